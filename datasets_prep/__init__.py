@@ -1,0 +1,1 @@
+"""Turns raw datasets into parquet with one schema. One file per dataset."""

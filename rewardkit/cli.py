@@ -1,0 +1,93 @@
+"""`rewardkit`: finds the command, runs it, and prints errors as one line.
+
+One file per command stands in `rewardkit/commands/`; none is imported until it is called.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from rewardkit import __version__
+from rewardkit.errors import RewardkitError, did_you_mean
+
+COMMANDS = {
+    "list": "Show the registered data sources and their rewards.",
+    "prep": "Turn a raw dataset into train.parquet and test.parquet.",
+    "score": "Score the responses in a parquet file.",
+    "serve": "Serve the rewards over HTTP.",
+    "train": "Train a language model with PPO.",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported only when one of them is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"rewardkit.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: rewardkit prep arithmetic --out data && rewardkit train "
+    "data.train_files=data/train.parquet",
+)
+@click.version_option(__version__, prog_name="rewardkit")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Rewards and evaluation for language models trained with reinforcement learning."""
+
+
+def main() -> None:
+    """Run the command line; the console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: list[str]) -> int:
+    """Run one command line and return its exit code, printing errors as one line each."""
+    debug = "--debug" in args[:1] or bool(os.environ.get("REWARDKIT_DEBUG"))
+    try:
+        result: Any = cli.main(args=args, prog_name="rewardkit", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except click.ClickException as error:
+        if debug:
+            raise
+        error.show()
+        return error.exit_code
+    except RewardkitError as error:
+        if debug:
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output (`| head`) has gone; that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0

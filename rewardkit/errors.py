@@ -1,0 +1,62 @@
+"""Every error that rewardkit raises on purpose.
+
+The message of each is one line a user can act on: what was expected, what was found, where, and the
+next step. The CLI prints that line and exits with `exit_code`; `--debug` shows the traceback.
+
+    RewardkitError
+        UnknownDataSourceError   no reward is registered for this data_source
+        OptionsError             an option that does not exist or has the wrong type
+        InputError               a file, column or row that cannot be used
+        ConfigError              a trainer or server setting that cannot be used
+        MissingDependencyError   an extra is not installed
+        ScoringError             a sample could not be judged and the caller asked for that to be an error
+        ServerError              a reward server refused or failed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RewardkitError(Exception):
+    """Base class: catch this to catch everything that rewardkit raises on purpose."""
+
+    exit_code = 1
+
+
+class UnknownDataSourceError(RewardkitError, LookupError):
+    exit_code = 2
+
+
+class OptionsError(RewardkitError, ValueError):
+    exit_code = 2
+
+
+class InputError(RewardkitError, ValueError):
+    exit_code = 2
+
+
+class ConfigError(RewardkitError, ValueError):
+    exit_code = 2
+
+
+class MissingDependencyError(RewardkitError, ImportError):
+    exit_code = 2
+
+
+class ScoringError(RewardkitError, RuntimeError):
+    pass
+
+
+class ServerError(RewardkitError, RuntimeError):
+    pass
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `"; did you mean a or b?"` for the nearest known names, or `""` when none is near."""
+    by_folded: dict[str, str] = {}
+    for candidate in known:
+        by_folded.setdefault(candidate.casefold(), candidate)
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.6)
+    return "; did you mean " + " or ".join(by_folded[n] for n in near) + "?" if near else ""

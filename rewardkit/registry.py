@@ -1,0 +1,322 @@
+"""What rewards there are: `data_source` -> `Reward`, with its options, deadline and place to run.
+
+Knows nothing of any particular reward, and runs none: `rewardkit.rewards` fills the registry with ours,
+users add theirs with `@reward`, a file (`load_reward_file`) or an entry point of the group
+`rewardkit.rewards`. `rewardkit.scorer` does the running.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import msgspec
+
+from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean
+
+Place = Literal["inline", "process", "sandbox", "model"]
+"""Where a reward runs. `inline`: in the caller's thread; pure, linear in its input, microseconds.
+`process`: it may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code.
+`model`: a neural reward model, batched."""
+
+ENTRY_POINT_GROUP = "rewardkit.rewards"
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of a reward that has none."""
+
+
+@dataclass(frozen=True)
+class Reward:
+    """One reward and everything needed to run it, short of the sample."""
+
+    name: str
+    version: int
+    target: str | Callable[..., Any]
+    """The function, or `module:function` so that nothing is imported before the first use."""
+    data_sources: tuple[str, ...]
+    """Exact names or globs (`aime*`). Exact ones win over globs; longer globs over shorter ones."""
+    aliases: tuple[str, ...] = ()
+    runs: Place = "inline"
+    timeout_s: float = 10.0
+    """Deadline for one sample (for one batch if `batch`); overrunning it kills the worker."""
+    batch: bool = False
+    """The function takes a list of samples and returns as many results."""
+    parts: tuple[str, ...] = ()
+    """The fixed key set of `Score.parts`."""
+    options_type: str | type = NoOptions
+    """A frozen dataclass with a default for every field, or `module:Class`."""
+    summary: str = ""
+    verify: bool = False
+    """Cheap enough for `rewardkit prep` to score every reference solution with it by default."""
+
+    @property
+    def scorer(self) -> str:
+        """Name and version as they stand in every Score: `gsm8k@1`."""
+        return f"{self.name}@{self.version}"
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function itself, imported on first use."""
+        return _import_target(self.target) if isinstance(self.target, str) else self.target
+
+    @cached_property
+    def options_class(self) -> type[Any]:
+        """The options dataclass, imported on first use."""
+        found = _import_target(self.options_type) if isinstance(self.options_type, str) else self.options_type
+        return typing.cast("type[Any]", found)
+
+    def make_options(self, values: Mapping[str, Any]) -> Any:
+        """Return this reward's options with `values` set.
+
+        Raises:
+            OptionsError: a name that is no option of this reward, or a value of the wrong type.
+        """
+        known = [f.name for f in fields(self.options_class)]
+        for key in values:
+            if key not in known:
+                hint = did_you_mean(key, known) or (
+                    f"; it has: {', '.join(known)}" if known else "; it has none"
+                )
+                raise OptionsError(f"reward '{self.name}' has no option '{key}'{hint}")
+        try:
+            return msgspec.convert(dict(values), self.options_class, strict=False)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise OptionsError(f"options of reward '{self.name}': {error}") from None
+
+    def describe_options(self) -> dict[str, Any]:
+        """Return each option's name and default."""
+        defaults = self.options_class()
+        return {f.name: getattr(defaults, f.name) for f in fields(self.options_class)}
+
+
+class Registry:
+    """A mapping from data sources to rewards, with aliases, globs and per-source options."""
+
+    def __init__(self) -> None:
+        self._rewards: dict[str, Reward] = {}
+        self._exact: dict[str, Reward] = {}
+        self._globs: dict[str, Reward] = {}
+        self._entry_points_loaded = False
+
+    def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
+        """Add a reward.
+
+        Raises:
+            OptionsError: one of its data sources, aliases or its name is taken by another reward and
+                `replace_existing` is false.
+        """
+        if not replace_existing:
+            self._refuse_taken_names(new)
+        self._rewards[new.name] = new
+        for source in (*new.data_sources, *new.aliases):
+            (self._globs if _is_glob(source) else self._exact)[source] = new
+        return new
+
+    def _refuse_taken_names(self, new: Reward) -> None:
+        for source in (*new.data_sources, *new.aliases):
+            holder = self._exact.get(source) or self._globs.get(source)
+            if holder is not None and holder.name != new.name:
+                raise OptionsError(
+                    f"data source '{source}' already belongs to reward '{holder.name}'; "
+                    f"register '{new.name}' with replace_existing=True to take it over"
+                )
+        if new.name in self._rewards:
+            raise OptionsError(
+                f"a reward named '{new.name}' is already registered; "
+                "choose another name= or pass replace_existing=True"
+            )
+
+    def resolve(self, data_source: str) -> Reward:
+        """Return the reward for a data source: exact name or alias first, then the longest glob.
+
+        Raises:
+            UnknownDataSourceError: names the nearest known data sources.
+        """
+        found = self._exact.get(data_source) or self._longest_glob(data_source)
+        if found is None and not self._entry_points_loaded:
+            self._load_entry_points()
+            return self.resolve(data_source)
+        if found is None:
+            known = sorted({*self._exact, *self._globs})
+            hint = did_you_mean(data_source, known) or "; see `rewardkit list`"
+            raise UnknownDataSourceError(f"no reward is registered for data source '{data_source}'{hint}")
+        return found
+
+    def by_name(self, name: str) -> Reward | None:
+        """Return the reward of that name, if there is one."""
+        return self._rewards.get(name)
+
+    def _longest_glob(self, data_source: str) -> Reward | None:
+        matching = [g for g in self._globs if fnmatch.fnmatchcase(data_source, g)]
+        return self._globs[max(matching, key=len)] if matching else None
+
+    def _load_entry_points(self) -> None:
+        self._entry_points_loaded = True
+        for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+            loaded = entry.load()
+            for found in _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]:
+                if found is not None and found.name not in self._rewards:
+                    self.register(found)
+
+    def __iter__(self) -> Iterator[Reward]:
+        if not self._entry_points_loaded:
+            self._load_entry_points()
+        return iter(list(self._rewards.values()))
+
+
+REGISTRY = Registry()
+"""The registry that every entrance uses. The only global state of the library."""
+
+
+def reward(
+    *data_sources: str,
+    name: str | None = None,
+    version: int = 1,
+    aliases: Iterable[str] = (),
+    runs: Place = "process",
+    timeout_s: float = 10.0,
+    batch: bool = False,
+    parts: Iterable[str] = (),
+    options: type | None = None,
+    replace_existing: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as the reward of `data_sources`.
+
+    The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`, or has verl's
+    signature `(data_source, solution_str, ground_truth, extra_info=None)`; it may be `async`. It returns a
+    Score, a float, a bool, or a dict with at least `score`. It runs in a killable worker unless you say
+    `runs="inline"`, which promises that it is pure and always fast.
+
+    Example:
+        >>> @reward("my/spelling", timeout_s=1.0)
+        ... def spelling(sample: Sample) -> float:
+        ...     return float(sample.response.strip() == sample.ground_truth)
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        made = _reward_from(function, data_sources, name or getattr(function, "__name__", "reward"))
+        made = replace(
+            made,
+            version=version,
+            aliases=tuple(aliases),
+            runs=runs,
+            timeout_s=timeout_s,
+            batch=batch,
+            parts=tuple(parts),
+            options_type=options or made.options_type,
+        )
+        REGISTRY.register(made, replace_existing=replace_existing)
+        function.__rewardkit_reward__ = made  # type: ignore[attr-defined]
+        return function
+
+    return register
+
+
+def reward_of(function: Any) -> Reward | None:
+    """Return the Reward that `@reward` made of this function, if it did."""
+    found = getattr(function, "__rewardkit_reward__", None)
+    return found if isinstance(found, Reward) else None
+
+
+def load_reward_file(spec: str) -> list[Reward]:
+    """Register the rewards of a Python file and return them.
+
+    Args:
+        spec: `path.py` (all its `@reward` functions), `path.py:function` (that one; undecorated it takes
+            every data source, as verl's `custom_reward_function` does) or `SOURCE=path.py:function`
+            (that one, for the data sources matching SOURCE).
+
+    Raises:
+        InputError: no such file or function, or the file fails to import.
+    """
+    source, equals, rest = spec.partition("=")
+    path_and_name = rest if equals else spec
+    path_text, _, function_name = path_and_name.partition(":")
+    module = _import_file(Path(path_text))
+    if not function_name:
+        found = _rewards_in(module)
+        if not found:
+            raise InputError(
+                f"{path_text} has no function decorated with @rewardkit.reward; "
+                f"name one as {path_text}:function"
+            )
+        return found
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        near = did_you_mean(function_name, [n for n, v in vars(module).items() if inspect.isfunction(v)])
+        raise InputError(f"{path_text} has no function '{function_name}'{near}")
+    declared = reward_of(function)
+    if declared is not None and not equals:
+        return [declared]
+    sources = (source,) if equals else ("*",)
+    made = declared or _reward_from(function, sources, function_name)
+    return [REGISTRY.register(replace(made, data_sources=sources), replace_existing=True)]
+
+
+def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], name: str) -> Reward:
+    return Reward(
+        name=name,
+        version=1,
+        target=function,
+        data_sources=data_sources,
+        runs="process",
+        options_type=_options_type_of(function),
+        summary=(inspect.getdoc(function) or "").partition("\n")[0],
+    )
+
+
+def _options_type_of(function: Callable[..., Any]) -> type:
+    """The dataclass that annotates the second parameter, or NoOptions."""
+    try:
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError):
+        return NoOptions
+    parameters = list(inspect.signature(function).parameters)
+    hint = hints.get(parameters[1]) if len(parameters) > 1 else None
+    return hint if isinstance(hint, type) and is_dataclass(hint) else NoOptions
+
+
+def _rewards_in(module: ModuleType) -> list[Reward]:
+    return [found for value in vars(module).values() if (found := reward_of(value)) is not None]
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(f"no such reward file: {path}")
+    name = f"rewardkit_user_{path.stem}_{abs(hash(path.resolve()))}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        raise InputError(f"reward file {path} failed to import: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _import_target(target: str) -> Callable[..., Any]:
+    module_name, _, attribute = target.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module_name), attribute)
+    return found
+
+
+def _is_glob(source: str) -> bool:
+    return any(c in source for c in "*?[")

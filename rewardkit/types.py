@@ -1,0 +1,77 @@
+"""The two contracts everything else speaks: what is judged (`Sample`) and what came of it (`Score`).
+
+Plain immutable data, no behaviour beyond turning a Score into what other trainers expect. They are
+msgspec structs rather than dataclasses because every row of every batch makes two of them: building one
+costs a fifth, and they go over a pipe or HTTP without being copied into dicts first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Message = dict[str, Any]
+"""One chat turn: `{"role": ..., "content": ...}`."""
+
+Status = Literal["ok", "timeout", "error", "invalid"]
+"""`ok`: a judgement. `timeout`, `error`: the reward did not finish. `invalid`: the sample itself cannot
+be judged (no such data source, malformed ground truth). Only `ok` says anything about the response."""
+
+STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One response to be judged against one ground truth."""
+
+    data_source: str
+    response: str
+    ground_truth: str
+    """Always a string; structured truths (test cases, alternatives) are JSON in that string."""
+    prompt: str | list[Message] | None = None
+    extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Score(msgspec.Struct, frozen=True):
+    """What came of judging one sample. `score` is meaningful only when `status == "ok"`."""
+
+    score: float
+    """The reward: finite. 0.0 when the status is not `ok`."""
+    status: Status = "ok"
+    correct: bool | None = None
+    extracted: str | None = None
+    """What was taken to be the answer."""
+    parts: dict[str, float] = msgspec.field(default_factory=dict)
+    """Named components, a fixed key set for each reward."""
+    detail: str | None = None
+    """One line: why."""
+    scorer: str = ""
+    """Name and version of the reward, `gsm8k@1`; the version rises whenever any score can change."""
+    seconds: float = 0.0
+    """Wall time spent on this sample."""
+
+    @property
+    def ok(self) -> bool:
+        """True when this is a judgement rather than a failure to judge."""
+        return self.status == "ok"
+
+    def __float__(self) -> float:
+        return self.score
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return every field as plain JSON-ready data."""
+        return {
+            "score": self.score,
+            "status": self.status,
+            "correct": self.correct,
+            "extracted": self.extracted,
+            "parts": dict(self.parts),
+            "detail": self.detail,
+            "scorer": self.scorer,
+            "seconds": self.seconds,
+        }
+
+
+def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:
+    """Return the Score of a sample that could not be judged."""
+    return Score(0.0, status, detail=detail, scorer=scorer, seconds=seconds)

@@ -1,0 +1,1 @@
+"""The Scorer over HTTP."""

@@ -1,0 +1,1 @@
+"""A compact PPO trainer: FSDP2 for training, a rollout engine, rewards from the Scorer."""
