@@ -16,7 +16,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +59,8 @@ class Reward:
     """The fixed key set of `Score.parts`."""
     options_type: str | type = NoOptions
     """A frozen dataclass with a default for every field, or `module:Class`."""
+    reads: tuple[str, ...] = ("prompt", "extra_info")
+    """What it looks at besides response and ground truth; scoring a file does not load the rest."""
     summary: str = ""
     verify: bool = False
     """Cheap enough for `rewardkit prep` to score every reference solution with it by default."""
@@ -99,8 +101,21 @@ class Reward:
 
     def describe_options(self) -> dict[str, Any]:
         """Return each option's name and default."""
-        defaults = self.options_class()
-        return {f.name: getattr(defaults, f.name) for f in fields(self.options_class)}
+        return asdict(self.options_class())
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything about this reward but its code, as plain data."""
+        return {
+            "name": self.name,
+            "scorer": self.scorer,
+            "data_sources": list(self.data_sources),
+            "aliases": list(self.aliases),
+            "runs": self.runs,
+            "timeout_s": self.timeout_s,
+            "options": self.describe_options(),
+            "parts": list(self.parts),
+            "summary": self.summary,
+        }
 
 
 class Registry:

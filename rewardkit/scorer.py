@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from types import TracebackType
@@ -70,7 +70,7 @@ class Scorer:
         registry: Registry = REGISTRY,
     ) -> None:
         self._options = {key: dict(values) for key, values in (options or {}).items()}
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or len(os.sched_getaffinity(0))
         self._timeout_s = timeout_s
         self._inline_in_workers = inline_in_workers
         self._registry = registry
@@ -91,7 +91,11 @@ class Scorer:
         Raises:
             ScoringError: the scorer was closed meanwhile.
         """
-        return _Pending(self, samples).wait()
+        return self.submit(samples).wait()
+
+    def submit(self, samples: Sequence[Sample]) -> Pending:
+        """Start scoring samples and return at once; `Pending.wait` has the scores."""
+        return Pending(self, samples)
 
     async def ascore(self, sample: Sample) -> Score:
         """Like `score`, without holding the event loop. Cancelling it kills the worker."""
@@ -99,7 +103,7 @@ class Scorer:
 
     async def ascore_batch(self, samples: Sequence[Sample]) -> list[Score]:
         """Like `score_batch`, without holding the event loop while workers run. Cancelling kills them."""
-        pending = _Pending(self, samples)
+        pending = self.submit(samples)
         if pending.futures:
             await asyncio.gather(*(asyncio.wrap_future(future) for _, future in pending.futures))
         return pending.wait()
@@ -107,10 +111,10 @@ class Scorer:
     def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
         """Score an iterable of any length, in order, holding only a few batches in memory."""
         source = iter(samples)
-        ahead = 2 * self._workers + 1
-        pending: deque[_Pending] = deque()
+        ahead = 2 * self.workers + 1
+        pending: deque[Pending] = deque()
         while batch := list(islice(source, batch_size)):
-            pending.append(_Pending(self, batch))
+            pending.append(self.submit(batch))
             if len(pending) >= ahead:
                 yield from pending.popleft().wait()
         while pending:
@@ -137,6 +141,23 @@ class Scorer:
         """
         reward = self._registry.resolve(data_source)
         return reward if self._timeout_s is None else replace(reward, timeout_s=self._timeout_s)
+
+    def describe(self, data_sources: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What decides the scores of each data source: the reward, its version, its options, its deadline.
+
+        Raises:
+            UnknownDataSourceError: a data source without a reward.
+        """
+        described = {}
+        for data_source in sorted(set(data_sources)):
+            reward = self.reward_for(data_source)
+            options = reward.make_options(self._options_for(data_source, reward))
+            described[data_source] = {
+                "scorer": reward.scorer,
+                "options": asdict(options),
+                "timeout_s": reward.timeout_s,
+            }
+        return described
 
     # --- life ----------------------------------------------------------------------------------------
 
@@ -185,7 +206,7 @@ class Scorer:
         return _Plan(reward, Runner(reward, options), self._jobs[key])
 
     def _options_for(self, data_source: str, reward: Reward) -> dict[str, Any]:
-        names = {reward.name, *(a for a in (*reward.aliases, *reward.data_sources))}
+        names = {reward.name, *reward.aliases, *reward.data_sources}
         merged: dict[str, Any] = {}
         for rank in range(3):
             for key, values in self._options.items():
@@ -196,17 +217,17 @@ class Scorer:
     def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Future[list[Score]]:
         assert plan.job is not None
         if self._pool is None:
-            self._pool = WorkerPool(self._workers)
+            self._pool = WorkerPool(self.workers)
         return self._pool.submit(plan.job, samples, self._chunk_size(plan.reward, len(samples)))
 
     def _chunk_size(self, reward: Reward, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""
-        even = max(1, n // (4 * self._workers))
+        even = max(1, n // (4 * self.workers))
         return min(_INLINE_CHUNK, n) if reward.runs == "inline" else min(32, even)
 
 
-class _Pending:
-    """A batch on its way: inline samples are scored at once, the others are with the workers."""
+class Pending:
+    """A batch on its way: its inline samples are scored already, the others are with the workers."""
 
     def __init__(self, scorer: Scorer, samples: Sequence[Sample]) -> None:
         self.scores: list[Score | None] = [None] * len(samples)
@@ -230,6 +251,11 @@ class _Pending:
             self.scores[i] = score
 
     def wait(self) -> list[Score]:
+        """Return the scores, in order, when all are there.
+
+        Raises:
+            ScoringError: the scorer was closed meanwhile.
+        """
         for places, future in self.futures:
             self._put(places, future.result())
         return [score for score in self.scores if score is not None]

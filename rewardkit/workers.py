@@ -42,10 +42,7 @@ LOAD_TIMEOUT_S = 120.0
 _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from rewardkit._worker import main; main()"
-)
+_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from rewardkit._worker import main; main()"
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored)
 
