@@ -97,7 +97,15 @@ class Reward:
         try:
             return msgspec.convert(dict(values), self.options_class, strict=False)
         except (msgspec.ValidationError, ValueError) as error:
-            raise OptionsError(f"options of reward '{self.name}': {error}") from None
+            raise OptionsError(self._misfit(str(error), values)) from None
+
+    def _misfit(self, reason: str, values: Mapping[str, Any]) -> str:
+        """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
+        for field in fields(self.options_class):
+            if reason.endswith(f"`$.{field.name}`"):
+                found, wanted = values[field.name], str(field.type).removeprefix("Literal[").removesuffix("]")
+                return f"option '{field.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
+        return f"options of reward '{self.name}': {reason}"
 
     def describe_options(self) -> dict[str, Any]:
         """Return each option's name and default."""

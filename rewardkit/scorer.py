@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -77,6 +78,8 @@ class Scorer:
         self._plans: dict[str, _Plan | Score] = {}
         self._jobs: dict[tuple[str, str], Job] = {}
         self._pool: WorkerPool | None = None
+        self._making = threading.Lock()
+        """Held while a plan or the pool is made, so that threads that come together make one."""
         self._check_options()
 
     # --- scoring -----------------------------------------------------------------------------------
@@ -188,7 +191,9 @@ class Scorer:
         """The plan for a data source, or the Score that all its samples get since it is unknown."""
         plan = self._plans.get(data_source)
         if plan is None:
-            plan = self._plans[data_source] = self._make_plan(data_source)
+            with self._making:
+                plan = self._plans.get(data_source) or self._make_plan(data_source)
+                self._plans[data_source] = plan
         return plan
 
     def _make_plan(self, data_source: str) -> _Plan | Score:
@@ -216,14 +221,18 @@ class Scorer:
 
     def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Future[list[Score]]:
         assert plan.job is not None
-        if self._pool is None:
-            self._pool = WorkerPool(self.workers)
+        with self._making:
+            if self._pool is None:
+                self._pool = WorkerPool(self.workers)
         return self._pool.submit(plan.job, samples, self._chunk_size(plan.reward, len(samples)))
 
     def _chunk_size(self, reward: Reward, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""
-        even = max(1, n // (4 * self.workers))
-        return min(_INLINE_CHUNK, n) if reward.runs == "inline" else min(32, even)
+        if reward.batch:
+            return n
+        if reward.runs == "inline":
+            return _INLINE_CHUNK
+        return min(32, max(1, n // (4 * self.workers)))
 
 
 class Pending:

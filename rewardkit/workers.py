@@ -42,6 +42,8 @@ LOAD_TIMEOUT_S = 120.0
 _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
+_MAX_LOAD_DEATHS = 4
+
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from rewardkit._worker import main; main()"
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored)
@@ -57,6 +59,8 @@ class Job:
         """The samples of a chunk run all at once, each timed by the worker."""
         self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
         """The worker answers sample by sample, so the deadline is each sample's own."""
+        self.load_deaths = 0
+        """Workers that died in a row before the reward was ready."""
         files = [str(path)] if (path := user_reward_file(reward.function)) else []
         self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
 
@@ -344,6 +348,7 @@ class _Loop:
         assert chunk is not None and worker.loading is not None
         if message.error is None:
             worker.loaded.add(worker.loading)
+            chunk.job.load_deaths = 0
             worker.loading = None
             worker.deadline = time.monotonic() + chunk.job.patience_s
             return
@@ -380,14 +385,25 @@ class _Loop:
         self._discard(worker)
         if chunk is None:
             return
+        died = f"exit status {worker.process.returncode}"
+        if worker.loading is not None:
+            self._died_loading(chunk, died)
+            return
         rest = chunk.rest_one_by_one()
         if len(rest) == 1:
             rest[0].deaths = chunk.deaths + 1
             if rest[0].deaths > 1:
-                code = worker.process.returncode
-                self._put_rest(chunk, f"the worker died twice on this sample (exit status {code})")
+                self._put_rest(chunk, f"the worker died twice on this sample ({died})")
                 return
         self.waiting.extendleft(reversed(rest))
+
+    def _died_loading(self, chunk: _Chunk, died: str) -> None:
+        """No sample is to blame: try again with a fresh worker, but not for ever."""
+        chunk.job.load_deaths += 1
+        if chunk.job.load_deaths < _MAX_LOAD_DEATHS:
+            self.waiting.appendleft(chunk)
+        else:
+            self._put_rest(chunk, f"the workers die while they load the reward ({died})")
 
     def _put_rest(self, chunk: _Chunk, detail: str) -> None:
         for _ in range(chunk.done, len(chunk.samples)):

@@ -98,6 +98,7 @@ def _progress() -> Progress:
         TimeRemainingColumn(),
         console=err,
         transient=True,
+        disable=not err.is_terminal,
     )
 
 

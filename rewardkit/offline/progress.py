@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -62,9 +63,15 @@ class Progress:
         with published(self._path(index)) as file:
             file.write(msgspec.msgpack.encode(scores))
 
-    def remove(self) -> None:
-        """Forget it all: the output is there."""
-        shutil.rmtree(self.folder)
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Keep the scores if the run was cut short, and forget them once the output is there."""
+        if kind is None or not any(self.folder.glob("*.msgpack")):
+            shutil.rmtree(self.folder)
 
     def _path(self, index: int) -> Path:
         return self.folder / f"{index:06d}.msgpack"

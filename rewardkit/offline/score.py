@@ -81,14 +81,12 @@ def score_file(
         rewards = [scorer.reward_for(source) for source in sources]
         if out.resolve() == path.resolve():
             raise InputError(f"the output would overwrite the input {path}; choose another --out")
-        progress = Progress.open(
-            out, _fingerprint(file, found, mark_bad, scorer.describe(sources)), resume=resume, restart=restart
-        )
+        fingerprint = _fingerprint(file, found, scorer.describe(sources))
+        progress = Progress.open(out, fingerprint, resume=resume, restart=restart)
         reads = {name for reward in rewards for name in reward.reads}
         run = _Run(file, found, scorer, progress, reads=reads, mark_bad=mark_bad)
-        report = run.write(out, {part for r in rewards for part in r.parts}, on_progress)
-        progress.remove()
-    return report
+        with progress:
+            return run.write(out, {part for r in rewards for part in r.parts}, on_progress)
 
 
 class _Run:
@@ -185,8 +183,10 @@ def _open(path: Path) -> pq.ParquetFile:
 
 def _preflight(file: pq.ParquetFile, columns: Columns, mark_bad: bool) -> list[str]:
     """Look at the cheap columns of the whole file before anything is scored; return the data sources."""
-    cheap = [columns.data_source, columns.ground_truth or ""]
     schema = file.schema_arrow
+    cheap = [columns.data_source, columns.ground_truth or ""]
+    if _has_nulls(file, columns.response or ""):
+        cheap.append(columns.response or "")
     sources: dict[str, None] = {}
     first_row = 0
     for batch in file.iter_batches(
@@ -198,6 +198,16 @@ def _preflight(file: pq.ParquetFile, columns: Columns, mark_bad: bool) -> list[s
         sources |= dict.fromkeys(column_of(table, columns.data_source).unique().to_pylist())
         first_row += len(table)
     return [source for source in sources if source is not None]
+
+
+def _has_nulls(file: pq.ParquetFile, name: str) -> bool:
+    """True when the statistics in the file say that a plain column has nulls. A list column's say less."""
+    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+    columns = (group.column(i) for group in groups for i in range(group.num_columns))
+    return any(
+        column.path_in_schema == name and column.statistics is not None and column.statistics.null_count
+        for column in columns
+    )
 
 
 def _refuse_nulls(column: pa.ChunkedArray, name: str, first_row: int, mark_bad: bool) -> None:
@@ -219,9 +229,7 @@ def _chunk_rows(file: pq.ParquetFile) -> int:
     return max(1, int(rows))
 
 
-def _fingerprint(
-    file: pq.ParquetFile, columns: Columns, mark_bad: bool, rewards: dict[str, Any]
-) -> dict[str, Any]:
+def _fingerprint(file: pq.ParquetFile, columns: Columns, rewards: dict[str, Any]) -> dict[str, Any]:
     """What must be the same for scores of an earlier run to be of use."""
     metadata = file.metadata
     return {
@@ -229,6 +237,5 @@ def _fingerprint(
         "row_groups": [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)],
         "schema": str(type_of(file.schema_arrow, columns.response or "")),
         "columns": [columns.data_source, columns.response, columns.ground_truth],
-        "mark_bad": mark_bad,
         "rewards": rewards,
     }
