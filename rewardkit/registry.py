@@ -214,6 +214,7 @@ def reward(
     timeout_s: float = 10.0,
     batch: bool = False,
     parts: Iterable[str] = (),
+    reads: Iterable[str] = ("prompt", "extra_info"),
     options: type | None = None,
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -240,6 +241,7 @@ def reward(
             timeout_s=timeout_s,
             batch=batch,
             parts=tuple(parts),
+            reads=tuple(reads),
             options_type=options or made.options_type,
         )
         REGISTRY.register(made, replace_existing=replace_existing)
