@@ -42,7 +42,7 @@ DATASETS = {
             module="rewardkit.datasets_prep.arithmetic",
             summary="Word problems made on the spot, with solutions: needs no download",
             licence="Apache-2.0",
-            example="rewardkit prep arithmetic --level easy --n-train 2000 --n-test 200 --out data/arithmetic",
+            example="rewardkit prep arithmetic --level easy --n-train 2000 --out data/arithmetic",
         ),
     )
 }

@@ -16,8 +16,9 @@ from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "openai/gsm8k"
-LICENCE = "MIT"
-INSTRUCTION = 'Work through the problem step by step, then write "#### " and the final number on the last line.'
+INSTRUCTION = (
+    'Work through the problem step by step, then write "#### " and the final number on the last line.'
+)
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -63,7 +64,6 @@ def prepare(
         "gsm8k",
         source,
         to_row,
-        licence=LICENCE,
         limit=limit,
         skip_bad=skip_bad,
         arguments={"instruction": instruction, "system": system},

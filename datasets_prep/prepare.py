@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit import __version__
+from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.schema import Row
 from rewardkit.datasets_prep.sources import BadRows, Record, Source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile, write_splits
@@ -34,7 +35,6 @@ def publish(
     dataset: str,
     splits: Mapping[str, Iterable[Row]],
     *,
-    licence: str,
     source: Mapping[str, object],
     arguments: Mapping[str, object],
     progress: Progress | None = None,
@@ -49,7 +49,7 @@ def publish(
         "rewardkit_version": __version__,
         "arguments": dict(arguments),
         "seed": arguments.get("seed"),
-        "licence": licence,
+        "licence": DATASETS[dataset].licence,
     }
     return write_splits(out_dir, splits, provenance, progress)
 
@@ -60,7 +60,6 @@ def prepare_source(
     source: Source,
     to_row: Callable[[Record, str], Row],
     *,
-    licence: str,
     limit: int | None,
     skip_bad: bool,
     arguments: Mapping[str, object],
@@ -86,7 +85,6 @@ def prepare_source(
         out_dir,
         dataset,
         splits,
-        licence=licence,
         source=source.provenance,
         arguments={**arguments, "limit": limit, "skip_bad": skip_bad},
         progress=progress,

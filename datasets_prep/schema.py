@@ -141,7 +141,9 @@ def _check_text(name: str, text: object, *, may_be_empty: bool = False) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{name} holds a lone surrogate at character {error.start}, which is no text") from None
+        raise InputError(
+            f"{name} holds a lone surrogate at character {error.start}, which is no text"
+        ) from None
 
 
 def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:

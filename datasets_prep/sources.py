@@ -12,6 +12,7 @@ import importlib
 import io
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,7 +127,9 @@ def open_hub(name: str, config: str | None, splits: tuple[str, ...], raw_files: 
         MissingDependencyError: the package `datasets` is not installed.
         InputError: the hub cannot be reached, or has no such dataset.
     """
-    remedy = f"download {raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
+    remedy = (
+        f"download {raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
+    )
     try:
         datasets = importlib.import_module("datasets")
         hub = importlib.import_module("huggingface_hub")
@@ -136,7 +139,9 @@ def open_hub(name: str, config: str | None, splits: tuple[str, ...], raw_files: 
         ) from None
     try:
         revision = hub.HfApi().dataset_info(name).sha
-        loaded = {s: datasets.load_dataset(name, config, split=s, streaming=True, revision=revision) for s in splits}
+        loaded = {
+            s: datasets.load_dataset(name, config, split=s, streaming=True, revision=revision) for s in splits
+        }
     except Exception as error:
         # The hub client lets a dozen unrelated exception classes of its HTTP stack through.
         raise InputError(f"cannot fetch {name} ({type(error).__name__}): {remedy}") from error
@@ -192,7 +197,9 @@ def _is_data_file(path: Path) -> bool:
 def _format(path: Path) -> str:
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix not in FORMATS:
-        raise InputError(f"cannot read {path}: expected one of {', '.join(FORMATS)} (.gz), found '{path.suffix}'")
+        raise InputError(
+            f"cannot read {path}: expected one of {', '.join(FORMATS)} (.gz), found '{path.suffix}'"
+        )
     return suffix
 
 
@@ -214,8 +221,8 @@ def _file_reader(files: list[Path], root: Path) -> Callable[[BadRows], Iterator[
                 for number, values in _READERS[_format(file)](file, label, bad):
                     yield Record(f"{label} row {number}", before + number - 1, values)
                     index = before + number
-            except (OSError, EOFError, pa.ArrowException) as error:
-                # gzip raises EOFError for a truncated file, pyarrow its own family for a broken one.
+            except (OSError, EOFError, zlib.error, UnicodeDecodeError, pa.ArrowException) as error:
+                # A truncated or damaged gzip or parquet file comes as any of these.
                 why = str(error).partition("\n")[0]
                 raise InputError(f"cannot read {file}: {why}") from error
             if index == before and not bad.dropped:
@@ -247,7 +254,7 @@ def _read_jsonl(path: Path, label: str, bad: BadRows) -> _Numbered:
 
 
 def _read_json(path: Path, label: str, bad: BadRows) -> _Numbered:
-    """A `.json` file is a list of objects, one object, or, as often on the hub, JSON lines by another name."""
+    """A `.json` file is a list of objects, one object or, as often on the hub, JSON lines by another name."""
     with _open(path) as file:
         first_line = file.readline().removeprefix(b"\xef\xbb\xbf").strip()
     if first_line.startswith(b"{") and _is_object(first_line):

@@ -155,4 +155,6 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"cannot write to {path}: {why}; free or unlock it, or pass another --out") from error
+        raise InputError(
+            f"cannot write to {path}: {why}; free or unlock it, or pass another --out"
+        ) from error
