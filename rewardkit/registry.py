@@ -8,6 +8,7 @@ users add theirs with `@reward`, a file (`load_reward_file`) or an entry point o
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -207,7 +208,7 @@ def reward(
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        made = _reward_from(function, data_sources, name or getattr(function, "__name__", "reward"))
+        made = _reward_from(function, data_sources, name or function.__name__)
         made = replace(
             made,
             version=version,
@@ -245,7 +246,7 @@ def load_reward_file(spec: str) -> list[Reward]:
     source, equals, rest = spec.partition("=")
     path_and_name = rest if equals else spec
     path_text, _, function_name = path_and_name.partition(":")
-    module = _import_file(Path(path_text))
+    module = import_reward_file(Path(path_text))
     if not function_name:
         found = _rewards_in(module)
         if not found:
@@ -293,10 +294,29 @@ def _rewards_in(module: ModuleType) -> list[Reward]:
     return [found for value in vars(module).values() if (found := reward_of(value)) is not None]
 
 
-def _import_file(path: Path) -> ModuleType:
+def user_module_name(path: Path) -> str:
+    """The name under which a reward file is imported: the same in every process, so that a worker that
+    has imported the file too finds its functions by reference."""
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    return f"rewardkit_user_{path.stem}_{digest}"
+
+
+def user_reward_file(function: Callable[..., Any]) -> Path | None:
+    """The reward file that defines this function, if it came from one."""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    path = getattr(module, "__file__", None)
+    return Path(path) if path and module and module.__name__ == user_module_name(Path(path)) else None
+
+
+def import_reward_file(path: Path) -> ModuleType:
+    """Import a reward file once.
+
+    Raises:
+        InputError: no such file, or it fails to import.
+    """
     if not path.is_file():
         raise InputError(f"no such reward file: {path}")
-    name = f"rewardkit_user_{path.stem}_{abs(hash(path.resolve()))}"
+    name = user_module_name(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
