@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rewardkit.datasets_prep.gsm8k import final_number
 from rewardkit.rewards.gsm8k import verl_score
@@ -25,7 +26,7 @@ from rewardkit.rewards.gsm8k import verl_score
 N_MUTATED = 10_000
 METHODS = ("strict", "flexible")
 FORMAT_SCORES = (0.0, 0.1, -1.0)
-GOLDS_THAT_ARE_NO_NUMBER = ("", ".", ",", "-", "7.", "1,234", " 72", "#### 72")
+ODD_GOLDS: tuple[Any, ...] = ("", ".", ",", "-", "-.", "7.", "1,234", " 72", "#### 72", 72, 72.0, None)
 
 Mutation = Callable[[random.Random, str, str], str]
 """Random source, response, its final number -> another response."""
@@ -119,12 +120,12 @@ def references(raw: Path) -> list[tuple[str, str]]:
     return found
 
 
-def mutated(rng: random.Random, pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+def mutated(rng: random.Random, pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str, Any]]:
     """Each mutation in turn on a random reference: its name, the response, the ground truth."""
     for name in itertools.cycle(MUTATIONS):
         text, gold = rng.choice(pairs)
         response = MUTATIONS[name](rng, text, gold)
-        yield name, response, rng.choice([gold] * 9 + [rng.choice(GOLDS_THAT_ARE_NO_NUMBER)])
+        yield name, response, rng.choice([gold] * 9 + [rng.choice(ODD_GOLDS)])
 
 
 def main() -> int:
@@ -138,7 +139,7 @@ def main() -> int:
     arguments = parser.parse_args()
     verl = load_verl(arguments.verl)
     pairs = references(arguments.raw)
-    cases = [("reference", text, gold) for text, gold in pairs]
+    cases: list[tuple[str, str, Any]] = [("reference", text, gold) for text, gold in pairs]
     cases += itertools.islice(mutated(random.Random(arguments.seed), pairs), N_MUTATED)
 
     compared: Counter[str] = Counter()

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -231,7 +231,7 @@ def _file_reader(files: list[Path], root: Path) -> Callable[[BadRows], Iterator[
     return read
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:
     return gzip.open(path, "rb") if path.name.endswith(".gz") else open(path, "rb")
 
 
@@ -265,7 +265,7 @@ def _read_json(path: Path, label: str, bad: BadRows) -> _Numbered:
     if not text.strip():
         return
     try:
-        whole = msgspec.json.decode(text)
+        whole = _decode(text)
     except ValueError as error:
         raise InputError(f"{label}: malformed JSON: {error}") from error
     rows = whole if isinstance(whole, list) else [whole]
@@ -304,8 +304,15 @@ def _read_parquet(path: Path, label: str, bad: BadRows) -> _Numbered:
 _READERS = {".jsonl": _read_jsonl, ".json": _read_json, ".csv": _read_csv, ".parquet": _read_parquet}
 
 
+def _decode(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def _decode_object(line: bytes) -> dict[str, Any]:
-    values = msgspec.json.decode(line)
+    values = _decode(line)
     if not isinstance(values, dict):
         raise ValueError(f"expected an object, found {type(values).__name__}")
     return values

@@ -7,6 +7,7 @@ training and which for testing is `arithmetic`'s business.
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,13 @@ GOODS = (
     "scarves",
     "tickets",
 )
+_OPERATORS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": lambda value, percent: value * percent / 100,
+}
 _BILLS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -91,11 +99,11 @@ def show(value: Fraction) -> str:
     Raises:
         ValueError: it has more than two decimals, which no story may bring about.
     """
+    if value.denominator == 1:
+        return str(value.numerator)
     hundredths = value * 100
     if hundredths.denominator != 1:
         raise ValueError(f"{value} cannot be written with two decimals")
-    if value.denominator == 1:
-        return str(value.numerator)
     whole, rest = divmod(hundredths.numerator, 100)
     return f"{whole}.{rest:02d}".rstrip("0")
 
@@ -144,11 +152,11 @@ class _Story:
             return Fraction(self.pick(range(25, dollars * 100 + 1, 25)), 100)
         return Fraction(self.pick(range(2, dollars + 1)))
 
-    def work(self, sentence: str, left: Fraction | int, operator: str, right: Fraction | int) -> Fraction:
-        """Add a sentence of the solution, its `{}` replaced by `left operator right = value`."""
+    def work(self, sentence: str, left: Fraction | int, sign: str, right: Fraction | int) -> Fraction:
+        """Add a sentence of the solution, its `{}` replaced by `left sign right = value`."""
         a, b = Fraction(left), Fraction(right)
-        value = {"+": a + b, "-": a - b, "*": a * b, "/": a / b, "%": a * b / 100}[operator]
-        shown = f"{show(a)}*{show(b)}/100" if operator == "%" else f"{show(a)}{operator}{show(b)}"
+        value = _OPERATORS[sign](a, b)
+        shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"
         self.worked.append(sentence.replace("{}", f"{shown} = {show(value)}"))
         self.steps += 1
         # "1 dollars" is wrong and "1 dollar" a special case in every sentence: such stories are dropped.

@@ -23,7 +23,7 @@ class Failure:
     """A row whose reference solution does not score 1.0."""
 
     row: int
-    """In the file, counted from 0."""
+    """In the file, counted from 1."""
     question: str
     """Its beginning."""
     why: str
@@ -47,7 +47,8 @@ def is_cheap(path: Path) -> bool:
     Raises:
         UnknownDataSourceError: no reward is registered for its rows.
     """
-    first = next(pq.ParquetFile(path).iter_batches(batch_size=1, columns=["data_source"]))
+    with pq.ParquetFile(path) as file:
+        first = next(file.iter_batches(batch_size=1, columns=["data_source"]))
     return REGISTRY.resolve(first["data_source"][0].as_py()).verify
 
 
@@ -62,7 +63,7 @@ def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | No
         for batch in file.iter_batches(batch_size=1024, columns=_COLUMNS):
             records = batch.to_pylist()
             scores = scorer.score_batch([_sample(record) for record in records])
-            for number, (record, score) in enumerate(zip(records, scores, strict=True), start=rows):
+            for number, (record, score) in enumerate(zip(records, scores, strict=True), start=rows + 1):
                 if not (score.ok and score.score == 1.0):
                     failures.append(Failure(number, record["extra_info"]["question"][:80], _why(score)))
             rows += len(records)

@@ -138,7 +138,7 @@ def test_verification_names_the_rows_whose_solution_is_not_worth_one(tmp_path: P
         checked = verify_file(path, scorer)
     assert checked.rows == 3
     (failure,) = checked.failures
-    assert (failure.row, failure.question) == (1, "How far below zero?")
+    assert (failure.row, failure.question) == (2, "How far below zero?")
     assert failure.why.startswith("score 0.1, read as '-5'")
 
 

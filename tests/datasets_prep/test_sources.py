@@ -114,6 +114,8 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
         ("train.jsonl", b'{"question": "\xff"}\n', "train.jsonl line 1: malformed JSON"),
         ("train.jsonl", b'{"question": "\\ud800"}\n', "train.jsonl line 1: malformed JSON"),
         ("train.jsonl", b"[1]\n", "line 1: malformed JSON: expected an object, found list"),
+        ("train.jsonl", b'{"a":' + b"[" * 100_000, "line 1: malformed JSON: nested too deeply"),
+        ("train.json", b"[" * 100_000, "train.json: malformed JSON: nested too deeply"),
         ("train.json", b"", "is empty: it holds no rows"),
         ("train.json", b"[{", "train.json: malformed JSON"),
         ("train.json", b"[1]", "train.json row 1: expected an object, found int"),
