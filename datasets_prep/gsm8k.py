@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
+from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
 from rewardkit.datasets_prep.writer import Progress
@@ -63,7 +63,7 @@ def prepare(
         out_dir,
         "gsm8k",
         source,
-        to_row,
+        refuse_repeats(to_row),
         limit=limit,
         skip_bad=skip_bad,
         arguments={"instruction": instruction, "system": system},

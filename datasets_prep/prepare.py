@@ -18,6 +18,9 @@ from rewardkit.datasets_prep.sources import BadRows, Record, Source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile, write_splits
 from rewardkit.errors import InputError
 
+ToRow = Callable[[Record, str], Row]
+"""Makes the row of a record of a split; raises InputError for a record that cannot be used."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -58,7 +61,7 @@ def prepare_source(
     out_dir: Path,
     dataset: str,
     source: Source,
-    to_row: Callable[[Record, str], Row],
+    to_row: ToRow,
     *,
     limit: int | None,
     skip_bad: bool,
@@ -67,8 +70,7 @@ def prepare_source(
 ) -> Prepared:
     """Turn each record of a source into a row with `to_row(record, split)` and publish the splits.
 
-    A question that occurs a second time, in either split, is a bad row. `limit` keeps the first rows of
-    each split.
+    `limit` keeps the first rows of each split.
 
     Raises:
         InputError: a bad row while `skip_bad` is false, or no good row in a split.
@@ -76,9 +78,8 @@ def prepare_source(
     if limit is not None and limit < 1:
         raise InputError(f"limit must be at least 1, not {limit}")
     bad = BadRows(skip=skip_bad)
-    seen: dict[bytes, str] = {}
     splits = {
-        split: itertools.islice(_good_rows(read(bad), split, to_row, seen, bad), limit)
+        split: itertools.islice(_good_rows(read(bad), split, to_row, bad), limit)
         for split, read in source.splits.items()
     }
     files = publish(
@@ -92,18 +93,32 @@ def prepare_source(
     return Prepared(files, bad.dropped, tuple(bad.first))
 
 
+def refuse_repeats(to_row: ToRow) -> ToRow:
+    """Return `to_row` with one more demand: no question occurs twice, neither within a split nor across."""
+    first_seen: dict[bytes, str] = {}
+
+    def to_new_row(record: Record, split: str) -> Row:
+        row = to_row(record, split)
+        # A digest for each question rather than its text: 16 bytes instead of hundreds.
+        digest = hashlib.blake2b(row.question.strip().encode(), digest_size=16).digest()
+        if digest in first_seen:
+            raise InputError(f"{record.where}: the same question as {first_seen[digest]}")
+        first_seen[digest] = record.where
+        return row
+
+    return to_new_row
+
+
 def _good_rows(
     records: Iterable[Record],
     split: str,
-    to_row: Callable[[Record, str], Row],
-    seen: dict[bytes, str],
+    to_row: ToRow,
     bad: BadRows,
 ) -> Iterator[Row]:
     none_good = True
     for record in records:
         try:
             row = to_row(record, split)
-            _refuse_repeated(row.question, record.where, seen)
         except InputError as error:
             bad.add(error)
             continue
@@ -111,11 +126,3 @@ def _good_rows(
         yield row
     if none_good and bad.first:
         raise InputError(f"no row of split '{split}' can be used; the first: {bad.first[0]}")
-
-
-def _refuse_repeated(question: str, where: str, seen: dict[bytes, str]) -> None:
-    # A digest for each question rather than its text: 16 bytes instead of hundreds.
-    digest = hashlib.blake2b(question.strip().encode(errors="replace"), digest_size=16).digest()
-    if digest in seen:
-        raise InputError(f"{where}: the same question as {seen[digest]}")
-    seen[digest] = where

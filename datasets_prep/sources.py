@@ -94,9 +94,13 @@ def open_raw(raw: Path, *, ignore: tuple[str, ...] = ()) -> Source:
     Raises:
         InputError: there is no such path, nothing usable in it, or a split in two formats.
     """
-    if not raw.exists():
-        raise InputError(f"no such file or folder: {raw}; pass the raw dataset's path with --raw")
-    found = _split_files(raw, ignore)
+    try:
+        raw.stat()
+        found = _split_files(raw, ignore)
+    except OSError as error:
+        raise InputError(
+            f"cannot read {raw}: {error.strerror}; pass the raw dataset's path with --raw"
+        ) from error
     if not found:
         kinds = ", ".join(FORMATS)
         raise InputError(

@@ -45,29 +45,11 @@ NAMES = (
     "Kim", "Leo", "Mia", "Noah", "Olga", "Paul", "Rosa", "Sam", "Tina", "Victor",
 )  # fmt: skip
 THINGS = (
-    "stickers",
-    "marbles",
-    "coins",
-    "stamps",
-    "cards",
-    "beads",
-    "shells",
-    "buttons",
-    "badges",
-    "magnets",
-)
+    "stickers", "marbles", "coins", "stamps", "cards", "beads", "shells", "buttons", "badges", "magnets",
+)  # fmt: skip
 GOODS = (
-    "notebooks",
-    "pens",
-    "apples",
-    "candles",
-    "mugs",
-    "sandwiches",
-    "plants",
-    "puzzles",
-    "scarves",
-    "tickets",
-)
+    "notebooks", "pens", "apples", "candles", "mugs", "sandwiches", "plants", "puzzles", "scarves", "tickets",
+)  # fmt: skip
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,

@@ -121,8 +121,8 @@ def _batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
 @contextlib.contextmanager
 def _folder(path: Path) -> Iterator[int]:
     """Make the folder, hold it locked, and remove what was made of it if the work fails."""
-    made = [p for p in (path, *path.parents) if not p.exists()]
     with _explained(path):
+        made = [p for p in (path, *path.parents) if not p.exists()]
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:

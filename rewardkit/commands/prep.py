@@ -66,7 +66,7 @@ def _command_for(dataset: Dataset) -> click.Command:
     common: list[click.Parameter] = [
         click.Option(
             ["--out"],
-            type=click.Path(path_type=Path),
+            type=click.Path(path_type=Path, readable=False),
             default=f"data/{dataset.name}",
             show_default=True,
             help="Folder for the files.",
@@ -107,7 +107,8 @@ def _option(parameter: inspect.Parameter, hint: Any) -> click.Option:
         return click.Option(
             [name], metavar=choices, default=parameter.default, show_default=True, help=help_text
         )
-    kind = click.Path(path_type=Path) if kind is Path else kind
+    # Whether a path can be read is checked by `prepare` too.
+    kind = click.Path(path_type=Path, readable=False) if kind is Path else kind
     return click.Option(
         [name],
         type=kind,

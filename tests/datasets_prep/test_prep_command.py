@@ -84,9 +84,13 @@ def test_without_raw_data_and_hub_the_exit_code_is_two_and_the_error_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["gsm8k", "--raw", "nowhere"], "no such file or folder: nowhere"),
+        (
+            ["gsm8k", "--raw", "nowhere"],
+            "cannot read nowhere: No such file or directory; pass the raw dataset's path with --raw",
+        ),
         (["arithmetic", "--level", "hart"], "did you mean hard?"),
         (["arithmetic", "--n-train", "2000000"], "n_train must be from 1 to 1,000,000"),
+        (["gsm8k", "--raw", "/dev/null/x"], "cannot read /dev/null/x: Not a directory"),
         (["arithmetic", "--out", "/dev/null/x"], "cannot write to /dev/null/x"),
     ],
 )

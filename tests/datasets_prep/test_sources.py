@@ -158,7 +158,7 @@ def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_path_without_data_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no such file or folder: .*nowhere"):
+    with pytest.raises(InputError, match=r"cannot read .*nowhere: No such file or directory; pass"):
         open_raw(tmp_path / "nowhere")
     with pytest.raises(InputError, match="holds no train or test file; expected names like"):
         open_raw(tmp_path)

@@ -217,3 +217,10 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
 def test_a_row_that_breaks_the_contract_is_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         validate(make_row(**changes))
+
+
+def test_a_target_that_cannot_be_replaced_is_one_line_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "train.parquet").mkdir()
+    with pytest.raises(InputError, match=r"cannot write to .*: Is a directory"):
+        write_splits(tmp_path, {"train": rows(1)}, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["train.parquet"]
