@@ -27,6 +27,8 @@ bounded when single rows hold megabytes of test cases."""
 PROVENANCE_KEY = "rewardkit"
 """The parquet metadata key under which the provenance stands, as JSON."""
 
+_PARTIAL = ".parquet.partial"
+
 Progress = Callable[[str, int], None]
 """Called with the split and the rows written so far, once for each row group."""
 
@@ -58,7 +60,7 @@ def write_splits(
             contract, or another run is writing to the same folder.
     """
     with _folder(out_dir) as folder_fd:
-        partial = {split: out_dir / f".{split}.parquet.partial" for split in splits}
+        partial = {split: out_dir / f".{split}{_PARTIAL}" for split in splits}
         try:
             counts = {
                 split: _write_file(partial[split], split, rows, provenance, progress)
@@ -69,7 +71,8 @@ def write_splits(
                     os.replace(path, out_dir / f"{split}.parquet")
                 os.fsync(folder_fd)
         finally:
-            for path in partial.values():
+            # Whatever is left under these names, of this run or a killed one: the lock says nobody writes it.
+            for path in out_dir.glob(f".*{_PARTIAL}"):
                 path.unlink(missing_ok=True)
     published = {split: out_dir / f"{split}.parquet" for split in splits}
     return {s: WrittenFile(path, counts[s], path.stat().st_size) for s, path in published.items()}

@@ -155,7 +155,7 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_cleans_up(tmp_path: Pat
         writer.send_signal(signal.SIGKILL)
     left = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path != partial}
     assert left == before
-    write_splits(tmp_path, {"train": rows(4), "test": rows(4)}, {})
+    write_splits(tmp_path, {"test": rows(4)}, {})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["test.parquet", "train.parquet"]
 
 
