@@ -13,7 +13,20 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.datasets_prep import DATASETS
 from rewardkit.registry import REGISTRY
-from tests.datasets_prep.test_gsm8k import TRAIN, write_raw
+
+TRAIN = [
+    {"question": "Ann has 3 dozen eggs. How many?", "answer": "3*12=<<3*12=36>>36\n#### 36"},
+    {"question": "How far below zero?", "answer": "It is 5 below.\n#### -5"},
+    {"question": "How many people?", "answer": "Many.\n#### 1,234,567"},
+]
+TEST = [{"question": "Half of 7?", "answer": "7/2\n#### 3.5"}]
+
+
+def write_raw(folder: Path, train: list[dict[str, str]] = TRAIN) -> Path:
+    folder.mkdir()
+    for split, records in (("train", train), ("test", TEST)):
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
 
 
 def test_prep_writes_both_files_and_prints_a_table(
