@@ -26,7 +26,7 @@ class Runner:
         self.reward = reward
         self.options = options
         self.is_async = is_async(reward)
-        self._call = _caller(reward.function, options)
+        self._call = _caller(reward.function)
 
     def run(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples one after another (or in one call, or concurrently, if the reward is of that kind).
@@ -44,7 +44,7 @@ class Runner:
         """Score one sample with a synchronous per-sample reward."""
         start = perf_counter()
         try:
-            result = self._call(sample)
+            result = self._call(sample, self.options)
         except Exception as error:
             return self._failed(error, perf_counter() - start)
         return self._finish(result, perf_counter() - start)
@@ -56,7 +56,7 @@ class Runner:
     async def _arun_one(self, sample: Sample) -> Score:
         start = perf_counter()
         try:
-            awaitable: Awaitable[Any] = self._call(sample)
+            awaitable: Awaitable[Any] = self._call(sample, self.options)
             result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
         except TimeoutError:
             detail = f"not done after {self.reward.timeout_s:g} s"
@@ -69,7 +69,7 @@ class Runner:
     def _run_as_batch(self, samples: Sequence[Sample]) -> list[Score]:
         start = perf_counter()
         try:
-            results = self._call(list(samples))
+            results = self._call(list(samples), self.options)
             if self.is_async:
                 results = asyncio.run(_wait_for(results))
             results = list(results)
@@ -108,20 +108,18 @@ def is_async(reward: Reward) -> bool:
     return inspect.iscoroutinefunction(reward.function)
 
 
-def _caller(function: Callable[..., Any], options: Any) -> Callable[[Any], Any]:
-    """Adapt the accepted signatures to one that takes the sample (or the list of samples) alone."""
+def _caller(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Adapt the accepted signatures to one: the sample (or the list of samples) and the options."""
     names = list(inspect.signature(function).parameters)
     if names[:3] == VERL_PARAMETERS:
         takes_extra_info = "extra_info" in names
 
-        def call_like_verl(sample: Sample) -> Any:
+        def call_like_verl(sample: Sample, options: Any) -> Any:
             extra = {"extra_info": sample.extra_info} if takes_extra_info else {}
             return function(sample.data_source, sample.response, sample.ground_truth, **extra)
 
         return call_like_verl
-    if len(names) == 1:
-        return function
-    return lambda sample: function(sample, options)
+    return function if len(names) > 1 else lambda sample, options: function(sample)
 
 
 def _to_score(result: Any) -> Score:

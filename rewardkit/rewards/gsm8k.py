@@ -262,11 +262,14 @@ def _fraction(numerator: Decimal, denominator: int) -> Fraction | None:
 
 def _equal(a: _Number, b: _Number) -> bool:
     """Exact equality; Python compares any two of these types exactly but Decimal with Fraction."""
-    if isinstance(a, Decimal) and isinstance(b, Fraction):
+    if a == b:
+        return True
+    # Not isinstance: Fraction is an abstract-base-class affair, five times slower to ask.
+    if type(a) is Decimal and type(b) is Fraction:
         return _fraction(a, 1) == b
-    if isinstance(a, Fraction) and isinstance(b, Decimal):
+    if type(a) is Fraction and type(b) is Decimal:
         return _fraction(b, 1) == a
-    return a == b
+    return False
 
 
 @lru_cache(maxsize=65_536)
