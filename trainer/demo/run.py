@@ -1,0 +1,182 @@
+"""The demo, start to finish: data, model, warm-up, PPO, and what came of it on problems never trained on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from rewardkit.datasets_prep import arithmetic
+from rewardkit.scorer import Scorer
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.data import load_rows
+from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
+from rewardkit.trainer.demo.warmup import warm_up
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.main import train_here
+from rewardkit.trainer.models import load_causal_lm
+from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
+from rewardkit.trainer.validation import respond
+from rewardkit.types import Score
+
+N_TRAIN, N_TEST, N_CHECK = 4000, 256, 128
+SOURCE = arithmetic.DATA_SOURCE
+SAMPLED, GREEDY = Sampling(), Sampling(do_sample=False)
+LONE = World(0, 1, torch.device("cpu"))
+
+Judged = Sequence[tuple[Row, str, Score]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Accuracies on the held-out problems, and where everything lies."""
+
+    sampled_before: float
+    sampled_after: float
+    greedy_before: float
+    greedy_after: float
+    curve: list[tuple[int, float]]
+    """Step and sampled accuracy on the held-out problems."""
+    seconds: float
+    folder: Path
+
+
+def run_demo(folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), console: Console) -> Outcome:
+    """Run the demo in `folder` and return its figures; `overrides` are settings of the PPO run."""
+    started = time.perf_counter()
+    data, start_model, run_folder = folder / "data", folder / "model", folder / "run"
+    console.print("[bold]1. data[/]  arithmetic word problems, generated here")
+    arithmetic.prepare(data, n_train=N_TRAIN, n_test=N_TEST, level="tiny", seed=seed)
+    config = load_config(
+        "tiny-cpu",
+        [
+            f"data.train_files={data / 'train.parquet'}",
+            f"data.val_files={data / 'test.parquet'}",
+            f"data.seed={seed}",
+            f"actor_rollout_ref.model.path={start_model}",
+            f"trainer.default_local_dir={run_folder}",
+            *overrides,
+        ],
+    )
+    console.print("[bold]2. model[/] a Llama of 0.4M parameters, warmed up on answers in mixed formats")
+    test_rows, tokenizer = _make_start(config, start_model, seed, console)
+    before = _evaluate(start_model, tokenizer, test_rows, folder / "before.parquet", seed)
+    console.print("[bold]3. PPO[/]   reward: 1.0 right, 0.1 in format only, 0.0 neither")
+    train_here(config)
+    last = max(run_folder.glob("global_step_*/actor"), key=lambda p: int(p.parent.name.rpartition("_")[2]))
+    after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
+    curve = _curve(run_folder / "metrics.jsonl")
+    outcome = Outcome(
+        before[0], after[0], before[1], after[1], curve, time.perf_counter() - started, folder
+    )
+    _report(outcome, last, console)
+    return outcome
+
+
+def _make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[Row], Any]:
+    """Make, warm up and save model and tokenizer; return the held-out problems and the tokenizer."""
+    train_file = str(config.data.train_files)
+    texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()
+    words = [f"{t['question']}\n{t['answer']}\nThe answer is So ." for t in texts]
+    tokenizer = make_tokenizer(words)
+    rows = load_rows(train_file, tokenizer, config.data)
+    check_rows, train_rows = rows[:N_CHECK], rows[N_CHECK:]
+    model = make_model(tokenizer, seed)
+    with Scorer(options={SOURCE: {"method": "flexible"}}, workers=1) as flexible:
+
+        def accuracy() -> float:
+            rollout = _engine(unsharded_copy(model, torch.float32, LONE.device), tokenizer)
+            return _accuracy(_respond(check_rows, rollout, flexible, tokenizer, GREEDY, seed))
+
+        steps = warm_up(model, tokenizer, train_rows, accuracy, seed=seed)
+    console.print(f"          {steps} supervised steps; saved to {folder}")
+    save(model, tokenizer, folder)
+    return load_rows(str(config.data.val_files), tokenizer, config.data), tokenizer
+
+
+def _engine(model: torch.nn.Module, tokenizer: Any) -> HfRollout:
+    return HfRollout(
+        model, eos_ids=[tokenizer.eos_token_id], pad_id=tokenizer.pad_token_id, response_length=16
+    )
+
+
+def _respond(
+    rows: Sequence[Row], rollout: HfRollout, scorer: Scorer, tokenizer: Any, sampling: Sampling, seed: int
+) -> Judged:
+    return respond(rows, rollout, scorer, tokenizer, LONE, sampling=sampling, prompt_length=40, seed=seed)
+
+
+def _accuracy(judged: Judged) -> float:
+    return sum(score.score == 1.0 for _, _, score in judged) / len(judged)
+
+
+def _evaluate(model: Path, tokenizer: Any, rows: Sequence[Row], out: Path, seed: int) -> tuple[float, float]:
+    """Return sampled and greedy accuracy of a saved model; write the sampled responses and scores to `out`."""
+    rollout = _engine(load_causal_lm(str(model)), tokenizer)
+    with Scorer(workers=1) as scorer:
+        sampled = _respond(rows, rollout, scorer, tokenizer, SAMPLED, seed)
+        greedy = _respond(rows, rollout, scorer, tokenizer, GREEDY, seed)
+    _write(sampled, out)
+    return _accuracy(sampled), _accuracy(greedy)
+
+
+def _write(judged: Judged, out: Path) -> None:
+    """Write responses beside their scores, in the columns that `rewardkit score` reads and writes."""
+    table = pa.table(
+        {
+            "data_source": [row.data_source for row, _, _ in judged],
+            "prompt": [row.prompt for row, _, _ in judged],
+            "ground_truth": [row.ground_truth for row, _, _ in judged],
+            "response": [text for _, text, _ in judged],
+            "score": [score.score for _, _, score in judged],
+            "status": [score.status for _, _, score in judged],
+            "correct": [score.correct for _, _, score in judged],
+            "extracted": [score.extracted for _, _, score in judged],
+        }
+    )
+    pq.write_table(table, out, compression="zstd")
+
+
+def _curve(log: Path) -> list[tuple[int, float]]:
+    key = f"val-core/{SOURCE}/acc/mean@1"
+    entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [(int(e["training/global_step"]), e[key]) for e in entries if key in e]
+
+
+def _report(outcome: Outcome, checkpoint: Path, console: Console) -> None:
+    _plot(outcome.curve, console)
+    table = Table(title=f"{N_TEST} problems never trained on", title_justify="left")
+    for heading in ("accuracy", "before", "after"):
+        table.add_column(heading)
+    table.add_row("sampled (T=1)", f"{outcome.sampled_before:.3f}", f"{outcome.sampled_after:.3f}")
+    table.add_row("greedy", f"{outcome.greedy_before:.3f}", f"{outcome.greedy_after:.3f}")
+    console.print(table)
+    folder = outcome.folder
+    console.print(f"data         {folder / 'data'}/train.parquet, test.parquet")
+    console.print(f"generations  {folder}/before.parquet, after.parquet")
+    console.print(f"log          {folder / 'run' / 'metrics.jsonl'}")
+    console.print(f"checkpoint   {checkpoint}")
+    console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
+
+
+def _plot(curve: Sequence[tuple[int, float]], console: Console) -> None:
+    import plotext
+
+    plotext.clear_figure()
+    plotext.plot([step for step, _ in curve], [accuracy for _, accuracy in curve], marker="braille")
+    plotext.title("sampled accuracy on held-out problems, by PPO step")
+    plotext.ylim(0, 1)
+    plotext.plotsize(min(console.width, 78), 16)
+    plotext.theme("clear")
+    console.print(plotext.build(), markup=False, highlight=False)
