@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 
 
 def _report(outcome: Outcome, checkpoint: Path, console: Console) -> None:
-    _plot(outcome.curve, console)
+    console.print(plot(outcome.curve), markup=False, highlight=False)
     table = Table(title=f"{N_TEST} problems never trained on", title_justify="left")
     for heading in ("accuracy", "before", "after"):
         table.add_column(heading)
@@ -170,13 +171,17 @@ def _report(outcome: Outcome, checkpoint: Path, console: Console) -> None:
     console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
 
 
-def _plot(curve: Sequence[tuple[int, float]], console: Console) -> None:
-    import plotext
-
-    plotext.clear_figure()
-    plotext.plot([step for step, _ in curve], [accuracy for _, accuracy in curve], marker="braille")
-    plotext.title("sampled accuracy on held-out problems, by PPO step")
-    plotext.ylim(0, 1)
-    plotext.plotsize(min(console.width, 78), 16)
-    plotext.theme("clear")
-    console.print(plotext.build(), markup=False, highlight=False)
+def plot(curve: Sequence[tuple[int, float]], *, width: int = 60, height: int = 10) -> str:
+    """Return a line chart of values in [0, 1] by step, as text."""
+    last = max(step for step, _ in curve) or 1
+    cells = [[" "] * (width + 1) for _ in range(height + 1)]
+    for (s0, v0), (s1, v1) in pairwise(curve):
+        start, end = round(s0 / last * width), round(s1 / last * width)
+        for x in range(start, end + 1):
+            value = v0 + (v1 - v0) * (x - start) / max(end - start, 1)
+            cells[height - round(value * height)][x] = "·"
+    for step, value in curve:
+        cells[height - round(value * height)][round(step / last * width)] = "●"
+    lines = [f"{1 - y / height:5.1f} ┤{''.join(row).rstrip()}" for y, row in enumerate(cells)]
+    axis = f"      └{'─' * width}\n       0{last:>{width}}"
+    return "\n".join(["sampled accuracy on the held-out problems, by PPO step", *lines, axis])

@@ -1,6 +1,6 @@
 """A short supervised phase, after which the model knows some arithmetic and sometimes answers in format.
 
-Only half of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
+Fewer than half of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
 then right and in format about one time in five: the usual state of a small model before reinforcement.
 """
 
@@ -20,8 +20,10 @@ from rewardkit.trainer.workers.actor import response_logits
 BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 MAX_STEPS = 300
-CHECK_EVERY = 20
-ENOUGH = 0.7
+CHECK_EVERY = 10
+IN_FORMAT = 0.35
+"""Share of the demonstrations that end in `#### N`."""
+ENOUGH = 0.8
 """Greedy accuracy, whatever the format, at which the warm-up stops."""
 
 
@@ -49,9 +51,9 @@ def warm_up(
 
 
 def _demonstration(row: Row, rng: random.Random) -> str:
-    """The worked answer, half of the time in format."""
+    """The worked answer, in format or not."""
     answer: str = row.extra_info["answer"]
-    if rng.random() < 0.5:
+    if rng.random() < IN_FORMAT:
         return answer
     work, _, number = answer.rpartition("\n#### ")
     return f"{work}\n" + rng.choice(("The answer is {}.", "So {}.")).format(number)
