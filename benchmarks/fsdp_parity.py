@@ -43,8 +43,8 @@ def prepare(folder: Path) -> None:
     save(make_model(tokenizer, seed=0), tokenizer, folder / "model")
 
 
-def train(folder: Path, processes: int, steps: int) -> list[dict[str, float]]:
-    """Train with that many processes and return each step's metrics."""
+def start(folder: Path, processes: int, steps: int) -> subprocess.Popen[bytes]:
+    """Start a run with that many processes; it logs to `folder/run<processes>`."""
     out = folder / f"run{processes}"
     command = [
         *(sys.executable, "-m", "rewardkit.trainer.main", "--config", "tiny-cpu"),
@@ -68,8 +68,14 @@ def train(folder: Path, processes: int, steps: int) -> list[dict[str, float]]:
         f"trainer.default_local_dir={out}",
         "trainer.logger=[jsonl]",
     ]
-    subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=600)
-    lines = (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=sys.stderr)
+
+
+def finish(run: subprocess.Popen[bytes], folder: Path, processes: int) -> list[dict[str, float]]:
+    """Wait for a run and return each step's metrics."""
+    if run.wait(timeout=600):
+        raise SystemExit(f"the run with {processes} processes failed with exit code {run.returncode}")
+    lines = (folder / f"run{processes}" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -96,7 +102,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         prepare(folder)
-        one, many = (train(folder, n, args.steps) for n in (1, args.processes))
+        counts = (1, args.processes)
+        runs = [start(folder, n, args.steps) for n in counts]
+        one, many = (finish(run, folder, n) for run, n in zip(runs, counts, strict=True))
     found = differences(one, many)
     worst = max(max(step.values()) for step in found)
     if args.json:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models import full_tensors
+from rewardkit.trainer.models import DTYPES, full_tensors
 
 
 def save_actor(model: nn.Module, model_config: Any, tokenizer: Any, folder: Path, world: World) -> None:
@@ -20,7 +20,7 @@ def save_actor(model: nn.Module, model_config: Any, tokenizer: Any, folder: Path
 
     All processes must call it: the weights are gathered one at a time. The main process writes.
     """
-    dtype = model_config.dtype or torch.float32
+    dtype = _dtype_of(model_config)
     state: dict[str, Tensor] = {}
     for name, tensor in full_tensors(model):
         if world.is_main:
@@ -30,7 +30,9 @@ def save_actor(model: nn.Module, model_config: Any, tokenizer: Any, folder: Path
     world.gather(None)  # nobody runs ahead of a checkpoint that is not yet on disk
 
 
-def _write(state: dict[str, Tensor], model_config: Any, tokenizer: Any, folder: Path, dtype: torch.dtype) -> None:
+def _write(
+    state: dict[str, Tensor], model_config: Any, tokenizer: Any, folder: Path, dtype: torch.dtype
+) -> None:
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
@@ -45,6 +47,11 @@ def _write(state: dict[str, Tensor], model_config: Any, tokenizer: Any, folder: 
         _fsync(folder.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _dtype_of(model_config: Any) -> torch.dtype:
+    found = model_config.dtype or torch.float32
+    return found if isinstance(found, torch.dtype) else DTYPES[found]
 
 
 def _fsync(path: Path) -> None:

@@ -287,7 +287,9 @@ def _refuse_unknown(keys: Iterable[str], known: Sequence[str], where: str) -> No
     for key in keys:
         if key in known or key.startswith("reward.options.") or any(k.startswith(key + ".") for k in known):
             continue
-        raise ConfigError(f"unknown setting '{key}' in {where}{did_you_mean(key, known) or _siblings(key, known)}")
+        raise ConfigError(
+            f"unknown setting '{key}' in {where}{did_you_mean(key, known) or _siblings(key, known)}"
+        )
 
 
 def _siblings(key: str, known: Sequence[str]) -> str:

@@ -86,8 +86,8 @@ def init_world(device: str) -> World:
         if under_torchrun:
             dist.init_process_group(backend, timeout=TIMEOUT)
         else:
-            store = dist.TCPStore("127.0.0.1", _free_port(), 1, is_master=True)
-            dist.init_process_group(backend, store=store, rank=0, world_size=1)
+            address = f"tcp://127.0.0.1:{_free_port()}"
+            dist.init_process_group(backend, init_method=address, rank=0, world_size=1)
     return World(rank, size, local)
 
 

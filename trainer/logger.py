@@ -59,7 +59,8 @@ class Logger:
         if "timing_s/step" in metrics:
             if step % 20 == 1:
                 self._console.print("".join(f"{name:>9}" for name in _COLUMNS), style="bold")
-            self._console.print("".join(_cell(metrics.get(key)) for key in _COLUMNS.values()), highlight=False)
+            cells = [_cell(metrics.get(key)) for key in _COLUMNS.values()]
+            self._console.print("".join(cells), highlight=False)
         self._progress.update(self._task, completed=step)
         for name, value in metrics.items():
             if name.startswith("reward/failed/") or name.endswith("skipped_updates"):

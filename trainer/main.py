@@ -21,7 +21,6 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config import Config, load_config
 from rewardkit.trainer.distributed import close_world, init_world
 from rewardkit.trainer.preflight import check, world_size
-from rewardkit.trainer.setup import open_parts
 
 INTERRUPTED = 130
 
@@ -53,7 +52,9 @@ def run(recipe: str | None, overrides: Sequence[str]) -> int:
 
 def train_here(config: Config) -> None:
     """Train in this process, as one of those that torchrun started or as the only one."""
+    # Not at the top: the launcher needs no models, and transformers takes seconds to import.
     from rewardkit.trainer.loop import train
+    from rewardkit.trainer.setup import open_parts
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if started != world_size(config):

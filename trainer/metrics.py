@@ -35,7 +35,7 @@ class Clock:
 
 
 def summarize(values: dict[str, Tensor], world: World) -> dict[str, float]:
-    """Return `<name>/mean`, `/max` and `/min` of each 1-d tensor over all processes; nothing for an empty one."""
+    """Return `<name>/mean`, `/max` and `/min` of each 1-d tensor over all processes; none for an empty."""
     names = list(values)
     sums, extremes = [], []
     for name in names:
@@ -91,4 +91,3 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
 def total_tokens(batch: Batch, world: World) -> int:
     """Return the number of prompt and response tokens of the batch over all processes."""
     return int(world.sum(batch["attention_mask"].sum()))
-

@@ -8,6 +8,7 @@ from pathlib import Path
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.config import ActorConfig, Config, CriticConfig
 from rewardkit.trainer.data import file_list, read_rows
+from rewardkit.trainer.rewards import open_rewards
 
 CHOICES = {
     "data.truncation": ("error", "left", "right"),
@@ -136,14 +137,12 @@ def _check_data(config: Config) -> None:
     if config.custom_reward_function.path and config.reward.url:
         raise ConfigError("custom_reward_function.path and reward.url exclude each other; set one of them")
     if config.reward.options and config.reward.url:
-        raise ConfigError("reward.options are those of local rewards; with reward.url, set them at the server")
+        raise ConfigError("reward.options are for local rewards; with reward.url, set them at the server")
     _check_rewards(config, sources)
 
 
 def _check_rewards(config: Config, sources: set[str]) -> None:
-    from rewardkit.trainer.rewards import open_rewards
-
-    rewards = open_rewards(config)
+    rewards = open_rewards(config, sources)
     try:
         rewards.check(sorted(sources))
     finally:

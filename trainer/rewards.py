@@ -10,7 +10,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from rewardkit.client import Client
 from rewardkit.errors import RewardkitError, ScoringError
+from rewardkit.registry import load_reward_file
+from rewardkit.scorer import Scorer
 from rewardkit.trainer.batch import Batch, Row
 from rewardkit.trainer.config import Config
 from rewardkit.trainer.distributed import World
@@ -33,21 +36,18 @@ class RewardSource(Protocol):
         ...
 
 
-def open_rewards(config: Config, world_size: int = 1) -> RewardSource:
-    """Connect to `reward.url`, or start a Scorer here with this process's share of the cores."""
+def open_rewards(config: Config, data_sources: Iterable[str], world_size: int = 1) -> RewardSource:
+    """Connect to `reward.url`, or make a Scorer here with this process's share of the cores.
+
+    `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours.
+    """
     if config.reward.url:
-        from rewardkit.client import Client
-
         return Client(config.reward.url)
-    from rewardkit.scorer import Scorer
-
-    if config.custom_reward_function.path:
-        from rewardkit.registry import load_reward_file
-
-        load_reward_file(f"{config.custom_reward_function.path}:{config.custom_reward_function.name}")
-    return Scorer(
-        options=config.reward.options or None, workers=max(1, (os.cpu_count() or 1) // world_size)
-    )
+    custom = config.custom_reward_function
+    if custom.path:
+        for source in sorted(set(data_sources)):
+            load_reward_file(f"{source}={custom.path}:{custom.name}")
+    return Scorer(options=config.reward.options or None, workers=max(1, (os.cpu_count() or 1) // world_size))
 
 
 def decode(tokenizer: Any, responses: Tensor, response_mask: Tensor) -> list[str]:
@@ -99,9 +99,7 @@ def place_scores(batch: Batch, scores: Sequence[Score], world: World, on_error: 
     batch["judged"] = ok
     counts = Counter(s.status for s in scores)
     totals = world.sum(torch.tensor([counts[s] for s in STATUSES])).tolist()
-    return {
-        f"reward/failed/{s}": float(n) for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"
-    }
+    return {f"reward/failed/{s}": float(n) for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
 
 
 def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:

@@ -60,8 +60,9 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
     path = config.actor_rollout_ref.model.path
     folder = Path(config.trainer.default_local_dir)
     tokenizer = load_tokenizer(path)
+    train_rows = load_rows(config.data.train_files, tokenizer, config.data)
     loader = PromptLoader(
-        load_rows(config.data.train_files, tokenizer, config.data),
+        train_rows,
         config.data.train_batch_size,
         shuffle=config.data.shuffle,
         seed=config.data.seed,
@@ -72,7 +73,8 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     with ExitStack() as stack:
-        rewards = stack.enter_context(closing(open_rewards(config, world.size)))
+        sources = {row.data_source for row in (*train_rows, *val_rows)}
+        rewards = stack.enter_context(closing(open_rewards(config, sources, world.size)))
         actor, reference, rollout = _policy(config, world, tokenizer)
         yield Parts(
             config=config,
@@ -95,9 +97,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
         )
 
 
-def _policy(
-    config: Config, world: World, tokenizer: Any
-) -> tuple[Actor, Reference | None, RolloutEngine]:
+def _policy(config: Config, world: World, tokenizer: Any) -> tuple[Actor, Reference | None, RolloutEngine]:
     policy = config.actor_rollout_ref
     model = load_causal_lm(policy.model.path)
     eos_ids = _eos_ids(model, tokenizer)

@@ -1,5 +1,7 @@
 """The rollout contract, on the hf engine: masks, seeds, sampling, log-probabilities, weight sync."""
 
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
 from __future__ import annotations
 
 from typing import Any
@@ -60,9 +62,7 @@ def test_a_response_depends_on_its_seed_alone(model: Any, tokenizer: Any, rows: 
     assert not torch.equal(other.responses, whole.responses)
 
 
-def test_generation_leaves_the_global_random_state_alone(
-    model: Any, tokenizer: Any, rows: list[Row]
-) -> None:
+def test_generation_leaves_the_global_random_state_alone(model: Any, tokenizer: Any, rows: list[Row]) -> None:
     before = torch.get_rng_state()
     engine(model, tokenizer).generate(
         *pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows)))
@@ -104,7 +104,7 @@ def test_position_ids_continue_from_the_last_prompt_position(rows: list[Row], to
 @settings(max_examples=25)
 @given(st.lists(st.floats(-4, 4), min_size=3, max_size=8), st.integers(0, 2**32))
 def test_sampling_never_draws_a_token_that_is_ruled_out(logits: list[float], seed: int) -> None:
-    row = torch.tensor([logits + [-torch.inf]]).repeat(50, 1)
+    row = torch.tensor([[*logits, -torch.inf]]).repeat(50, 1)
     uniforms = torch.rand(50, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     uniforms[0], uniforms[1] = 0.0, 1 - 2**-53
     tokens, log_probs = draw(row, Sampling(top_k=2), uniforms)
@@ -138,7 +138,7 @@ def test_sync_takes_over_every_weight_tied_ones_too(model: Any, tokenizer: Any, 
 
 def test_a_weight_that_stays_out_of_a_sync_is_an_error(model: Any, tokenizer: Any) -> None:
     rollout = engine(unsharded_copy(model, torch.float32, torch.device("cpu")), tokenizer)
-    with pytest.raises(ConfigError, match="sent no weights for: model.norm.weight"):
+    with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
         rollout.sync_weights((n, p) for n, p in model.named_parameters() if n != "model.norm.weight")
 
 

@@ -78,9 +78,7 @@ def run_demo(folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), cons
     last = max(run_folder.glob("global_step_*/actor"), key=lambda p: int(p.parent.name.rpartition("_")[2]))
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     curve = _curve(run_folder / "metrics.jsonl")
-    outcome = Outcome(
-        before[0], after[0], before[1], after[1], curve, time.perf_counter() - started, folder
-    )
+    outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started, folder)
     _report(outcome, last, console)
     return outcome
 
@@ -123,7 +121,7 @@ def _accuracy(judged: Judged) -> float:
 
 
 def _evaluate(model: Path, tokenizer: Any, rows: Sequence[Row], out: Path, seed: int) -> tuple[float, float]:
-    """Return sampled and greedy accuracy of a saved model; write the sampled responses and scores to `out`."""
+    """Return sampled and greedy accuracy of a saved model; write what was sampled to `out`."""
     rollout = _engine(load_causal_lm(str(model)), tokenizer)
     with Scorer(workers=1) as scorer:
         sampled = _respond(rows, rollout, scorer, tokenizer, SAMPLED, seed)

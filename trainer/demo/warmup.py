@@ -1,6 +1,6 @@
 """A short supervised phase, after which the model knows some arithmetic and sometimes answers in format.
 
-Fewer than half of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
+Three in ten of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
 then right and in format about one time in five: the usual state of a small model before reinforcement.
 """
 
@@ -21,9 +21,9 @@ BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 MAX_STEPS = 300
 CHECK_EVERY = 10
-IN_FORMAT = 0.35
+IN_FORMAT = 0.3
 """Share of the demonstrations that end in `#### N`."""
-ENOUGH = 0.8
+ENOUGH = 0.9
 """Greedy accuracy, whatever the format, at which the warm-up stops."""
 
 
@@ -35,13 +35,13 @@ def warm_up(
     *,
     seed: int,
 ) -> int:
-    """Train `model` on worked answers in mixed formats until `accuracy()` is enough; return the steps taken."""
+    """Train `model` on worked answers until `accuracy()` is enough; return the steps taken."""
     rng = random.Random(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
     for step in range(1, MAX_STEPS + 1):
         chosen = rng.choices(rows, k=BATCH_SIZE)
         loss = _loss(model, tokenizer, chosen, [_demonstration(row, rng) for row in chosen])
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""The policy: log-probabilities of responses, and the PPO update. The frozen reference is one that never updates."""
+"""The policy: log-probabilities of responses, and the PPO update; and the reference, which has no update."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def update(
             tokens = world.sum(mini["response_mask"].sum()).clamp(min=1)
             for micro in mini.split(micro_batch_size):
                 loss, stats = loss_of(micro.trimmed(), tokens)
-                (loss * world.size).backward()  # FSDP averages gradients; the shares must be added up
+                # FSDP averages gradients over the processes; the shares must be added up.
+                (loss * world.size).backward()  # type: ignore[no-untyped-call]
                 for name, value in stats.items():
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
             norms.append(optimizer.step())
