@@ -1,1 +1,48 @@
-"""Turns raw datasets into parquet with one schema. One file per dataset."""
+"""Turns raw datasets into parquet with one schema. One file per dataset; this is the table of them.
+
+A dataset's module has `prepare(out_dir, *, ..., progress=None) -> Prepared`; its keyword arguments, with
+their types, defaults and help, are its options on the command line too. None is imported before its use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One dataset that `rewardkit prep` knows."""
+
+    name: str
+    module: str
+    summary: str
+    licence: str
+    example: str
+    """A command line that works."""
+
+    def load(self) -> ModuleType:
+        """Import the module with the dataset's `prepare`."""
+        return importlib.import_module(self.module)
+
+
+DATASETS = {
+    dataset.name: dataset
+    for dataset in (
+        Dataset(
+            name="gsm8k",
+            module="rewardkit.datasets_prep.gsm8k",
+            summary="GSM8K: grade-school word problems",
+            licence="MIT",
+            example="rewardkit prep gsm8k --raw grade-school-math/data --out data/gsm8k",
+        ),
+        Dataset(
+            name="arithmetic",
+            module="rewardkit.datasets_prep.arithmetic",
+            summary="Word problems made on the spot, with solutions: needs no download",
+            licence="Apache-2.0",
+            example="rewardkit prep arithmetic --level easy --n-train 2000 --out data/arithmetic",
+        ),
+    )
+}

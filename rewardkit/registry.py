@@ -8,6 +8,7 @@ users add theirs with `@reward`, a file (`load_reward_file`) or an entry point o
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -15,7 +16,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -58,6 +59,8 @@ class Reward:
     """The fixed key set of `Score.parts`."""
     options_type: str | type = NoOptions
     """A frozen dataclass with a default for every field, or `module:Class`."""
+    reads: tuple[str, ...] = ("prompt", "extra_info")
+    """What it looks at besides response and ground truth; scoring a file does not load the rest."""
     summary: str = ""
     verify: bool = False
     """Cheap enough for `rewardkit prep` to score every reference solution with it by default."""
@@ -94,12 +97,33 @@ class Reward:
         try:
             return msgspec.convert(dict(values), self.options_class, strict=False)
         except (msgspec.ValidationError, ValueError) as error:
-            raise OptionsError(f"options of reward '{self.name}': {error}") from None
+            raise OptionsError(self._misfit(str(error), values)) from None
+
+    def _misfit(self, reason: str, values: Mapping[str, Any]) -> str:
+        """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
+        for field in fields(self.options_class):
+            if reason.endswith(f"`$.{field.name}`"):
+                found, wanted = values[field.name], str(field.type).removeprefix("Literal[").removesuffix("]")
+                return f"option '{field.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
+        return f"options of reward '{self.name}': {reason}"
 
     def describe_options(self) -> dict[str, Any]:
         """Return each option's name and default."""
-        defaults = self.options_class()
-        return {f.name: getattr(defaults, f.name) for f in fields(self.options_class)}
+        return asdict(self.options_class())
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything about this reward but its code, as plain data."""
+        return {
+            "name": self.name,
+            "scorer": self.scorer,
+            "data_sources": list(self.data_sources),
+            "aliases": list(self.aliases),
+            "runs": self.runs,
+            "timeout_s": self.timeout_s,
+            "options": self.describe_options(),
+            "parts": list(self.parts),
+            "summary": self.summary,
+        }
 
 
 class Registry:
@@ -190,6 +214,7 @@ def reward(
     timeout_s: float = 10.0,
     batch: bool = False,
     parts: Iterable[str] = (),
+    reads: Iterable[str] = ("prompt", "extra_info"),
     options: type | None = None,
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -207,7 +232,7 @@ def reward(
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        made = _reward_from(function, data_sources, name or getattr(function, "__name__", "reward"))
+        made = _reward_from(function, data_sources, name or function.__name__)
         made = replace(
             made,
             version=version,
@@ -216,6 +241,7 @@ def reward(
             timeout_s=timeout_s,
             batch=batch,
             parts=tuple(parts),
+            reads=tuple(reads),
             options_type=options or made.options_type,
         )
         REGISTRY.register(made, replace_existing=replace_existing)
@@ -245,7 +271,7 @@ def load_reward_file(spec: str) -> list[Reward]:
     source, equals, rest = spec.partition("=")
     path_and_name = rest if equals else spec
     path_text, _, function_name = path_and_name.partition(":")
-    module = _import_file(Path(path_text))
+    module = import_reward_file(Path(path_text))
     if not function_name:
         found = _rewards_in(module)
         if not found:
@@ -293,10 +319,29 @@ def _rewards_in(module: ModuleType) -> list[Reward]:
     return [found for value in vars(module).values() if (found := reward_of(value)) is not None]
 
 
-def _import_file(path: Path) -> ModuleType:
+def user_module_name(path: Path) -> str:
+    """The name under which a reward file is imported: the same in every process, so that a worker that
+    has imported the file too finds its functions by reference."""
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    return f"rewardkit_user_{path.stem}_{digest}"
+
+
+def user_reward_file(function: Callable[..., Any]) -> Path | None:
+    """The reward file that defines this function, if it came from one."""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    path = getattr(module, "__file__", None)
+    return Path(path) if path and module and module.__name__ == user_module_name(Path(path)) else None
+
+
+def import_reward_file(path: Path) -> ModuleType:
+    """Import a reward file once.
+
+    Raises:
+        InputError: no such file, or it fails to import.
+    """
     if not path.is_file():
         raise InputError(f"no such reward file: {path}")
-    name = f"rewardkit_user_{path.stem}_{abs(hash(path.resolve()))}"
+    name = user_module_name(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

@@ -18,6 +18,7 @@ BUILTIN: tuple[Reward, ...] = (
         aliases=("gsm8k", "arithmetic"),
         runs="inline",
         parts=("format",),
+        reads=(),
         summary="Number after ####: 1.0 right, 0.1 wrong but in format, 0.0 neither",
         verify=True,
     ),

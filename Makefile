@@ -1,0 +1,36 @@
+# Two commands set up everything on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Installed first and by itself, so that nothing else picks a build of torch. For CUDA: make TORCH='torch>=2.6'
+TORCH ?= torch==2.13.0
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types package clean
+
+demo: $(VENV)/installed  ## install, then train a tiny model on word problems and show that it learned
+	$(BIN)/rewardkit demo --out demo
+
+test: $(VENV)/installed  ## install, then run all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed  ## style, format and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/installed  ## strict types
+	$(BIN)/mypy
+
+package: $(VENV)/installed  ## build the wheel and try it in an environment without torch
+	.ci/check_package $(BIN)/python
+
+$(VENV)/installed: setup.cfg pyproject.toml Makefile
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("rewardkit needs Python 3.11 or newer, found " + sys.version.split()[0] + "; run make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo build dist *.egg-info

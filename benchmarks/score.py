@@ -1,0 +1,172 @@
+"""`rewardkit score` on a million GSM8K responses: rate, wall time, memory, and a kill in the middle.
+
+    python benchmarks/score.py --raw grade-school-math/data [--verl verl/utils/reward_score/gsm8k.py]
+
+Without --raw the rows come from our own generator. With --verl, the file of that name from an installed
+verl is timed on the same rows in the same run: its function alone, in a bare loop, against our whole
+Scorer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit import Sample, Scorer
+from rewardkit.datasets_prep.arithmetic import problems
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--raw", type=Path, help="folder with GSM8K's train.jsonl")
+    parser.add_argument("--verl", type=Path, help="verl's reward_score/gsm8k.py, to be timed beside ours")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    arguments = parser.parse_args()
+    figures: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "responses.parquet"
+        write_responses(file, arguments.rows, arguments.raw)
+        figures |= time_scoring(file, arguments.verl)
+        figures |= time_command(file, arguments.rows)
+        figures |= kill_and_resume(file)
+    print(json.dumps(figures, indent=2))
+
+
+def write_responses(path: Path, rows: int, raw: Path | None) -> None:
+    """Write responses: 60 % right as in the reference, 30 % wrong, 10 % without a marker."""
+    solutions = list(_solutions(raw))
+    rng = random.Random(0)
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+        for start in range(0, rows, 50_000):
+            chosen = [rng.choice(solutions) for _ in range(min(50_000, rows - start))]
+            writer.write_table(
+                pa.table(
+                    {
+                        "data_source": ["openai/gsm8k"] * len(chosen),
+                        "response": [_spoiled(answer, rng.random()) for answer, _ in chosen],
+                        "reward_model": [{"style": "rule", "ground_truth": gold} for _, gold in chosen],
+                    },
+                    SCHEMA,
+                )
+            )
+
+
+SCHEMA = pa.schema(
+    {
+        "data_source": pa.string(),
+        "response": pa.string(),
+        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
+    }
+)
+
+
+def _solutions(raw: Path | None) -> Iterator[tuple[str, str]]:
+    if raw is None:
+        for problem, _ in islice(problems("medium", "train", 0), 5_000):
+            yield problem.solution, problem.answer
+        return
+    for line in (raw / "train.jsonl").open():
+        answer = json.loads(line)["answer"]
+        yield answer, answer.rpartition("####")[2].strip().replace(",", "")
+
+
+def _spoiled(answer: str, chance: float) -> str:
+    if chance < 0.3:
+        return answer + "1"
+    return answer.partition("####")[0] if chance < 0.4 else answer
+
+
+def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
+    """Rows per CPU-second of `Scorer.score_batch`, and of verl's bare function, turn and turn about."""
+    rows = pq.read_table(file).slice(0, 100_000).to_pylist()
+    samples = [Sample(r["data_source"], r["response"], r["reward_model"]["ground_truth"]) for r in rows]
+    scorer = Scorer()
+    contenders: dict[str, Callable[[], object]] = {"rewardkit Scorer": lambda: scorer.score_batch(samples)}
+    if verl is not None:
+        theirs = _load(verl).compute_score  # type: ignore[attr-defined]
+        contenders["verl bare function"] = lambda: [theirs(s.response, s.ground_truth) for s in samples]
+    best: dict[str, float] = dict.fromkeys(contenders, float("inf"))
+    for _ in range(7):
+        for name, contender in contenders.items():
+            started = time.process_time()
+            contender()
+            best[name] = min(best[name], time.process_time() - started)
+    return {f"{name}, rows per CPU-second": round(len(samples) / t) for name, t in best.items()}
+
+
+def time_command(file: Path, rows: int) -> dict[str, object]:
+    """Wall time of the whole command, and the most memory its processes held together."""
+    started = time.monotonic()
+    process = subprocess.Popen(_command(file, file.with_name("out.parquet")), stdout=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, _memory_of(process.pid))
+        time.sleep(0.05)
+    wall = time.monotonic() - started
+    return {
+        "command, rows": rows,
+        "command, wall s": round(wall, 1),
+        "command, peak MiB of all its processes": peak >> 20,
+        "cores": len(os.sched_getaffinity(0)),
+    }
+
+
+def kill_and_resume(file: Path) -> dict[str, object]:
+    """SIGKILL the command half-way, resume it, and compare with the unbroken run."""
+    out = file.with_name("killed.parquet")
+    progress = out.with_name(f".{out.name}.progress")
+    chunks = -(-pq.read_metadata(file).num_rows // 16_384)
+    process = subprocess.Popen(_command(file, out), stdout=subprocess.DEVNULL)
+    while len(list(progress.glob("*.msgpack"))) < chunks // 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = len(list(progress.glob("*.msgpack")))
+    subprocess.run([*_command(file, out), "--resume"], check=True, stdout=subprocess.DEVNULL)
+    same = out.read_bytes() == file.with_name("out.parquet").read_bytes()
+    return {"killed with chunks done": f"{kept} of {chunks}", "resumed to the same bytes": same}
+
+
+def _command(file: Path, out: Path) -> list[str]:
+    return [sys.executable, "-m", "rewardkit", "score", str(file), "--out", str(out)]
+
+
+def _memory_of(pid: int) -> int:
+    """Proportional set size of a process and its children, in bytes."""
+    total = 0
+    try:
+        parent = psutil.Process(pid)
+        for process in [parent, *parent.children(recursive=True)]:
+            total += process.memory_full_info().pss
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        pass
+    return total
+
+
+def _load(path: Path) -> object:
+    spec = importlib.util.spec_from_file_location("peer", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Grade-school word problems made on the spot, with worked solutions: the dataset that needs no download.
+
+Chooses the level, keeps training and test problems apart, and makes the rows; `stories` tells the longer
+problems.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+from rewardkit.datasets_prep.gsm8k import INSTRUCTION
+from rewardkit.datasets_prep.prepare import Prepared, publish
+from rewardkit.datasets_prep.schema import Row, chat
+from rewardkit.datasets_prep.stories import Level, Problem, tell
+from rewardkit.datasets_prep.writer import Progress
+from rewardkit.errors import InputError, did_you_mean
+
+DATA_SOURCE = "rewardkit/arithmetic"
+
+LevelName = Literal["tiny", "easy", "medium", "hard"]
+LEVELS = {
+    "easy": Level(steps=(2, 3), largest=20, parts=False),
+    "medium": Level(steps=(3, 5), largest=60, parts=False),
+    "hard": Level(steps=(5, 8), largest=200, parts=True),
+}
+"""The levels told by `stories`; `tiny` is one step with operands from 1 to 9."""
+
+STORY_LIMITS = {"train": 1_000_000, "test": 100_000}
+"""The most problems of a story level in one file: far fewer than there are, so that drawing one that is
+new stays easy."""
+
+
+def prepare(
+    out_dir: Path,
+    *,
+    n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
+    n_test: Annotated[int, "Problems in test.parquet."] = 500,
+    level: Annotated[LevelName, "How hard: steps 1, 2 to 3, 3 to 5, 5 to 8."] = "easy",
+    seed: Annotated[int, "Another seed draws other problems."] = 0,
+    progress: Progress | None = None,
+) -> Prepared:
+    """Write problems to `out_dir` as train.parquet and test.parquet.
+
+    A problem's template and numbers decide whether it may be a training or a test problem, whatever the
+    seed: no test problem of any run shares both with a training problem of any run. At the levels above
+    `tiny` about half of the test problems have a template that no training problem has (`held_out` in
+    the metadata). No question occurs twice.
+
+    Raises:
+        InputError: no such level, a size that the level does not have, or the folder cannot be written.
+    """
+    if level != "tiny" and level not in LEVELS:
+        known = ("tiny", *LEVELS)
+        raise InputError(
+            f"no level '{level}'; expected one of {', '.join(known)}{did_you_mean(level, known)}"
+        )
+    sizes = {"train": n_train, "test": n_test}
+    for split, wanted in sizes.items():
+        most = capacity(level, split)
+        if not 1 <= wanted <= most:
+            raise InputError(f"n_{split} must be from 1 to {most:,} at level {level}, not {wanted:,}")
+    files = publish(
+        out_dir,
+        "arithmetic",
+        {split: _rows(level, split, wanted, seed) for split, wanted in sizes.items()},
+        source={"generator": DATA_SOURCE},
+        arguments={"n_train": n_train, "n_test": n_test, "level": level, "seed": seed},
+        progress=progress,
+    )
+    return Prepared(files)
+
+
+def capacity(level: str, split: str) -> int:
+    """Return the most problems one file of a level can hold: for `tiny`, all that there are."""
+    if level != "tiny":
+        return STORY_LIMITS[split]
+    facts = sum(
+        _split_of_tiny(operator, template, a, b) == split
+        for operator, operands in _TINY_OPERANDS.items()
+        for template in range(len(TINY_TEMPLATES[operator]))
+        for a, b in operands
+    )
+    return facts * len(TINY_NAMES) * len(TINY_ITEMS)
+
+
+def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
+    """Draw problems without end, none twice; with each, whether its template is held out from training."""
+    # Seeding with a string goes through SHA-512, so near seeds give unrelated streams on every platform.
+    rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
+    draw: Callable[[random.Random], tuple[Problem, str, bool]] = (
+        _draw_tiny if level == "tiny" else lambda r: _draw_story(r, LEVELS[level])
+    )
+    seen: set[bytes] = set()
+    while True:
+        problem, belongs_to, held_out = draw(rng)
+        # A digest rather than the text keeps a million of them within 100 MB.
+        digest = hashlib.blake2b(problem.question.encode(), digest_size=16).digest()
+        if belongs_to == split and digest not in seen:
+            seen.add(digest)
+            yield problem, held_out
+
+
+def _rows(level: str, split: str, wanted: int, seed: int) -> Iterator[Row]:
+    # A model of half a million parameters has no use for an instruction, and every token costs.
+    suffix = "" if level == "tiny" else f" {INSTRUCTION}"
+    for index, (problem, held_out) in zip(range(wanted), problems(level, split, seed), strict=False):
+        yield Row(
+            data_source=DATA_SOURCE,
+            prompt=chat(problem.question + suffix),
+            ability="math",
+            ground_truth=problem.answer,
+            split=split,
+            index=index,
+            question=problem.question,
+            answer=problem.solution,
+            metadata={"level": level, "template": problem.template, "held_out": held_out},
+        )
+
+
+def _draw_story(rng: random.Random, level: Level) -> tuple[Problem, str, bool]:
+    problem = tell(rng, level)
+    # One in eight templates, and one in eight number sets of the others, are for testing only.
+    held_out = _hash(problem.template) % 8 == 0
+    numbers_held_out = _hash(f"{problem.template} {problem.numbers}") % 8 == 1
+    return problem, "test" if held_out or numbers_held_out else "train", held_out
+
+
+TINY_NAMES = ("Tom", "Ann", "Ben", "Eva", "Sam", "Mia", "Leo", "Zoe", "Max", "Amy")
+TINY_ITEMS = ("apples", "pears", "eggs", "pens", "cups", "books", "coins", "cards")
+TINY_TEMPLATES = {
+    "+": (
+        "{name} has {a} and buys {b} more. How many {items} now?",
+        "{name} has {a} and finds {b} more. How many {items} now?",
+        "{name} picks {a} and gets {b} more. How many {items} in all?",
+    ),
+    "-": (
+        "{name} has {a} and sells {b}. How many {items} now?",
+        "{name} has {a} and loses {b}. How many {items} now?",
+        "{name} has {a} and gives away {b}. How many {items} are left?",
+    ),
+}
+
+
+def _tiny_operands(operator: str) -> list[tuple[int, int]]:
+    return [(a, b) for a in range(1, 10) for b in range(1, 10) if operator == "+" or a >= b]
+
+
+_TINY_OPERANDS = {operator: _tiny_operands(operator) for operator in TINY_TEMPLATES}
+
+
+def _draw_tiny(rng: random.Random) -> tuple[Problem, str, bool]:
+    operator = rng.choice("+-")
+    template = rng.randrange(3)
+    a, b = rng.choice(_TINY_OPERANDS[operator])
+    items = rng.choice(TINY_ITEMS)
+    question = TINY_TEMPLATES[operator][template].format(
+        name=rng.choice(TINY_NAMES), a=f"{a} {items if a > 1 else items[:-1]}", b=b, items=items
+    )
+    answer = a + b if operator == "+" else a - b
+    problem = Problem(
+        template=f"{operator}{template}",
+        numbers=(a, b),
+        question=question,
+        solution=f"{a}{operator}{b}={answer}\n#### {answer}",
+        answer=str(answer),
+    )
+    return problem, _split_of_tiny(operator, template, a, b), False
+
+
+def _split_of_tiny(operator: str, template: int, a: int, b: int) -> str:
+    """Hold out one template of half of the facts.
+
+    Every fact, such as 5+3, stays in training through the other templates: what a tiny model is tested
+    on is the task, not arithmetic that it never saw.
+    """
+    return "test" if _hash(f"{operator} {a} {b}") % 6 == template else "train"
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

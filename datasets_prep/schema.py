@@ -1,0 +1,151 @@
+"""The Row contract: one Arrow schema for every single-turn dataset, and what makes a row fit for it.
+
+No dataset and no file lives here: datasets build `Row`s, `writer` turns them into parquet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from rewardkit.errors import InputError
+
+SINGLE_TURN_AGENT = "single_turn_agent"
+"""The name by which verl and our trainer know a plain question and answer. Always written: a file without
+it makes verl fall back silently, and a mix of files with and without it null-fills."""
+
+SCHEMA = pa.schema(
+    [
+        ("data_source", pa.string()),
+        (
+            "prompt",
+            # "element" is what parquet calls a list's item; with any other name the schema read back
+            # would differ from the schema written.
+            pa.list_(pa.field("element", pa.struct([("role", pa.string()), ("content", pa.string())]))),
+        ),
+        ("ability", pa.string()),
+        ("ground_truth", pa.string()),
+        ("reward_model", pa.struct([("style", pa.string()), ("ground_truth", pa.string())])),
+        ("agent_name", pa.string()),
+        (
+            "extra_info",
+            pa.struct(
+                [
+                    ("split", pa.string()),
+                    ("index", pa.int64()),
+                    ("question", pa.string()),
+                    ("answer", pa.string()),
+                    ("metadata", pa.string()),
+                ]
+            ),
+        ),
+    ]
+)
+"""The schema of every single-turn dataset, the same to the letter, so that any two files concatenate.
+
+`extra_info` holds what every set has (where the row came from, its question, its own worked answer) as
+fields, and what only some have (MATH's level and type, AIME's id and url, a coding task's starter code) as
+one JSON object in the string `metadata`. Fields of their own would be null in most rows, and each new set
+would change the schema, after which files written before and after no longer concatenate: that is the
+failure users of per-set structs report. `ground_truth` stands at the top for tools that look there and
+within `reward_model` where verl looks.
+"""
+
+_ROLES = ("system", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One prompt and what its answer is judged against. No field is ever null in the file."""
+
+    data_source: str
+    """Chooses the reward."""
+    prompt: tuple[dict[str, str], ...]
+    """Chat messages, each with `role` and `content`."""
+    ability: str
+    """What the row exercises: `math`, `code`, ..."""
+    ground_truth: str
+    """Structured truths (test cases, alternatives) are JSON in this string."""
+    split: str
+    """`train` or `test`."""
+    index: int
+    """Position in the raw split, counted from 0, so that the row can be found again."""
+    question: str
+    """The question as published, without instructions."""
+    answer: str
+    """The set's own solution, as a response: it must score 1.0 against `ground_truth`."""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    """Whatever else the set says of this row; JSON-ready."""
+
+    def as_record(self) -> dict[str, object]:
+        """Return the row in the shape of `SCHEMA`."""
+        return {
+            "data_source": self.data_source,
+            "prompt": self.prompt,
+            "ability": self.ability,
+            "ground_truth": self.ground_truth,
+            "reward_model": {"style": "rule", "ground_truth": self.ground_truth},
+            "agent_name": SINGLE_TURN_AGENT,
+            "extra_info": {
+                "split": self.split,
+                "index": self.index,
+                "question": self.question,
+                "answer": self.answer,
+                "metadata": json.dumps(self.metadata, sort_keys=True, ensure_ascii=False),
+            },
+        }
+
+    def size(self) -> int:
+        """Return about how many characters the row holds, for bounding memory."""
+        return len(self.question) * 2 + len(self.answer) + len(self.ground_truth) * 2
+
+
+def chat(content: str, system: str | None = None) -> tuple[dict[str, str], ...]:
+    """Return a prompt of one user message, after a system message if one is given."""
+    user = {"role": "user", "content": content}
+    return ({"role": "system", "content": system}, user) if system else (user,)
+
+
+def validate(row: Row) -> None:
+    """Check that a row keeps the contract.
+
+    Raises:
+        InputError: names the field, what was expected and what was found.
+    """
+    texts = {
+        "data_source": row.data_source,
+        "ability": row.ability,
+        "ground_truth": row.ground_truth,
+        "split": row.split,
+        "question": row.question,
+    }
+    for name, text in texts.items():
+        _check_text(name, text)
+    _check_text("answer", row.answer, may_be_empty=True)
+    if not row.prompt:
+        raise InputError("prompt must hold at least one message")
+    for message in row.prompt:
+        if message.get("role") not in _ROLES:
+            raise InputError(f"prompt role must be one of {', '.join(_ROLES)}, not {message.get('role')!r}")
+        _check_text("prompt content", message.get("content"))
+
+
+def _check_text(name: str, text: object, *, may_be_empty: bool = False) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"{name} must be a string, not {type(text).__name__}")
+    if not may_be_empty and not text.strip():
+        raise InputError(f"{name} is empty")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} holds a lone surrogate at character {error.start}, which is no text"
+        ) from None
+
+
+def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
+    """Return rows that passed `validate` as one Arrow batch of `SCHEMA`."""
+    return pa.RecordBatch.from_pylist([row.as_record() for row in rows], schema=SCHEMA)

@@ -1,0 +1,5 @@
+"""`python -m rewardkit`: the command line."""
+
+from rewardkit.cli import main
+
+main()

@@ -1,0 +1,53 @@
+"""`rewardkit list`: which data sources have a reward."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+from rewardkit.registry import REGISTRY, Reward, load_reward_file
+
+
+@click.command(epilog="Example: rewardkit list --json")
+@click.option(
+    "--reward", "reward_files", multiple=True, metavar="FILE.py", help="Show the rewards of a file too."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(reward_files: tuple[str, ...], as_json: bool) -> None:
+    """Show the registered data sources, their aliases, options and where they run."""
+    for spec in reward_files:
+        load_reward_file(spec)
+    rewards = sorted(REGISTRY, key=lambda reward: reward.name)
+    if as_json:
+        click.echo(json.dumps([reward.describe() for reward in rewards], indent=2))
+        return
+    console = Console(highlight=False)
+    for reward in rewards:
+        console.print(f"[bold]{reward.name}[/bold]  {reward.summary}", soft_wrap=True)
+        console.print(_facts(reward))
+
+
+def _facts(reward: Reward) -> Table:
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    facts = {
+        "data sources": ", ".join(reward.data_sources),
+        "aliases": ", ".join(reward.aliases),
+        "runs": _place(reward),
+        "options": ", ".join(f"{name}={value}" for name, value in reward.describe_options().items()),
+        "scorer": reward.scorer,
+    }
+    for name, value in facts.items():
+        if value:
+            table.add_row(name, Text(value))
+    return table
+
+
+def _place(reward: Reward) -> str:
+    return reward.runs if reward.runs == "inline" else f"{reward.runs}, killed after {reward.timeout_s:g} s"

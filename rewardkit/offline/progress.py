@@ -1,0 +1,93 @@
+"""What a scoring run has got done so far, on disk: the scores of finished chunks, and for which run.
+
+The folder `.NAME.progress` stands beside the output while a run goes on, and after one was killed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.files import published
+from rewardkit.types import Score
+
+_scores = msgspec.msgpack.Decoder(list[Score])
+
+
+class Progress:
+    """The progress folder of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def open(cls, out: Path, fingerprint: dict[str, Any], *, resume: bool, restart: bool) -> Progress:
+        """Make the folder, or take up the one that an interrupted run has left.
+
+        Raises:
+            InputError: there is one and neither `resume` nor `restart` says what to do with it, it belongs
+                to a different run, or the folder cannot be written.
+        """
+        folder = out.with_name(f".{out.name}.progress")
+        about = folder / "run.json"
+        if restart and folder.exists():
+            shutil.rmtree(folder)
+        if about.exists():
+            _check_same(about, fingerprint, out, resume)
+            return cls(folder)
+        if not out.parent.is_dir():
+            raise InputError(f"cannot write {out}: no folder {out.parent}; make it first")
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write to {out.parent}: {error.strerror}") from None
+        with published(about) as file:
+            file.write(msgspec.json.encode(fingerprint))
+        return cls(folder)
+
+    def has(self, index: int) -> bool:
+        """True when the scores of this chunk are there."""
+        return self._path(index).exists()
+
+    def load(self, index: int) -> list[Score]:
+        """The scores of a finished chunk."""
+        return _scores.decode(self._path(index).read_bytes())
+
+    def save(self, index: int, scores: list[Score]) -> None:
+        """Keep the scores of a chunk."""
+        with published(self._path(index)) as file:
+            file.write(msgspec.msgpack.encode(scores))
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Keep the scores if the run was cut short, and forget them once the output is there."""
+        if kind is None or not any(self.folder.glob("*.msgpack")):
+            shutil.rmtree(self.folder)
+
+    def _path(self, index: int) -> Path:
+        return self.folder / f"{index:06d}.msgpack"
+
+
+def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: bool) -> None:
+    if not resume:
+        raise InputError(
+            f"an interrupted run has left its progress for {out}; "
+            "go on with --resume or throw it away with --restart"
+        )
+    before = msgspec.json.decode(about.read_bytes())
+    now = msgspec.json.decode(msgspec.json.encode(fingerprint))
+    changed = [key for key in now if before.get(key) != now[key]]
+    if changed:
+        raise InputError(
+            f"cannot resume {out}: {', '.join(changed)} changed since the interrupted run; "
+            "throw its progress away with --restart"
+        )

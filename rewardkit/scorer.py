@@ -1,0 +1,283 @@
+"""The one way to judge a response: `Scorer` scores one sample, a batch or a stream of them.
+
+It finds each sample's reward, runs it in the right place (here, or in a worker that can be killed) and
+gives back exactly one Score for each sample, in order, whatever crashes. Every entrance of rewardkit
+goes through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import islice
+from types import TracebackType
+from typing import Any
+
+import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+from rewardkit.errors import UnknownDataSourceError
+from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.runner import Runner, is_async
+from rewardkit.types import Sample, Score, failure
+from rewardkit.workers import Job, WorkerPool
+
+_INLINE_CHUNK = 2_000
+"""Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the samples of one data source are scored."""
+
+    reward: Reward
+    runner: Runner
+    job: Job | None
+    """None: in the calling thread."""
+
+
+class Scorer:
+    """Scores samples with the registered rewards. Use it as a context manager, from any thread.
+
+    Args:
+        options: options by data source, glob of data sources, or reward name; for one sample they apply in
+            the order name, glob, exact data source, later ones on top.
+        workers: how many killable processes to use at most; None: one per core. They start when needed.
+        timeout_s: replaces every reward's own deadline.
+        inline_in_workers: run the inline rewards in the workers too, in large chunks: uses all cores, and
+            pays off from some thousand samples a call.
+
+    Raises:
+        UnknownDataSourceError: a key of `options` names no reward and no data source.
+        OptionsError: an option that the reward does not have, or a value of the wrong type.
+
+    Example:
+        >>> with Scorer(options={"gsm8k": {"method": "flexible"}}) as scorer:
+        ...     scorer.score(Sample("openai/gsm8k", "so it is 72", "72")).correct
+        True
+    """
+
+    def __init__(
+        self,
+        *,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        workers: int | None = None,
+        timeout_s: float | None = None,
+        inline_in_workers: bool = False,
+        registry: Registry = REGISTRY,
+    ) -> None:
+        self._options = {key: dict(values) for key, values in (options or {}).items()}
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self._timeout_s = timeout_s
+        self._inline_in_workers = inline_in_workers
+        self._registry = registry
+        self._plans: dict[str, _Plan | Score] = {}
+        self._jobs: dict[tuple[str, str], Job] = {}
+        self._pool: WorkerPool | None = None
+        self._making = threading.Lock()
+        """Held while a plan or the pool is made, so that threads that come together make one."""
+        self._check_options()
+
+    # --- scoring -----------------------------------------------------------------------------------
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample. A sample of an unknown data source gets the status `invalid`."""
+        return self.score_batch([sample])[0]
+
+    def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
+        """Score samples; the result has one Score for each, in order.
+
+        Raises:
+            ScoringError: the scorer was closed meanwhile.
+        """
+        return self.submit(samples).wait()
+
+    def submit(self, samples: Sequence[Sample]) -> Pending:
+        """Start scoring samples and return at once; `Pending.wait` has the scores."""
+        return Pending(self, samples)
+
+    async def ascore(self, sample: Sample) -> Score:
+        """Like `score`, without holding the event loop. Cancelling it kills the worker."""
+        return (await self.ascore_batch([sample]))[0]
+
+    async def ascore_batch(self, samples: Sequence[Sample]) -> list[Score]:
+        """Like `score_batch`, without holding the event loop while workers run. Cancelling kills them."""
+        pending = self.submit(samples)
+        if pending.futures:
+            await asyncio.gather(*(asyncio.wrap_future(future) for _, future in pending.futures))
+        return pending.wait()
+
+    def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
+        """Score an iterable of any length, in order, holding only a few batches in memory."""
+        source = iter(samples)
+        ahead = 2 * self.workers + 1
+        pending: deque[Pending] = deque()
+        while batch := list(islice(source, batch_size)):
+            pending.append(self.submit(batch))
+            if len(pending) >= ahead:
+                yield from pending.popleft().wait()
+        while pending:
+            yield from pending.popleft().wait()
+
+    # --- what will be used ---------------------------------------------------------------------------
+
+    def check(self, data_sources: Iterable[str]) -> None:
+        """Make sure that every one of these data sources has a reward.
+
+        Raises:
+            UnknownDataSourceError: one has none; the message names the nearest known ones.
+            OptionsError: its options do not fit.
+        """
+        for data_source in sorted(set(data_sources)):
+            self._registry.resolve(data_source)
+            self._plan(data_source)
+
+    def reward_for(self, data_source: str) -> Reward:
+        """Return the reward that this scorer uses for a data source, with its deadline.
+
+        Raises:
+            UnknownDataSourceError: there is none.
+        """
+        reward = self._registry.resolve(data_source)
+        return reward if self._timeout_s is None else replace(reward, timeout_s=self._timeout_s)
+
+    def describe(self, data_sources: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What decides the scores of each data source: the reward, its version, its options, its deadline.
+
+        Raises:
+            UnknownDataSourceError: a data source without a reward.
+        """
+        described = {}
+        for data_source in sorted(set(data_sources)):
+            reward = self.reward_for(data_source)
+            options = reward.make_options(self._options_for(data_source, reward))
+            described[data_source] = {
+                "scorer": reward.scorer,
+                "options": asdict(options),
+                "timeout_s": reward.timeout_s,
+            }
+        return described
+
+    # --- life ----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Kill the workers. Batches still running in other threads get a ScoringError."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- inside --------------------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        for key, values in self._options.items():
+            named = self._registry.by_name(key)
+            if named is not None:
+                named.make_options(values)
+            elif not any(c in key for c in "*?["):
+                self._registry.resolve(key).make_options(values)
+
+    def _plan(self, data_source: str) -> _Plan | Score:
+        """The plan for a data source, or the Score that all its samples get since it is unknown."""
+        plan = self._plans.get(data_source)
+        if plan is None:
+            with self._making:
+                plan = self._plans.get(data_source) or self._make_plan(data_source)
+                self._plans[data_source] = plan
+        return plan
+
+    def _make_plan(self, data_source: str) -> _Plan | Score:
+        try:
+            reward = self.reward_for(data_source)
+        except UnknownDataSourceError as error:
+            return failure("invalid", str(error))
+        options = reward.make_options(self._options_for(data_source, reward))
+        inline = reward.runs == "inline" and not is_async(reward)
+        if inline and not self._inline_in_workers:
+            return _Plan(reward, Runner(reward, options), None)
+        key = (reward.name, repr(options))
+        if key not in self._jobs:
+            self._jobs[key] = Job(len(self._jobs), reward, options)
+        return _Plan(reward, Runner(reward, options), self._jobs[key])
+
+    def _options_for(self, data_source: str, reward: Reward) -> dict[str, Any]:
+        names = {reward.name, *reward.aliases, *reward.data_sources}
+        merged: dict[str, Any] = {}
+        for rank in range(3):
+            for key, values in self._options.items():
+                if _rank(key, data_source, names) == rank:
+                    merged |= values
+        return merged
+
+    def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Future[list[Score]]:
+        assert plan.job is not None
+        with self._making:
+            if self._pool is None:
+                self._pool = WorkerPool(self.workers)
+        return self._pool.submit(plan.job, samples, self._chunk_size(plan.reward, len(samples)))
+
+    def _chunk_size(self, reward: Reward, n: int) -> int:
+        """Enough chunks for all workers to end at about the same time, few enough trips."""
+        if reward.batch:
+            return n
+        if reward.runs == "inline":
+            return _INLINE_CHUNK
+        return min(32, max(1, n // (4 * self.workers)))
+
+
+class Pending:
+    """A batch on its way: its inline samples are scored already, the others are with the workers."""
+
+    def __init__(self, scorer: Scorer, samples: Sequence[Sample]) -> None:
+        self.scores: list[Score | None] = [None] * len(samples)
+        self.futures: list[tuple[list[int], Future[list[Score]]]] = []
+        places: dict[str, list[int]] = {}
+        for i, sample in enumerate(samples):
+            places.setdefault(sample.data_source, []).append(i)
+        plans = {data_source: scorer._plan(data_source) for data_source in places}
+        # The workers first, so that they run while the inline rewards run here.
+        for data_source, plan in sorted(plans.items(), key=lambda item: _is_inline(item[1])):
+            mine = [samples[i] for i in places[data_source]]
+            if isinstance(plan, Score):
+                self._put(places[data_source], [plan] * len(mine))
+            elif plan.job is None:
+                self._put(places[data_source], plan.runner.run(mine))
+            else:
+                self.futures.append((places[data_source], scorer._submit(plan, mine)))
+
+    def _put(self, places: list[int], scores: list[Score]) -> None:
+        for i, score in zip(places, scores, strict=True):
+            self.scores[i] = score
+
+    def wait(self) -> list[Score]:
+        """Return the scores, in order, when all are there.
+
+        Raises:
+            ScoringError: the scorer was closed meanwhile.
+        """
+        for places, future in self.futures:
+            self._put(places, future.result())
+        return [score for score in self.scores if score is not None]
+
+
+def _is_inline(plan: _Plan | Score) -> bool:
+    return isinstance(plan, _Plan) and plan.job is None
+
+
+def _rank(key: str, data_source: str, names: set[str]) -> int | None:
+    """How closely an options key fits: 0 the reward's name or alias, 1 a glob, 2 the exact data source."""
+    if key == data_source:
+        return 2
+    if key in names:
+        return 0
+    return 1 if fnmatchcase(data_source, key) else None

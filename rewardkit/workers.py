@@ -1,0 +1,449 @@
+"""A pool of worker processes that can be killed: where rewards run that may hang or crash.
+
+One thread per pool starts, feeds, watches and kills the workers, so the pool can be used from any thread
+or event loop, and the workers' parent thread lives as long as they do. No signals, no `fork` of the
+caller's memory, no dependence on the main thread.
+
+The one rule on failure: a chunk whose worker died or overran its deadline is taken apart and its unscored
+samples run again one by one. A single sample that overruns is a `timeout`; one whose worker dies is run
+once more, and is an `error` if the worker dies again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import queue
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, InvalidStateError
+from typing import Any, cast
+
+import cloudpickle
+import msgspec
+
+from rewardkit._worker import Load, Loaded, Run, Scored, frame
+from rewardkit.errors import ScoringError
+from rewardkit.registry import Reward, user_reward_file
+from rewardkit.runner import is_async
+from rewardkit.types import Sample, Score, failure
+
+LOAD_TIMEOUT_S = 120.0
+"""How long a worker may take to import a reward before the load counts as failed."""
+
+_GRACE_S = 1.0
+"""An async reward times its samples itself; the parent steps in this much later."""
+
+_MAX_LOAD_DEATHS = 4
+
+_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from rewardkit._worker import main; main()"
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Loaded | Scored)
+
+
+class Job:
+    """One reward with its options, as the workers are told of it once."""
+
+    def __init__(self, reward_id: int, reward: Reward, options: Any) -> None:
+        self.reward_id = reward_id
+        self.reward = reward
+        self.concurrent = is_async(reward) and not reward.batch
+        """The samples of a chunk run all at once, each timed by the worker."""
+        self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
+        """The worker answers sample by sample, so the deadline is each sample's own."""
+        self.load_deaths = 0
+        """Workers that died in a row before the reward was ready."""
+        files = [str(path)] if (path := user_reward_file(reward.function)) else []
+        self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
+
+    @property
+    def patience_s(self) -> float:
+        """How long a worker may go without an answer."""
+        return self.reward.timeout_s + (_GRACE_S if self.concurrent else 0.0)
+
+
+class _Chunk:
+    """Samples of one job that go to a worker together, and where their scores go."""
+
+    def __init__(
+        self, job: Job, samples: Sequence[msgspec.Raw], batch: _Batch, positions: Sequence[int]
+    ) -> None:
+        self.job = job
+        self.samples = samples
+        self.batch = batch
+        self.positions = positions
+        self.done = 0
+        self.deaths = 0
+
+    def put(self, score: Score) -> None:
+        self.batch.put(self.positions[self.done], score)
+        self.done += 1
+
+    def rest_one_by_one(self) -> list[_Chunk]:
+        return [
+            _Chunk(self.job, [self.samples[i]], self.batch, [self.positions[i]])
+            for i in range(self.done, len(self.samples))
+        ]
+
+
+class _Batch:
+    """The scores of one `submit` as they come in, and the future that gets them all."""
+
+    def __init__(self, size: int) -> None:
+        self.future: Future[list[Score]] = Future()
+        self._scores: list[Score | None] = [None] * size
+        self._missing = size
+
+    def put(self, position: int, score: Score) -> None:
+        self._scores[position] = score
+        self._missing -= 1
+        if self._missing == 0:
+            # The caller may have cancelled it in this instant.
+            with contextlib.suppress(InvalidStateError):
+                self.future.set_result([s for s in self._scores if s is not None])
+
+
+class _Worker:
+    """One child process, the chunk it works on and when it must have answered."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        os.set_blocking(self.stdin.fileno(), False)
+        _widen(self.stdin.fileno())
+        self.loaded: set[int] = set()
+        self.loading: int | None = None
+        self.chunk: _Chunk | None = None
+        self.deadline = float("inf")
+        self.outgoing = memoryview(b"")
+        self.incoming = bytearray()
+
+    def start(self, chunk: _Chunk) -> None:
+        self.chunk = chunk
+        job = chunk.job
+        # The samples are encoded already; the worker decodes them as Samples.
+        run = frame(Run(job.reward_id, cast("list[Sample]", chunk.samples), job.stream))
+        if job.reward_id in self.loaded:
+            self.outgoing = memoryview(run)
+            self.deadline = time.monotonic() + job.patience_s
+        else:
+            self.loading = job.reward_id
+            self.outgoing = memoryview(job.load_frame + run)
+            self.deadline = time.monotonic() + LOAD_TIMEOUT_S
+
+    def messages(self) -> list[Loaded | Scored] | None:
+        """Read what has come in; None when the worker has closed the pipe."""
+        data = os.read(self.stdout.fileno(), 1 << 20)
+        if not data:
+            return None
+        self.incoming += data
+        found = []
+        while len(self.incoming) >= 4:
+            end = 4 + int.from_bytes(self.incoming[:4], "big")
+            if len(self.incoming) < end:
+                break
+            found.append(_decoder.decode(self.incoming[4:end]))
+            del self.incoming[:end]
+        return found
+
+    def kill(self) -> None:
+        """Kill the worker and whatever it started in its process group, and reap it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+        self.stdin.close()
+        self.stdout.close()
+
+
+class WorkerPool:
+    """Runs chunks of samples in up to `size` killable processes, which start as they are needed."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._closed = False
+        self._start_thread()
+
+    def _start_thread(self) -> None:
+        self._pid = os.getpid()
+        self._inbox: queue.SimpleQueue[list[_Chunk] | None] = queue.SimpleQueue()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._wake_lock = threading.Lock()
+        self._loop = _Loop(self)
+        self._thread = threading.Thread(target=self._loop.run, name="rewardkit-workers", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job, samples: Sequence[Sample], chunk_size: int) -> Future[list[Score]]:
+        """Score samples in the workers; the future has one Score for each, in order.
+
+        Cancelling the future kills the workers that are busy with it.
+
+        Raises:
+            ScoringError: the pool is closed.
+        """
+        if self._closed:
+            raise ScoringError("this scorer is closed; make a new one")
+        if self._pid == os.getpid() and not self._thread.is_alive():
+            raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
+        if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's
+            self._start_thread()
+        batch = _Batch(len(samples))
+        encoded: list[msgspec.Raw] = []
+        positions: list[int] = []
+        for position, sample in enumerate(samples):
+            try:
+                encoded.append(_encode(sample))
+                positions.append(position)
+            except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                detail = f"prompt and extra_info must be plain data: {error}"
+                batch.put(position, failure("invalid", detail, scorer=job.reward.scorer))
+        starts = range(0, len(encoded), chunk_size)
+        chunks = [
+            _Chunk(job, encoded[i : i + chunk_size], batch, positions[i : i + chunk_size]) for i in starts
+        ]
+        if chunks:
+            batch.future.add_done_callback(lambda future: self._wake() if future.cancelled() else None)
+            self._inbox.put(chunks)
+            self._wake()
+        return batch.future
+
+    def close(self) -> None:
+        """Kill the workers. Futures still open get a ScoringError."""
+        if self._closed or self._pid != os.getpid():
+            return
+        self._closed = True
+        self._inbox.put(None)
+        self._wake()
+        self._thread.join()
+        with self._wake_lock:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
+
+    def _wake(self) -> None:
+        with self._wake_lock, contextlib.suppress(BlockingIOError):  # full: the thread is awake anyway
+            if self._wake_write >= 0:
+                os.write(self._wake_write, b"x")
+
+
+class _Loop:
+    """What the pool's thread does."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.size = pool.size
+        self.inbox = pool._inbox
+        self.wake_read = pool._wake_read
+        self.waiting: deque[_Chunk] = deque()
+        self.workers: list[_Worker] = []
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.wake_read, selectors.EVENT_READ)
+        self.stopped_by: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            while self._take_inbox():
+                self._assign()
+                self._wait()
+        except Exception as error:  # no process can be started, say: whoever waits must hear of it
+            self.stopped_by = error
+        finally:
+            for worker in list(self.workers):
+                self._fail(worker.chunk)
+                self._discard(worker)
+            for chunk in self.waiting:
+                self._fail(chunk)
+            self.selector.close()
+
+    def _take_inbox(self) -> bool:
+        while True:
+            try:
+                chunks = self.inbox.get_nowait()
+            except queue.Empty:
+                return True
+            if chunks is None:
+                return False
+            self.waiting.extend(chunks)
+
+    def _assign(self) -> None:
+        for worker in list(self.workers):
+            if worker.chunk is not None and worker.chunk.batch.future.cancelled():
+                self._discard(worker)
+        while self.waiting:
+            if self.waiting[0].batch.future.cancelled():
+                self.waiting.popleft()
+                continue
+            idle = [w for w in self.workers if w.chunk is None]
+            if not idle and len(self.workers) >= self.size:
+                return
+            worker = idle[0] if idle else self._new_worker()
+            worker.start(self.waiting.popleft())
+            self._send(worker)
+
+    def _new_worker(self) -> _Worker:
+        worker = _Worker()
+        self.workers.append(worker)
+        self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
+        return worker
+
+    def _wait(self) -> None:
+        deadline = min((w.deadline for w in self.workers), default=float("inf"))
+        timeout = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
+        for key, _ in self.selector.select(timeout):
+            if key.data is None:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self.wake_read, 65536)
+            elif key.data in self.workers:
+                self._serve(key.data, key.fileobj)
+        now = time.monotonic()
+        for worker in [w for w in self.workers if w.deadline <= now]:
+            self._overran(worker)
+
+    def _serve(self, worker: _Worker, file: Any) -> None:
+        if file is worker.stdin:
+            self._send(worker)
+            return
+        messages = worker.messages()
+        if messages is None:
+            self._died(worker)
+            return
+        for message in messages:
+            if isinstance(message, Loaded):
+                self._loaded(worker, message)
+            elif worker.chunk is not None:
+                self._scored(worker, worker.chunk, message)
+
+    def _send(self, worker: _Worker) -> None:
+        """Write what the pipe takes; the selector calls again when it takes more."""
+        try:
+            while worker.outgoing:
+                worker.outgoing = worker.outgoing[os.write(worker.stdin.fileno(), worker.outgoing) :]
+        except BlockingIOError:
+            if worker.stdin not in self.selector.get_map():
+                self.selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
+            return
+        except BrokenPipeError:
+            worker.outgoing = memoryview(b"")  # it is dead; its closed stdout will tell
+        if worker.stdin in self.selector.get_map():
+            self.selector.unregister(worker.stdin)
+
+    def _loaded(self, worker: _Worker, message: Loaded) -> None:
+        chunk = worker.chunk
+        assert chunk is not None and worker.loading is not None
+        if message.error is None:
+            worker.loaded.add(worker.loading)
+            chunk.job.load_deaths = 0
+            worker.loading = None
+            worker.deadline = time.monotonic() + chunk.job.patience_s
+            return
+        self._discard(worker)
+        self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
+
+    def _scored(self, worker: _Worker, chunk: _Chunk, message: Scored) -> None:
+        for score in message.scores:
+            chunk.put(score)
+        if chunk.done == len(chunk.samples):
+            worker.chunk = None
+            worker.deadline = float("inf")
+        else:
+            worker.deadline = time.monotonic() + chunk.job.patience_s
+
+    def _overran(self, worker: _Worker) -> None:
+        chunk, loading = worker.chunk, worker.loading
+        self._discard(worker)
+        assert chunk is not None
+        if loading is not None:
+            self._put_rest(chunk, f"the reward took over {LOAD_TIMEOUT_S:g} s to load in a worker")
+            return
+        rest = chunk.rest_one_by_one()
+        # Streaming, it is known which sample overran: the first without a score.
+        if chunk.job.stream or len(rest) == 1:
+            job = chunk.job
+            detail = f"killed after {job.reward.timeout_s:g} s"
+            chunk.put(failure("timeout", detail, scorer=job.reward.scorer, seconds=job.reward.timeout_s))
+            rest = rest[1:]
+        self.waiting.extendleft(reversed(rest))
+
+    def _died(self, worker: _Worker) -> None:
+        chunk = worker.chunk
+        self._discard(worker)
+        if chunk is None:
+            return
+        died = f"exit status {worker.process.returncode}"
+        if worker.loading is not None:
+            self._died_loading(chunk, died)
+            return
+        rest = chunk.rest_one_by_one()
+        if len(rest) == 1:
+            rest[0].deaths = chunk.deaths + 1
+            if rest[0].deaths > 1:
+                self._put_rest(chunk, f"the worker died twice on this sample ({died})")
+                return
+        self.waiting.extendleft(reversed(rest))
+
+    def _died_loading(self, chunk: _Chunk, died: str) -> None:
+        """No sample is to blame: try again with a fresh worker, but not for ever."""
+        chunk.job.load_deaths += 1
+        if chunk.job.load_deaths < _MAX_LOAD_DEATHS:
+            self.waiting.appendleft(chunk)
+        else:
+            self._put_rest(chunk, f"the workers die while they load the reward ({died})")
+
+    def _put_rest(self, chunk: _Chunk, detail: str) -> None:
+        for _ in range(chunk.done, len(chunk.samples)):
+            chunk.put(failure("error", detail, scorer=chunk.job.reward.scorer))
+
+    def _discard(self, worker: _Worker) -> None:
+        self.workers.remove(worker)
+        for file in (worker.stdout, worker.stdin):
+            if file in self.selector.get_map():
+                self.selector.unregister(file)
+        worker.kill()
+
+    def _fail(self, chunk: _Chunk | None) -> None:
+        if chunk is not None and not chunk.batch.future.done():
+            with contextlib.suppress(InvalidStateError):
+                reason = f": {self.stopped_by!r}" if self.stopped_by else ""
+                chunk.batch.future.set_exception(
+                    ScoringError(f"the scorer was closed before this was scored{reason}")
+                )
+
+
+def _encode(sample: Sample) -> msgspec.Raw:
+    """The sample as it crosses the pipe. Lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    try:
+        return msgspec.Raw(_encoder.encode(sample))
+    except UnicodeEncodeError:
+        fields = {name: _without_lone_surrogates(getattr(sample, name)) for name in sample.__struct_fields__}
+        return msgspec.Raw(_encoder.encode(fields))
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_without_lone_surrogates(k): _without_lone_surrogates(v) for k, v in value.items()}
+    return [_without_lone_surrogates(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _widen(pipe: int) -> None:
+    """Let a chunk pass in one write where the system allows it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)

@@ -1,0 +1,142 @@
+"""`rewardkit prep`: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.cli import run
+from rewardkit.datasets_prep import DATASETS
+from rewardkit.registry import REGISTRY
+
+TRAIN = [
+    {"question": "Ann has 3 dozen eggs. How many?", "answer": "3*12=<<3*12=36>>36\n#### 36"},
+    {"question": "How far below zero?", "answer": "It is 5 below.\n#### -5"},
+    {"question": "How many people?", "answer": "Many.\n#### 1,234,567"},
+]
+TEST = [{"question": "Half of 7?", "answer": "7/2\n#### 3.5"}]
+
+
+def write_raw(folder: Path, train: list[dict[str, str]] = TRAIN) -> Path:
+    folder.mkdir()
+    for split, records in (("train", train), ("test", TEST)):
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+def test_prep_writes_both_files_and_prints_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(["prep", "gsm8k", "--raw", str(write_raw(tmp_path / "raw")), "--out", str(out)]) == 0
+    heading, train, test = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["split", "rows", "size", "verified", "failed", "file"]
+    assert train.split()[:2] == ["train", "3"]
+    assert train.split()[4:] == ["3", "0", str(out / "train.parquet")]
+    assert test.split()[:2] == ["test", "1"]
+    assert pq.read_table(out / "test.parquet").num_rows == 1
+
+
+def test_json_says_everything_and_is_alone_on_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = write_raw(tmp_path / "raw", [*TRAIN, {"question": "q", "answer": "no"}])
+    out = tmp_path / "out"
+    assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(out), "--skip-bad", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["splits"]["train"] == {
+        "path": str(out / "train.parquet"),
+        "rows": 3,
+        "bytes": (out / "train.parquet").stat().st_size,
+        "verified": 3,
+        "failed": 0,
+        "failures": [],
+    }
+    assert result["dropped"] == 1
+    assert "has no '####'" in result["first_dropped"][0]
+
+
+def test_a_solution_that_fails_its_own_reward_is_listed_and_exits_with_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = write_raw(tmp_path / "raw", [*TRAIN, {"question": "Which?", "answer": "Unloved.\n#### 8"}])
+    reward = REGISTRY.resolve("openai/gsm8k")
+    strict = replace(reward, target=lambda sample, _: 0.0 if "Unloved" in sample.response else 1.0)
+    REGISTRY.register(strict, replace_existing=True)
+    try:
+        assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out")]) == 1
+        assert "train row 4: score 0" in capsys.readouterr().out
+        assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out"), "--json"]) == 1
+        (failure,) = json.loads(capsys.readouterr().out)["splits"]["train"]["failures"]
+        assert failure["row"] == 4
+        assert failure["question"] == "Which?"
+        arguments = ["--raw", str(raw), "--out", str(tmp_path / "out"), "--no-verify"]
+        assert run(["prep", "gsm8k", *arguments]) == 0
+    finally:
+        REGISTRY.register(reward, replace_existing=True)
+
+
+def test_without_raw_data_and_hub_the_exit_code_is_two_and_the_error_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert run(["prep", "gsm8k", "--out", str(tmp_path / "out")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert "https://huggingface.co/datasets/openai/gsm8k" in line
+    assert "--raw" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["gsm8k", "--raw", "nowhere"],
+            "cannot read nowhere: No such file or directory; pass the raw dataset's path with --raw",
+        ),
+        (["arithmetic", "--level", "hart"], "did you mean hard?"),
+        (["arithmetic", "--n-train", "2000000"], "n_train must be from 1 to 1,000,000"),
+        (["gsm8k", "--raw", "/dev/null/x"], "cannot read /dev/null/x: Not a directory"),
+        (["arithmetic", "--out", "/dev/null/x"], "cannot write to /dev/null/x"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["prep", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_dataset_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prep", "gsm8"]) == 2
+    assert "no dataset 'gsm8'; did you mean gsm8k?" in capsys.readouterr().err
+
+
+def test_every_dataset_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prep", "--help"]) == 0
+    overview = capsys.readouterr().out
+    for dataset in DATASETS.values():
+        assert dataset.name in overview
+        assert run(["prep", dataset.name, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert "Example: rewardkit prep " + dataset.name in " ".join(shown.split())
+
+
+def test_the_example_of_arithmetic_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(DATASETS["arithmetic"].example.split()[1:]) == 0
+    assert pq.read_table("data/arithmetic/train.parquet").num_rows == 2000

@@ -1,0 +1,237 @@
+"""Reading raw data: every format gives the same records, and bad input is one clear line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.datasets_prep.sources import BadRows, Record, open_hub, open_raw
+from rewardkit.errors import InputError, MissingDependencyError
+
+RECORDS = [
+    {"question": "What is 1+1?\nSay it.", "answer": 'It is "2",\u2028\n#### 2'},
+    {"question": "Was ist 2·2?", "answer": "#### 4"},
+]
+
+
+def read(raw: Path, split: str = "train", *, skip: bool = False) -> list[Record]:
+    return list(open_raw(raw).splits[split](BadRows(skip=skip)))
+
+
+def write_jsonl(path: Path, text: str | None = None) -> Path:
+    lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(lines if text is None else text)
+    return path
+
+
+def write_csv(path: Path) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, ["question", "answer"])
+        writer.writeheader()
+        writer.writerows(RECORDS)
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "train.jsonl": write_jsonl,
+    "train-00000-of-00001.parquet": lambda p: pq.write_table(pa.Table.from_pylist(RECORDS), p),
+    "train.csv": write_csv,
+    "train.json": lambda p: p.write_text(json.dumps(RECORDS, indent=2)),
+    "math_train.json": write_jsonl,
+    "bom.train.jsonl": lambda p: p.write_bytes(b"\xef\xbb\xbf" + write_jsonl(p).read_bytes()),
+    "train.jsonl.gz": lambda p: p.write_bytes(gzip.compress(write_jsonl(p).read_bytes())),
+    "train.json.gz": lambda p: p.write_bytes(gzip.compress(json.dumps(RECORDS).encode())),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_every_format_gives_the_same_records(tmp_path: Path, name: str, as_folder: bool) -> None:
+    WRITERS[name](tmp_path / name)
+    found = read(tmp_path if as_folder else tmp_path / name)
+    assert [record.values for record in found] == RECORDS
+    assert [(record.where, record.index) for record in found] == [(f"{name} row 1", 0), (f"{name} row 2", 1)]
+
+
+def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "main" / "train-00001-of-00002.jsonl")
+    write_jsonl(tmp_path / "main" / "train-00000-of-00002.jsonl")
+    write_jsonl(tmp_path / "main" / "test.jsonl")
+    write_jsonl(tmp_path / "test" / "algebra" / "1.jsonl")
+    write_jsonl(tmp_path / "socratic" / "train.jsonl")
+    write_jsonl(tmp_path / "train_socratic.jsonl")
+    write_jsonl(tmp_path / ".cache" / "train.jsonl")
+    write_jsonl(tmp_path / "example_model_solutions.jsonl")
+    (tmp_path / "train.txt").write_text("not data")
+    source = open_raw(tmp_path, ignore=("socratic",))
+    assert list(source.splits) == ["train", "test"]
+    train = list(source.splits["train"](BadRows()))
+    assert [record.index for record in train] == [0, 1, 2, 3]
+    assert train[2].where == "main/train-00001-of-00002.jsonl row 1"
+    names = [file["name"] for file in source.provenance["files"]]  # type: ignore[attr-defined]
+    assert names == [
+        "main/train-00000-of-00002.jsonl",
+        "main/train-00001-of-00002.jsonl",
+        "main/test.jsonl",
+        "test/algebra/1.jsonl",
+    ]
+
+
+def test_a_file_whose_name_has_no_split_is_train(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "gsm8k.jsonl")
+    assert list(open_raw(path).splits) == ["train"]
+
+
+def test_one_object_in_a_json_file_is_one_record(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "1.json").write_text(json.dumps(RECORDS[0], indent=2))
+    (tmp_path / "train" / "2.json").write_text(json.dumps(RECORDS[1]))
+    found = read(tmp_path)
+    assert [record.values for record in found] == RECORDS
+    assert [record.index for record in found] == [0, 1]
+
+
+GOOD_LINE = '{"question": "q", "answer": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("train.jsonl", b"", "train.jsonl is empty: it holds no rows"),
+        ("train.jsonl", GOOD_LINE.encode() + b"{oops\n", "train.jsonl line 2: malformed JSON"),
+        ("train.jsonl", b'{"question": "\xff"}\n', "train.jsonl line 1: malformed JSON"),
+        ("train.jsonl", b'{"question": "\\ud800"}\n', "train.jsonl line 1: malformed JSON"),
+        ("train.jsonl", b"[1]\n", "line 1: malformed JSON: expected an object, found list"),
+        ("train.jsonl", b'{"a":' + b"[" * 100_000, "line 1: malformed JSON: nested too deeply"),
+        ("train.json", b"[" * 100_000, "train.json: malformed JSON: nested too deeply"),
+        ("train.json", b"", "is empty: it holds no rows"),
+        ("train.json", b"[{", "train.json: malformed JSON"),
+        ("train.json", b"[1]", "train.json row 1: expected an object, found int"),
+        ("train.csv", b"question,answer\n", "is empty: it holds no rows"),
+        ("train.csv", b'question,answer\n"a,b\n', "train.csv row 1: malformed CSV"),
+        ("train.csv", b"question,answer\na,b,c\n", "train.csv row 1: more cells than the header has columns"),
+        ("train.csv", b"question,answer\n\xff,a\n", "row 1: malformed CSV"),
+        ("train.jsonl.gz", b"no gzip", "cannot read .*train.jsonl.gz: Not a gzipped file"),
+        ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode())[:-9], "cannot read .*train.jsonl.gz"),
+        ("train.parquet", b"no parquet", "cannot read .*train.parquet"),
+        ("train.parquet", b"", "cannot read .*train.parquet"),
+    ],
+)
+def test_a_broken_file_is_one_clear_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@given(content=st.binary(max_size=200), name=st.sampled_from(["jsonl", "json", "csv", "parquet", "jsonl.gz"]))
+def test_no_bytes_whatsoever_raise_anything_but_input_errors(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str
+) -> None:
+    path = tmp_path_factory.mktemp("raw") / f"train.{name}"
+    path.write_bytes(content)
+    try:
+        assert all(isinstance(record.values, dict) for record in read(path))
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
+def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "train.jsonl", GOOD_LINE + "{oops\n" + GOOD_LINE)
+    bad = BadRows(skip=True)
+    found = list(open_raw(path).splits["train"](bad))
+    assert [record.index for record in found] == [0, 2]
+    assert bad.dropped == 1
+    assert bad.first[0].startswith("train.jsonl line 2: malformed JSON")
+
+
+def test_a_path_without_data_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read .*nowhere: No such file or directory; pass"):
+        open_raw(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="holds no train or test file; expected names like"):
+        open_raw(tmp_path)
+    (tmp_path / "train.xlsx").write_text("")
+    with pytest.raises(InputError, match=r"expected one of .jsonl, .json, .csv, .parquet"):
+        open_raw(tmp_path / "train.xlsx")
+    write_jsonl(tmp_path / "train.jsonl")
+    write_csv(tmp_path / "train.csv")
+    with pytest.raises(InputError, match=r"split 'train' in several formats: train.csv, train.jsonl"):
+        open_raw(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"Question": "q", "id": 1},
+            r"row 1: no column 'question'; found: Question, id; did you mean Question",
+        ),
+        ({"question": None}, "row 1: 'question' must be text, found null"),
+        ({"question": 3}, "row 1: 'question' must be text, found int"),
+        ({"question": "\n "}, "row 1: 'question' is empty"),
+    ],
+)
+def test_a_record_says_what_is_wrong_with_a_column(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Record("train.jsonl row 1", 0, values).text("question")
+
+
+def fake_hub(monkeypatch: pytest.MonkeyPatch, load: Callable[..., Any]) -> None:
+    datasets = ModuleType("datasets")
+    datasets.load_dataset = load  # type: ignore[attr-defined]
+    hub = ModuleType("huggingface_hub")
+    hub.HfApi = lambda: SimpleNamespace(dataset_info=lambda name: SimpleNamespace(sha=f"sha-of-{name}"))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", datasets)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+
+
+def test_the_hub_is_read_at_the_revision_that_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+
+    def load(
+        name: str, config: str, *, split: str, streaming: bool, revision: str
+    ) -> Iterator[dict[str, str]]:
+        calls.append((name, config, split, streaming, revision))
+        return iter(RECORDS)
+
+    fake_hub(monkeypatch, load)
+    source = open_hub("org/set", "main", ("train", "test"), "main/*.parquet")
+    assert [record.values for record in source.splits["test"](BadRows())] == RECORDS
+    assert calls[1] == ("org/set", "main", "test", True, "sha-of-org/set")
+    assert source.provenance == {"hub": "org/set", "config": "main", "revision": "sha-of-org/set"}
+
+
+def test_without_the_hub_one_line_says_what_to_download(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object, **__: object) -> Any:
+        raise ConnectionError("no route\nto host")
+
+    def breaks_off(*_: object, **__: object) -> Iterator[dict[str, str]]:
+        yield RECORDS[0]
+        raise ConnectionError("reset")
+
+    remedy = r"download main/\*.parquet from https://huggingface.co/datasets/org/set and pass .* --raw"
+    fake_hub(monkeypatch, unreachable)
+    with pytest.raises(InputError, match=rf"cannot fetch org/set \(ConnectionError\): {remedy}") as caught:
+        open_hub("org/set", "main", ("train",), "main/*.parquet")
+    assert "\n" not in str(caught.value)
+    fake_hub(monkeypatch, breaks_off)
+    source = open_hub("org/set", "main", ("train",), "main/*.parquet")
+    with pytest.raises(InputError, match=rf"lost org/set train while fetching \(ConnectionError\): {remedy}"):
+        list(source.splits["train"](BadRows()))
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(
+        MissingDependencyError, match=rf"needs the package datasets: {remedy}.*rewardkit\[hub\]"
+    ):
+        open_hub("org/set", "main", ("train",), "main/*.parquet")

@@ -1,0 +1,226 @@
+"""The Row contract and the writer: what is published is whole, streamed, and the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.datasets_prep.schema import SCHEMA, Row, chat, validate
+from rewardkit.datasets_prep.writer import ROW_GROUP_ROWS, read_provenance, write_splits
+from rewardkit.errors import InputError
+
+
+def make_row(index: int = 0, **changes: object) -> Row:
+    row = Row(
+        data_source="openai/gsm8k",
+        prompt=chat(f"How much is {index} + 1?"),
+        ability="math",
+        ground_truth=str(index + 1),
+        split="train",
+        index=index,
+        question=f"How much is {index} + 1?",
+        answer=f"#### {index + 1}",
+        metadata={"level": "Level 1"},
+    )
+    return replace(row, **changes)  # type: ignore[arg-type]
+
+
+def rows(n: int) -> Iterator[Row]:
+    return (make_row(i) for i in range(n))
+
+
+def test_a_file_holds_the_rows_in_the_one_schema(tmp_path: Path) -> None:
+    write_splits(tmp_path, {"train": rows(3)}, {"seed": 7})
+    table = pq.read_table(tmp_path / "train.parquet")
+    assert table.schema.equals(SCHEMA)
+    assert table.to_pylist()[2] == {
+        "data_source": "openai/gsm8k",
+        "prompt": [{"role": "user", "content": "How much is 2 + 1?"}],
+        "ability": "math",
+        "ground_truth": "3",
+        "reward_model": {"style": "rule", "ground_truth": "3"},
+        "agent_name": "single_turn_agent",
+        "extra_info": {
+            "split": "train",
+            "index": 2,
+            "question": "How much is 2 + 1?",
+            "answer": "#### 3",
+            "metadata": '{"level": "Level 1"}',
+        },
+    }
+    assert read_provenance(tmp_path / "train.parquet") == {"seed": 7}
+    assert pq.ParquetFile(tmp_path / "train.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_files_of_different_sets_concatenate(tmp_path: Path) -> None:
+    code = make_row(data_source="humaneval", ability="code", metadata={"starter_code": "def f():", "id": 1})
+    write_splits(tmp_path / "a", {"train": rows(2)}, {"dataset": "a"})
+    write_splits(tmp_path / "b", {"train": [code]}, {"dataset": "b"})
+    tables = [pq.read_table(tmp_path / name / "train.parquet") for name in "ab"]
+    assert pa.concat_tables(tables).num_rows == 3
+
+
+def test_rows_are_streamed_in_row_groups(tmp_path: Path) -> None:
+    written: list[int] = [0]
+    most_held = 0
+    n = 2 * ROW_GROUP_ROWS + 10
+
+    def watched() -> Iterator[Row]:
+        nonlocal most_held
+        for drawn, row in enumerate(rows(n), start=1):
+            most_held = max(most_held, drawn - written[-1])
+            yield row
+
+    write_splits(tmp_path, {"train": watched()}, {}, lambda _, done: written.append(done))
+    assert written == [0, ROW_GROUP_ROWS, 2 * ROW_GROUP_ROWS, n]
+    assert most_held == ROW_GROUP_ROWS
+    assert pq.ParquetFile(tmp_path / "train.parquet").num_row_groups == 3
+
+
+def test_rows_of_megabytes_make_smaller_row_groups(tmp_path: Path) -> None:
+    big = "7" * 10_000_000
+    write_splits(tmp_path, {"train": (make_row(i, ground_truth=big) for i in range(5))}, {})
+    metadata = pq.read_metadata(tmp_path / "train.parquet")
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [2, 2, 1]
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in "ab":
+        write_splits(tmp_path / name, {"train": rows(5000), "test": rows(3)}, {"b": 1, "a": 2})
+    for split in ("train", "test"):
+        first, second = ((tmp_path / name / f"{split}.parquet").read_bytes() for name in "ab")
+        assert first == second
+
+
+@pytest.mark.parametrize("split_that_fails", ["train", "test"])
+def test_an_error_leaves_the_earlier_files_as_they_were(tmp_path: Path, split_that_fails: str) -> None:
+    write_splits(tmp_path, {"train": rows(3), "test": rows(3)}, {})
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def failing() -> Iterator[Row]:
+        yield from rows(ROW_GROUP_ROWS + 1)
+        raise InputError("row 4097 is bad")
+
+    splits = {"train": rows(9), "test": rows(9), split_that_fails: failing()}
+    with pytest.raises(InputError, match="row 4097 is bad"):
+        write_splits(tmp_path, splits, {})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_an_error_leaves_no_new_folder_behind(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="split 'test' has no rows"):
+        write_splits(tmp_path / "new" / "deeper", {"train": rows(2), "test": rows(0)}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+_WRITE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from tests.datasets_prep.test_writer import rows, write_splits
+n = int(sys.argv[3])
+print("ready", flush=True)
+try:
+    write_splits(Path(sys.argv[1]), {"train": rows(n), "test": rows(1)}, {})
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def start_writer(out: Path, n: int, **options: object) -> subprocess.Popen[str]:
+    root = str(Path(__file__).parents[2])
+    arguments = [sys.executable, "-c", _WRITE, str(out), root, str(n)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=root, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_killed_run_publishes_nothing_and_the_next_one_cleans_up(tmp_path: Path) -> None:
+    write_splits(tmp_path, {"train": rows(3), "test": rows(3)}, {})
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    partial = tmp_path / ".train.parquet.partial"
+    with start_writer(tmp_path, 100_000_000) as writer:
+        while not (partial.exists() and partial.stat().st_size > 100_000):
+            assert writer.poll() is None
+            time.sleep(0.01)
+        writer.send_signal(signal.SIGKILL)
+    left = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path != partial}
+    assert left == before
+    write_splits(tmp_path, {"test": rows(4)}, {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["test.parquet", "train.parquet"]
+
+
+def test_a_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with start_writer(tmp_path, 100_000_000) as writer:
+        try:
+            while not (tmp_path / ".train.parquet.partial").exists():
+                assert writer.poll() is None
+                time.sleep(0.01)
+            with pytest.raises(InputError, match="another run is writing to"):
+                write_splits(tmp_path, {"train": rows(3)}, {})
+            assert (tmp_path / ".train.parquet.partial").exists()
+        finally:
+            writer.kill()
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    with start_writer(tmp_path / "out", 50_000, preexec_fn=limit) as writer:
+        said = writer.communicate()[0].splitlines()
+    assert said[0] == "ready"
+    assert said[1].startswith(f"InputError cannot write to {tmp_path / 'out'}: File too large")
+    assert len(said) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write to .*: Not a directory") as caught:
+        write_splits(tmp_path / "file" / "out", {"train": rows(1)}, {})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="Permission denied"):
+        write_splits(tmp_path, {"train": rows(1)}, {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ground_truth": ""}, "ground_truth is empty"),
+        ({"ground_truth": 3}, "ground_truth must be a string, not int"),
+        ({"question": " \n"}, "question is empty"),
+        ({"data_source": None}, "data_source must be a string, not NoneType"),
+        ({"prompt": ()}, "at least one message"),
+        (
+            {"prompt": ({"role": "usr", "content": "x"},)},
+            "prompt role must be one of system, user, assistant",
+        ),
+        ({"prompt": ({"role": "user", "content": ""},)}, "prompt content is empty"),
+        ({"answer": "\ud800"}, "answer holds a lone surrogate at character 0"),
+    ],
+)
+def test_a_row_that_breaks_the_contract_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        validate(make_row(**changes))
+
+
+def test_a_target_that_cannot_be_replaced_is_one_line_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "train.parquet").mkdir()
+    with pytest.raises(InputError, match=r"cannot write to .*: Is a directory"):
+        write_splits(tmp_path, {"train": rows(1)}, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["train.parquet"]

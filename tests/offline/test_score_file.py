@@ -1,0 +1,302 @@
+"""`rewardkit score`: the same rows with their scores, whole or not at all, and the same after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit import Sample, Scorer, reward, score_frame
+from rewardkit.cli import run
+from rewardkit.errors import InputError
+from rewardkit.offline import Columns, score_file
+from rewardkit.registry import Registry
+
+
+def _write(path: Path, **columns: Any) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def _responses(path: Path, n: int) -> Path:
+    return _write(
+        path,
+        data_source=["openai/gsm8k"] * n,
+        response=[f"so\n#### {i % 5}" if i % 7 else "no idea" for i in range(n)],
+        reward_model=[{"style": "rule", "ground_truth": "3"}] * n,
+        row=list(range(n)),
+    )
+
+
+def test_rows_keep_their_columns_and_order_and_get_scores(tmp_path: Path) -> None:
+    file = _responses(tmp_path / "in.parquet", 50_000)
+    with Scorer(workers=2, inline_in_workers=True) as scorer:
+        report = score_file(file, tmp_path / "out.parquet", scorer=scorer)
+    before, after = pq.read_table(file), pq.read_table(tmp_path / "out.parquet")
+    assert after.select(before.column_names).equals(before)
+    expected = [(1.0 if i % 5 == 3 else 0.1) if i % 7 else 0.0 for i in range(50_000)]
+    assert after["score"].to_pylist() == expected
+    assert after["parts"].to_pylist()[:2] == [{"format": 0.0}, {"format": 1.0}]
+    assert set(after["scorer"].to_pylist()) == {"gsm8k@1"}
+    source = report.sources["openai/gsm8k"]
+    assert source.n == 50_000
+    assert source.mean_score == pytest.approx(sum(expected) / 50_000)
+    assert source.accuracy == expected.count(1.0) / 50_000
+    assert source.format_rate == 1 - expected.count(0.0) / 50_000
+
+
+def test_lists_of_responses_get_lists_of_scores(tmp_path: Path) -> None:
+    file = _write(
+        tmp_path / "in.parquet",
+        data_source=["gsm8k"] * 3,
+        responses=[["#### 1", "#### 2"], [], ["none"]],
+        ground_truth=[1, 1, 1],
+    )
+    with Scorer() as scorer:
+        score_file(file, tmp_path / "out.parquet", scorer=scorer)
+    scored = pq.read_table(tmp_path / "out.parquet")
+    assert scored["score"].to_pylist() == [[1.0, 0.1], [], [0.0]]
+    assert scored["correct"].to_pylist() == [[True, False], [], [False]]
+
+
+def test_mixed_rewards_share_one_set_of_columns(tmp_path: Path, registry: Registry) -> None:
+    @reward("test/parts", runs="inline")
+    def parts(sample: Sample) -> dict[str, float]:
+        return {"score": 1.0, "style": 0.5}
+
+    file = _write(
+        tmp_path / "in.parquet",
+        data_source=["gsm8k", "test/parts"],
+        response=["#### 1", "x"],
+        ground_truth=["1", ""],
+    )
+    with Scorer() as scorer:
+        score_file(file, tmp_path / "out.parquet", scorer=scorer)
+    scored = pq.read_table(tmp_path / "out.parquet")["parts"].to_pylist()
+    assert scored == [{"format": 1.0, "style": None}, {"format": None, "style": 0.5}]
+
+
+def test_prompt_and_extra_info_reach_a_reward_that_reads_them(tmp_path: Path, registry: Registry) -> None:
+    @reward("test/reads")
+    def reads(sample: Sample) -> float:
+        assert isinstance(sample.prompt, list)
+        return float(sample.prompt[0]["content"] == "hi") + float(sample.extra_info["bonus"])
+
+    file = _write(
+        tmp_path / "in.parquet",
+        data_source=["test/reads"],
+        response=["x"],
+        ground_truth=[""],
+        prompt=[[{"role": "user", "content": "hi"}]],
+        extra_info=[{"bonus": 2}],
+    )
+    with Scorer() as scorer:
+        score_file(file, tmp_path / "out.parquet", scorer=scorer)
+    assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [3.0]
+
+
+def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path: Path) -> None:
+    file = _responses(tmp_path / "in.parquet", 200_000)
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import time\n"
+        "from rewardkit import reward\n"
+        "@reward('openai/gsm8k', replace_existing=True, batch=True, reads=())\n"
+        "def slow(samples):\n"
+        "    time.sleep(0.1)\n"
+        "    return [float(len(s.response)) for s in samples]\n"
+    )
+    command = [sys.executable, "-m", "rewardkit", "score", str(file), "--reward", str(slow)]
+    subprocess.run([*command, "--out", str(tmp_path / "unbroken.parquet")], check=True, capture_output=True)
+
+    out = tmp_path / "out.parquet"
+    progress = tmp_path / ".out.parquet.progress"
+    running = subprocess.Popen([*command, "--out", str(out)])
+    while len(list(progress.glob("*.msgpack"))) < 4:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    kept = len(list(progress.glob("*.msgpack")))
+    assert not out.exists()
+
+    again = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True)
+    assert again.returncode == 2
+    assert "--resume" in again.stderr and again.stderr.count("\n") == 1
+
+    subprocess.run([*command, "--out", str(out), "--resume"], check=True, capture_output=True)
+    assert 4 <= kept < 13
+    assert out.read_bytes() == (tmp_path / "unbroken.parquet").read_bytes()
+    assert not progress.exists()
+
+
+def test_progress_of_a_different_run_is_refused(tmp_path: Path) -> None:
+    file, out = _responses(tmp_path / "in.parquet", 40_000), tmp_path / "out.parquet"
+
+    def stop_after_the_first_chunk(done: int, total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with Scorer() as scorer, pytest.raises(KeyboardInterrupt):
+        score_file(file, out, scorer=scorer, on_progress=stop_after_the_first_chunk)
+    with Scorer(options={"gsm8k": {"format_score": 0.5}}) as other:
+        with pytest.raises(InputError, match=r"cannot resume.*rewards changed.*--restart"):
+            score_file(file, out, scorer=other, resume=True)
+        score_file(file, out, scorer=other, restart=True)
+    assert pq.read_table(out)["score"].to_pylist()[1] == 0.5
+
+
+def _bad(tmp_path: Path, kind: str) -> Path:
+    path = tmp_path / "bad.parquet"
+    sources, responses, truths = ["gsm8k"] * 3, ["#### 1"] * 3, ["1"] * 3
+    if kind == "empty file":
+        path.touch()
+    elif kind == "not a parquet":
+        path.write_text("a,b\n1,2\n")
+    elif kind == "no rows":
+        _write(
+            path,
+            data_source=pa.array([], "string"),
+            response=pa.array([], "string"),
+            ground_truth=pa.array([], "string"),
+        )
+    elif kind == "no response":
+        _write(path, data_source=sources, respons=responses, ground_truth=truths)
+    elif kind == "no ground truth":
+        _write(path, data_source=sources, response=responses)
+    elif kind == "unknown data source":
+        _write(path, data_source=["gsm8k", "gms8k", "gsm8k"], response=responses, ground_truth=truths)
+    elif kind == "null response":
+        _write(path, data_source=sources, response=["#### 1", None, ""], ground_truth=truths)
+    elif kind == "null in a list":
+        _write(path, data_source=sources, responses=[["#### 1"], ["#### 1", None], []], ground_truth=truths)
+    elif kind == "null ground truth":
+        _write(path, data_source=sources, response=responses, ground_truth=["1", "1", None])
+    elif kind == "NaN ground truth":
+        _write(path, data_source=sources, response=responses, ground_truth=[1.0, 1.0, float("nan")])
+    elif kind == "numbers as responses":
+        _write(path, data_source=sources, response=[1, 2, 3], ground_truth=truths)
+    elif kind == "scored already":
+        _write(path, data_source=sources, response=responses, ground_truth=truths, score=[1.0] * 3)
+    elif kind == "a folder":
+        path.mkdir()
+    return path
+
+
+BAD = {
+    "missing": "no such file",
+    "empty file": "not a parquet file",
+    "not a parquet": "not a parquet file",
+    "no rows": "has no rows",
+    "no response": "no column 'response'; did you mean respons?",
+    "no ground truth": "no column 'ground_truth'",
+    "unknown data source": "'gms8k'; did you mean gsm8k?",
+    "null response": "row 1: 'response' is null",
+    "null in a list": "row 1: 'responses' is null",
+    "null ground truth": "row 2: 'ground_truth' is null",
+    "NaN ground truth": "row 2: 'ground_truth' is NaN",
+    "numbers as responses": "holds int64",
+    "scored already": "already has a column 'score'",
+    "a folder": "is not a file",
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_line_that_says_what_and_where(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _bad(tmp_path, kind)
+    before = sorted(os.listdir(tmp_path))
+    assert run(["score", str(file), "--out", str(tmp_path / "out.parquet")]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert BAD[kind] in message
+    assert sorted(os.listdir(tmp_path)) == before, "something was left behind"
+
+
+@pytest.mark.parametrize("kind", ["null response", "null in a list", "null ground truth", "NaN ground truth"])
+def test_bad_rows_can_be_marked_instead(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.parquet"
+    assert run(["score", str(_bad(tmp_path, kind)), "--out", str(out), "--bad-rows", "mark", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["data_sources"]["gsm8k"]["failures"] == {"invalid": 1}
+    assert str(pq.read_table(out)["status"].to_pylist()).count("invalid") == 1
+
+
+def test_a_gold_that_cannot_be_read_is_told_and_fails_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _write(
+        tmp_path / "in.parquet", data_source=["gsm8k"] * 2, response=["#### 1"] * 2, ground_truth=["1", "nan"]
+    )
+    assert run(["score", str(file)]) == 1
+    assert "1 invalid (first: ground truth 'nan' is not a number)" in capsys.readouterr().err.replace(
+        "\n", " "
+    )
+    assert pq.read_table(tmp_path / "in.scored.parquet")["status"].to_pylist() == ["ok", "invalid"]
+
+
+@pytest.mark.parametrize("out", ["missing/out.parquet", "/proc/out.parquet"])
+def test_an_output_that_cannot_be_written_is_said_before_scoring(
+    tmp_path: Path, out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _responses(tmp_path / "in.parquet", 10)
+    assert run(["score", str(file), "--out", str(tmp_path / out)]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
+    file = _responses(tmp_path / "in.parquet", 10)
+    with Scorer() as scorer, pytest.raises(InputError, match="would overwrite the input"):
+        score_file(file, file, scorer=scorer)
+
+
+def test_a_full_disk_leaves_no_output_and_keeps_the_input(tmp_path: Path) -> None:
+    file = _responses(tmp_path / "in.parquet", 100_000)
+    command = f"ulimit -f 100; exec {sys.executable} -m rewardkit score {file} --out {tmp_path}/out.parquet"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.parquet").exists()
+    assert pq.read_table(file).num_rows == 100_000
+
+
+def test_options_and_column_names_come_from_the_command_line(tmp_path: Path) -> None:
+    file = _write(
+        tmp_path / "in.parquet", source=["gsm8k"], answer=["It is 72."], meta=[{"gold": "72"}], score=[9]
+    )
+    out = tmp_path / "out.parquet"
+    words = f"score {file} --out {out} --data-source-key source --response-key answer --ground-truth-key meta.gold"
+    assert run([*words.split(), "--prefix", "new_", "--option", "gsm8k:method=flexible"]) == 0
+    scored = pq.read_table(out)
+    assert (scored["new_score"].to_pylist(), scored["score"].to_pylist()) == ([1.0], [9])
+
+
+def test_a_data_frame_in_gives_a_data_frame_out() -> None:
+    frame = pd.DataFrame(
+        {"data_source": ["gsm8k"] * 2, "response": ["#### 1", "#### 2"], "ground_truth": [1, 1]}, index=[7, 8]
+    )
+    scored = score_frame(frame)
+    assert list(scored.index) == [7, 8]
+    assert scored["score"].tolist() == [1.0, 0.1]
+    assert "score" not in frame.columns
+
+
+def test_a_table_in_gives_a_table_out() -> None:
+    table = pa.table({"data_source": ["gsm8k"], "answers": [["#### 1", "x"]], "ground_truth": ["1"]})
+    scored = score_frame(table, columns=Columns(response="answers"))
+    assert scored["score"].to_pylist() == [[1.0, 0.0]]
+    with pytest.raises(InputError, match="expected a pandas DataFrame or a pyarrow Table, got list"):
+        score_frame([1, 2])

@@ -1,0 +1,204 @@
+"""The GSM8K reward: three tiers, exact numbers, one answer, and verl's numbers on request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.rewards.gsm8k import Options, score, verl_score
+from rewardkit.types import Sample, Score
+
+
+def judge(response: str, gold: str = "72", **options: object) -> Score:
+    return score(Sample("gsm8k", response, gold), Options(**options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "72", "72.", "72.00", "072", "+72", "$72", "72$", "$72$", "\\$72", "US$72", "€72", "**72**", "*72*",
+        "__72__", "`72`", "(72)", '"72"', "= 72", ": 72", "\\boxed{72}", "\\(72\\)", "７２", "７２．０", "144/2",
+        "71 2/2", "7.2e1", "72%", "72 %", "72 apples", "72 km/h", "72 m^2", "72 cm3", "72 apples are left.",
+        "72,", "72!", "72<|im_end|>", "72</s>", "72 = 72.0", "   72   ", "\t72", "72\r", "72 \\text{ apples}",
+    ],
+)  # fmt: skip
+def test_the_right_number_scores_1_however_it_is_written(answer: str) -> None:
+    for marker in ("#### ", "####", "####  ", "\n\n#### ", "##### "):
+        found = judge(f"Some work: 6 * 12.\n{marker}{answer}")
+        assert (found.score, found.correct, found.parts) == (1.0, True, {"format": 1.0}), found
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("1,234", "1234"), ("1234", "1,234"), ("1{,}234", "1234"), ("1'234", "1234"), ("1_234,567".replace("_", ","), "1234567"),
+        ("-3", "-3"), ("−3", "-3"), ("－３", "-3"), ("-$3", "-3"), ("$-3", "-3"), ("1/2", "0.5"), ("0.5", "1/2"),
+        ("2/4", "1/2"), ("1 1/2", "1.5"), ("-1 1/2", "-1.5"), ("0.1", "0.10"), (".5", "0.5"), ("0", "-0"),
+        ("1000000000000000000000000000001", "1,000,000,000,000,000,000,000,000,000,001"),
+        ("72", "Step by step.\n#### 72"),
+    ],
+)  # fmt: skip
+def test_numbers_are_compared_as_numbers(answer: str, gold: str) -> None:
+    assert judge(f"#### {answer}", gold).score == 1.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "73", "-72", "7", "172", "720", "72.5", "7,2", "7.2", "72/2", "72/0", "72,000", "7272", "0.72",
+        "1000000000000000000000000000072", "72.0000000000000000000000000000001",
+    ],
+)  # fmt: skip
+def test_a_wrong_number_in_format_scores_a_tenth(answer: str) -> None:
+    found = judge(f"#### {answer}")
+    assert (found.score, found.correct, found.parts) == (0.1, False, {"format": 1.0}), found
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "70, 71, 72", "72, 73", "72 or 73", "72 or seventy-three", "72/73/74", "72 73", "[72, 73]", "72-73",
+        "72 to 80", "72 ± 5", "72 and 73", "72\n73\n74", "72\n\n- 73\n- 74", "72; 73", "72|73", "70 = 72", "72 = 70",
+        "72x3", "72²", "72^2", "72*2", "72 + 1", "72 (or 73)", "not 71 but 72", "72 is wrong", "72 (incorrect)",
+        "72, not 73", "72：73", "72 ٧٣", "7\u200b2", "72 dollars and 50 cents",
+    ],
+)  # fmt: skip
+def test_an_answer_that_hedges_never_scores_1(answer: str) -> None:
+    assert judge(f"#### {answer}").score in (0.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "", " \n", "72", "The answer is 72.", "####", "#### ", "#### \n", "### 72", "#### seventy-two", "#### x",
+        "#### The answer is 72", "#### ٧٢", "#### ⁷²", "#### NaN", "#### Infinity", "#### -", "#### .", "\\boxed{72}",
+        "#### DEFINITELY_WRONG_12345", "\x00", "\ud800",
+    ],
+)  # fmt: skip
+def test_no_number_after_the_marker_scores_0(response: str) -> None:
+    found = judge(response)
+    assert (found.score, found.correct, found.parts) == (0.0, False, {"format": 0.0}), found
+
+
+def test_the_last_marker_counts() -> None:
+    assert judge("#### 72\nOn reflection, no.\n#### 73").score == 0.1
+    assert judge("#### 73\nOn reflection, no.\n#### 72").score == 1.0
+    assert judge("#### 72\n#### ").score == 1.0  # cut short: the last says nothing
+    assert judge("#### 72\n#### unsure").score == 0.0
+
+
+def test_text_after_the_answer_line_does_not_matter_however_long() -> None:
+    assert judge("#### 72\n" + "I hope this helps! 5 stars. " * 1_000).score == 1.0
+    assert verl_score("#### 72\n" + "x" * 300, "72") == 0.0
+
+
+def test_the_window_limits_the_search() -> None:
+    response = "#### 72\n" + "x" * 300
+    assert judge(response, window=300).score == 0.0
+    assert judge(response, window=308).score == 1.0
+
+
+def test_the_three_values_are_options() -> None:
+    values = {"score": 5.0, "format_score": 0.5, "neither_score": -1.0}
+    assert [judge(r, **values).score for r in ("#### 72", "#### 1", "no")] == [5.0, 0.5, -1.0]
+
+
+def test_flexible_takes_the_last_number_and_pays_only_for_right() -> None:
+    assert judge("First 5, then the answer is 72.", method="flexible").score == 1.0
+    assert judge("It is $1,234.00!", "1234", method="flexible").score == 1.0
+    assert judge("It is -72", method="flexible").score == 0.0
+    assert judge("It is 72, and 5 more makes 77", method="flexible").score == 0.0
+    assert judge("no number", method="flexible").score == 0.0
+    assert (
+        judge("72 it is.\n#### 73", method="flexible").score == 0.1
+    )  # the format, where there is one, decides
+
+
+@pytest.mark.parametrize("gold", ["", "nan", "seventy-two", "1/0", "72 or 73", "{}", "None"])
+def test_a_gold_that_is_no_number_is_invalid_not_wrong(gold: str) -> None:
+    found = judge("#### 72", gold)
+    assert (found.status, found.score, found.correct) == ("invalid", 0.0, None)
+    assert "is not a number" in (found.detail or "")
+
+
+def test_what_was_taken_as_the_answer_is_reported() -> None:
+    assert judge("#### **$1,234.50** in all").extracted == "1,234.50"
+    assert judge("nothing").extracted is None
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "#### " + "9" * 100_000, "#### " + "1," * 50_000, "#### " + "*" * 100_000, "####" * 100_000, "#" * 1_000_000,
+        "#### " + "$(" * 50_000 + "72", "#### 1e99", "#### 1/" + "9" * 100_000, "#### 72" + " " * 1_000_000 + "73",
+        "#### 72 " + "a1 " * 50_000, "#### " + "1 1/" * 50_000, "\n" * 1_000_000 + "#### 72", "9 " * 1_000_000,
+    ],
+    ids=range(13),
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["strict", "flexible"])
+@pytest.mark.timeout(5)
+def test_hostile_responses_neither_hang_nor_raise(hostile: str, method: str) -> None:
+    judge(hostile, method=method)
+
+
+@given(st.text(), st.sampled_from(["strict", "flexible"]))
+def test_no_text_raises(response: str, method: str) -> None:
+    assert judge(response, method=method).score in (0.0, 0.1, 1.0)
+    assert judge("#### " + response, method=method).score in (0.0, 0.1, 1.0)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**12), max_value=10**12))
+def test_every_decimal_equals_itself_with_and_without_separators(number: object) -> None:
+    assert judge(f"#### {number}", str(number)).score == 1.0
+    assert judge(f"#### {number:,}", str(number)).score == 1.0
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 10**6))
+def test_a_different_number_never_scores_1(number: int, difference: int) -> None:
+    assert judge(f"#### {number + difference}", str(number)).score == 0.1
+
+
+# --- compat="verl": what the original was seen to return -------------------------------------------------
+
+VERL_STRICT = [
+    ("#### 72", 1.0), ("#### 72.", 0.0), ("#### $72", 0.0), ("####72", 0.0), ("#### 72.00", 0.0), ("#### **72**", 0.0),
+    ("#### 7,2", 1.0), ("#### 72 or 73", 1.0), ("#### 72\n#### 73", 0.0), ("#### 72" + "x" * 300, 0.0),
+    ("#### 72" + "x" * 293, 1.0), ("", 0.0), ("72", 0.0), ("##### 72", 1.0),
+]  # fmt: skip
+VERL_FLEXIBLE = [
+    ("72", 1.0), ("72.", 0.0), ("it is 72 .", 1.0), ("1 then 72", 1.0), ("none", 0.0), ("7,2", 0.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "expected"), VERL_STRICT)
+def test_compat_verl_strict_returns_verls_score(response: str, expected: float) -> None:
+    assert verl_score(response, "72") == expected
+    assert judge(response, compat="verl").score == expected
+
+
+@pytest.mark.parametrize(("response", "expected"), VERL_FLEXIBLE)
+def test_compat_verl_flexible_returns_verls_score(response: str, expected: float) -> None:
+    assert verl_score(response, "72", method="flexible") == expected
+    assert judge(response, compat="verl", method="flexible").score == expected
+
+
+def test_compat_verl_pays_for_the_format_only_when_told_to() -> None:
+    assert judge("#### 1", compat="verl").score == 0.0
+    assert judge("#### 1", compat="verl", format_score=0.1).score == 0.1
+
+
+# --- the real data ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_every_reference_solution_of_gsm8k_scores_1(reference_data: Path, split: str) -> None:
+    rows = [json.loads(line) for line in (reference_data / "gsm8k" / f"{split}.jsonl").open()]
+    golds = [row["answer"].rpartition("####")[2].strip() for row in rows]
+    wrong = [
+        r["answer"] for r, gold in zip(rows, golds, strict=True) if judge(r["answer"], gold).score != 1.0
+    ]
+    assert not wrong

@@ -1,0 +1,178 @@
+"""`rewardkit serve` and its client: the Scorer's answers over HTTP, and typed errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from rewardkit import AsyncClient, Client, Sample, Scorer
+from rewardkit.cli import run
+from rewardkit.errors import ServerError, UnknownDataSourceError
+from rewardkit.server.app import create_app
+
+RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
+
+
+@pytest.fixture
+def http() -> Iterator[TestClient]:
+    with Scorer() as scorer, TestClient(create_app(scorer, max_body_bytes=1 << 20)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real server process."""
+    slow = tmp_path_factory.mktemp("rewards") / "slow.py"
+    slow.write_text(
+        "from rewardkit import reward\n"
+        "@reward('test/hang', timeout_s=3)\n"
+        "def hang(sample):\n    while True: pass\n"
+    )
+    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", "--reward", str(slow)]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    line = server.stderr.readline()
+    found = re.search(r"http://\S+:\d+", line)
+    assert found, line
+    yield found[0]
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(10) in (0, -signal.SIGTERM)
+
+
+def test_one_sample_in_gives_one_score_out_and_a_list_a_list(http: TestClient) -> None:
+    one = http.post("/score", json=RIGHT).json()
+    assert (one["score"], one["status"], one["correct"], one["scorer"]) == (1.0, "ok", True, "gsm8k@1")
+    many = http.post("/score", json=[RIGHT, {**RIGHT, "response": "#### 1"}]).json()
+    assert [score["score"] for score in many] == [1.0, 0.1]
+    assert http.post("/score", json=[]).json() == []
+
+
+def test_a_large_batch_keeps_its_order(http: TestClient) -> None:
+    batch = [{**RIGHT, "response": f"#### {i}", "ground_truth": str(i - i % 2)} for i in range(2_000)]
+    assert [s["score"] for s in http.post("/score", json=batch).json()] == [1.0, 0.1] * 1_000
+
+
+def test_an_unknown_data_source_is_an_invalid_score_not_a_failed_request(http: TestClient) -> None:
+    score = http.post("/score", json={**RIGHT, "data_source": "gms8k"}).json()
+    assert score["status"] == "invalid"
+    assert "did you mean gsm8k" in score["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b'{"data_source": "gsm8k"}', "missing required field `response`"),
+        (b'[{"data_source": "gsm8k", "response": 1, "ground_truth": "1"}]', "Expected `str`, got `int` - at `$[0].response`"),
+        (b'"text"', "not a sample"),
+        (b"[" * 100_000, "not a sample"),
+    ],
+)  # fmt: skip
+def test_a_bad_body_is_a_typed_error(http: TestClient, body: bytes, message: str) -> None:
+    answer = http.post("/score", content=body)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["type"] == "bad_request"
+    assert message in answer.json()["error"]["message"]
+
+
+def test_what_pythons_json_writes_beyond_the_standard_gets_an_answer(http: TestClient) -> None:
+    body = json.dumps({**RIGHT, "response": "\ud800 #### 72", "extra_info": {"x": float("nan")}})
+    answer = http.post("/score", content=body)
+    assert (answer.status_code, answer.json()["score"]) == (200, 1.0)
+    echoed = http.post("/score", content=json.dumps({**RIGHT, "data_source": "\udc80"}))
+    assert echoed.json()["status"] == "invalid"
+
+
+def test_a_body_too_large_is_refused_unread(http: TestClient) -> None:
+    answer = http.post("/score", content=b" " * (1 << 20) + b"[]")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (413, "too_large")
+
+
+def test_the_rewards_and_the_document_are_listed(http: TestClient) -> None:
+    gsm8k = next(r for r in http.get("/rewards").json() if r["name"] == "gsm8k")
+    assert gsm8k["options"]["method"] == "strict"
+    assert http.get("/rewards", params={"for": "gms8k"}).status_code == 404
+    document = http.get("/openapi.json").json()
+    example = document["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]["example"]
+    assert http.post("/score", json=example).json()["score"] == 1.0
+    assert http.get("/docs").status_code == 200
+
+
+def test_probes_answer(http: TestClient) -> None:
+    assert http.get("/healthz").json()["status"] == "ok"
+    assert http.get("/readyz").status_code == 200
+
+
+def test_without_the_token_only_the_probes_answer() -> None:
+    with Scorer() as scorer, TestClient(create_app(scorer, tokens=["one", "two"])) as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.post("/score", json=RIGHT).status_code == 401
+        assert client.post("/score", json=RIGHT, headers={"authorization": "Bearer no"}).status_code == 401
+        assert client.post("/score", json=RIGHT, headers={"authorization": "Bearer two"}).status_code == 200
+
+
+def test_the_client_scores_like_the_scorer(url: str) -> None:
+    samples = [Sample("gsm8k", f"#### {i}", "3") for i in range(5)]
+    with Scorer() as scorer, Client(url) as client:
+        here, there = scorer.score_batch(samples), client.score_batch(samples)
+        assert [(s.score, s.extracted, s.parts) for s in there] == [
+            (s.score, s.extracted, s.parts) for s in here
+        ]
+        assert client.score(Sample("gsm8k", "half \ud800 #### 3", "3")).score == 1.0
+        client.check(["gsm8k", "test/hang"])
+        with pytest.raises(UnknownDataSourceError, match="did you mean gsm8k"):
+            client.check(["gms8k"])
+
+
+def test_a_hanging_reward_does_not_hold_up_the_others(url: str) -> None:
+    async def main() -> list[str]:
+        async with AsyncClient(url) as client:
+            hanging = asyncio.create_task(client.ascore(Sample("test/hang", "", "")))
+            quick = [await client.ascore(Sample("gsm8k", "#### 1", "1")) for _ in range(20)]
+            assert not hanging.done()
+            return [s.status for s in quick] + [(await hanging).status]
+
+    assert asyncio.run(main()) == ["ok"] * 20 + ["timeout"]
+
+
+def test_a_server_that_is_not_there_is_a_typed_error() -> None:
+    with (
+        Client("http://127.0.0.1:9", timeout_s=2.0) as client,
+        pytest.raises(ServerError, match="rewardkit serve"),
+    ):
+        client.score(Sample("gsm8k", "", "1"))
+
+
+def test_an_answer_that_is_no_score_is_a_typed_error(url: str) -> None:
+    with Client(f"{url}/nowhere") as client, pytest.raises(ServerError, match="404"):
+        client.score(Sample("gsm8k", "", "1"))
+
+
+def test_a_public_address_needs_a_token(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--host", "0.0.0.0", "--port", "0"]) == 2
+    assert "--token-file" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_clear_line(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    port = httpx.URL(url).port
+    assert run(["serve", "--port", str(port)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: cannot listen on 127.0.0.1:{port}")
+
+
+def test_token_files_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--token-file", str(tmp_path / "missing")]) == 2
+    (tmp_path / "empty").touch()
+    assert run(["serve", "--token-file", str(tmp_path / "empty")]) == 2
+    assert "holds no token" in capsys.readouterr().err
