@@ -58,7 +58,7 @@ class Logger:
             return
         if "timing_s/step" in metrics:
             if step % 20 == 1:
-                self._console.print("".join(f"{name:>9}" for name in _COLUMNS), style="bold")
+                self._console.print("".join(f"{name:>10}" for name in _COLUMNS), style="bold")
             cells = [_cell(metrics.get(key)) for key in _COLUMNS.values()]
             self._console.print("".join(cells), highlight=False)
         self._progress.update(self._task, completed=step)
@@ -93,5 +93,5 @@ class Logger:
 
 def _cell(value: float | None) -> str:
     if value is None:
-        return f"{'-':>9}"
-    return f"{value:>9.4g}"
+        return f"{'-':>10}"
+    return f"{value:>10.4g}"

@@ -80,7 +80,9 @@ def launch(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:
         )
     # Without this each process would start as many threads as there are cores, and they would spin.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
+    for name in logging.root.manager.loggerDict:
+        if name.startswith("torch.distributed.elastic"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # we say ourselves how a process ended
     settings = LaunchConfig(
         min_nodes=1,
         max_nodes=1,

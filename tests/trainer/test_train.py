@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import psutil
+import pyarrow.parquet as pq
+from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rewardkit.errors import ScoringError
 from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.config import load_config
+from rewardkit.trainer.demo import run as demo
+from rewardkit.trainer.demo import warmup
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models import load_causal_lm, load_model_config
@@ -158,6 +166,47 @@ def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
     assert process.returncode == ScoringError.exit_code
     assert err.count("none of the 8 responses could be judged") == 1
     assert "Traceback" not in err
+
+
+def test_an_interrupt_ends_every_process(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
+    more = ["trainer.n_gpus_per_node=2", "trainer.total_training_steps=100000", "trainer.test_freq=-1"]
+    process = start("--config", "tiny-cpu", *overrides(parquet, model_folder, tmp_path, *more))
+    log = tmp_path / "metrics.jsonl"
+    deadline = time.monotonic() + 200
+    while not (log.exists() and log.read_text().count("\n") > 1) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    ranks = psutil.Process(process.pid).children(recursive=True)
+    assert len(ranks) >= 2
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    _, alive = psutil.wait_procs(ranks, timeout=10)
+    assert alive == []
+
+
+def test_the_demo_leaves_generations_log_and_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warmup, "MAX_STEPS", 20)
+    shown = Console(file=io.StringIO(), width=100)
+    settings = ["trainer.total_training_steps=2", "data.train_batch_size=64", "trainer.logger=[jsonl]"]
+    outcome = demo.run_demo(tmp_path, seed=0, overrides=settings, console=shown)
+    assert [step for step, _ in outcome.curve] == [0, 2]
+    for name in ("before", "after"):
+        table = pq.read_table(tmp_path / f"{name}.parquet")
+        assert table.num_rows == demo.N_TEST
+        assert set(table["status"].to_pylist()) == {"ok"}
+    said = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "global_step_2/actor" in said
+    assert "by PPO step" in said
+
+
+def test_the_plot_runs_from_the_first_to_the_last_value() -> None:
+    lines = demo.plot([(0, 0.0), (10, 1.0)], width=10, height=10).splitlines()
+    assert lines[1] == "  1.0 ┤          ●"
+    assert lines[11] == "  0.0 ┤●"
+    assert lines[-1] == "       0        10"
 
 
 def _environment() -> dict[str, str]:
