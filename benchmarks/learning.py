@@ -22,6 +22,8 @@ from unittest.mock import patch
 
 from rich.console import Console
 
+from rewardkit.commands.demo import N_TEST, N_TRAIN
+from rewardkit.datasets_prep import arithmetic
 from rewardkit.scorer import Scorer
 from rewardkit.trainer import setup
 from rewardkit.trainer.demo.run import run_demo
@@ -45,7 +47,10 @@ def run(seed: int, overrides: Sequence[str], *, shuffled: bool = False) -> dict[
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         if shuffled:
             stack.enter_context(patch.object(setup, "open_rewards", lambda *_: ShuffledScorer(workers=1)))
+        data = Path(folder) / "data"
+        arithmetic.prepare(data, n_train=N_TRAIN, n_test=N_TEST, level="tiny", seed=seed)
         outcome = run_demo(
+            data,
             Path(folder),
             seed=seed,
             overrides=[*overrides, "trainer.logger=[jsonl]"],

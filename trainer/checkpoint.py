@@ -34,7 +34,7 @@ def _write(
     state: dict[str, Tensor], model_config: Any, tokenizer: Any, folder: Path, dtype: torch.dtype
 ) -> None:
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(temporary, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with torch.device("meta"):
             skeleton = AutoModelForCausalLM.from_config(model_config, dtype=dtype)

@@ -163,7 +163,7 @@ class AlgorithmConfig:
 @dataclass
 class RewardConfig:
     url: str | None = None
-    """Address of a reward server; without one the rewards run here."""
+    """Address of a reward server; without one the rewards run here. Its token: $REWARDKIT_TOKEN."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options per data source: `reward.options.gsm8k.method=flexible`. Local rewards only."""
     on_error: str = "mask"

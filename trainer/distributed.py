@@ -8,7 +8,8 @@ from __future__ import annotations
 import datetime
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,30 +71,32 @@ class World:
         return list(items[self.rank :: self.size])
 
 
-def init_world(device: str) -> World:
-    """Join the process group that torchrun's environment describes, or make one of a single process."""
-    under_torchrun = "RANK" in os.environ and "WORLD_SIZE" in os.environ
-    rank = int(os.environ["RANK"]) if under_torchrun else 0
-    size = int(os.environ["WORLD_SIZE"]) if under_torchrun else 1
+def started_by_torchrun() -> bool:
+    """True in a process of torchrun, or of whatever else sets RANK and WORLD_SIZE."""
+    return all(name in os.environ for name in ("RANK", "WORLD_SIZE"))
+
+
+@contextmanager
+def open_world(device: str) -> Iterator[World]:
+    """Join the process group that torchrun's environment describes, or make one of a single process.
+
+    The group is left at the end, but not on an error: the other processes may wait in a collective, and it
+    is for torchrun to end them. One that was there before is used and kept.
+    """
     use_cuda = torch.cuda.is_available() if device == "auto" else device == "cuda"
+    local = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if use_cuda else torch.device("cpu")
     if use_cuda:
-        local = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(local)
-    else:
-        local = torch.device("cpu")
-    if not dist.is_initialized():
+    joins = not dist.is_initialized()
+    if joins:
         backend = "cpu:gloo,cuda:nccl" if use_cuda else "gloo"
-        if under_torchrun:
+        if started_by_torchrun():
             dist.init_process_group(backend, timeout=TIMEOUT)
         else:
             address = f"tcp://127.0.0.1:{_free_port()}"
             dist.init_process_group(backend, init_method=address, rank=0, world_size=1)
-    return World(rank, size, local)
-
-
-def close_world() -> None:
-    """Leave the process group."""
-    if dist.is_initialized():
+    yield World(dist.get_rank(), dist.get_world_size(), local)
+    if joins:
         dist.destroy_process_group()
 
 

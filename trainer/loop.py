@@ -15,7 +15,7 @@ from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.reductions import masked_row_means, masked_whiten
 from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
 from rewardkit.trainer.checkpoint import save_actor
-from rewardkit.trainer.metrics import Clock, batch_metrics, summarize, total_tokens
+from rewardkit.trainer.metrics import Clock, batch_metrics, summarize
 from rewardkit.trainer.models import full_tensors
 from rewardkit.trainer.rewards import decode, judge, place_scores
 from rewardkit.trainer.rollout.base import Sampling, row_seed
@@ -42,7 +42,8 @@ def train(parts: Parts) -> None:
                 metrics |= validate(parts, clock)
         if last or _due(step, config.trainer.save_freq):
             with clock("save_checkpoint"):
-                save_checkpoint(parts, step)
+                folder = parts.folder / f"global_step_{step}" / "actor"
+                save_actor(parts.actor.model, parts.model_config, parts.tokenizer, folder, world)
         parts.logger.log(metrics | _performance(metrics, clock), step)
 
 
@@ -88,7 +89,6 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
             metrics |= _named("actor", parts.actor.update(batch, step, row_seed(seed, step)))
         with clock("update_weights"):
             parts.rollout.sync_weights(full_tensors(parts.actor.model))
-    metrics["perf/total_num_tokens"] = float(total_tokens(batch, world))
     return metrics
 
 
@@ -144,14 +144,6 @@ def validate(parts: Parts, clock: Clock) -> dict[str, float]:
             seed=parts.config.data.seed,
         )
         return validation_metrics(judged, given.n, parts.world)
-
-
-def save_checkpoint(parts: Parts, step: int) -> None:
-    """Save the actor under `global_step_<step>/actor`."""
-    folder = parts.folder / f"global_step_{step}"
-    if parts.world.is_main:
-        folder.mkdir(exist_ok=True)
-    save_actor(parts.actor.model, parts.model_config, parts.tokenizer, folder / "actor", parts.world)
 
 
 def _due(step: int, every: int) -> bool:

@@ -19,7 +19,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config import Config, load_config
-from rewardkit.trainer.distributed import close_world, init_world
+from rewardkit.trainer.distributed import open_world, started_by_torchrun
 from rewardkit.trainer.preflight import check, world_size
 
 INTERRUPTED = 130
@@ -32,11 +32,10 @@ def run(recipe: str | None, overrides: Sequence[str]) -> int:
         RewardkitError: whatever is wrong with the config, the data or the rewards. Under torchrun it is
             raised in the main process alone, so that it is printed once.
     """
-    under_torchrun = "TORCHELASTIC_RUN_ID" in os.environ
     try:
         config = load_config(recipe, overrides)
         check(config)
-        if world_size(config) > 1 and not under_torchrun:
+        if world_size(config) > 1 and not started_by_torchrun():
             return launch(config, recipe, overrides)
         train_here(config)
     except RewardkitError as error:
@@ -44,7 +43,7 @@ def run(recipe: str | None, overrides: Sequence[str]) -> int:
             raise
         return error.exit_code
     except KeyboardInterrupt:
-        if under_torchrun:
+        if started_by_torchrun():
             return INTERRUPTED
         raise
     return 0
@@ -62,11 +61,8 @@ def train_here(config: Config) -> None:
             f"torchrun started {started} processes, but trainer.nnodes x trainer.n_gpus_per_node is "
             f"{world_size(config)}; make them equal"
         )
-    world = init_world(config.trainer.device)
-    with open_parts(config, world) as parts:
+    with open_world(config.trainer.device) as world, open_parts(config, world) as parts:
         train(parts)
-    # On an error the group is left as it is: the others may wait in a collective, and torchrun ends them.
-    close_world()
 
 
 def launch(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:

@@ -85,9 +85,5 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
         },
         world,
     )
+    metrics["perf/total_num_tokens"] = float(world.sum(batch["attention_mask"].sum()))
     return metrics | {k.removesuffix("/mean"): v for k, v in means.items() if k.endswith("/mean")}
-
-
-def total_tokens(batch: Batch, world: World) -> int:
-    """Return the number of prompt and response tokens of the batch over all processes."""
-    return int(world.sum(batch["attention_mask"].sum()))

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -115,6 +115,9 @@ def full_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
     A tied weight comes once, under its first name.
     """
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()  # after a forward alone the root still holds its copy in the computing type
     for name, parameter in model.named_parameters():
         value = parameter.detach()
         yield name, value.full_tensor() if isinstance(value, DTensor) else value

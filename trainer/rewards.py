@@ -42,7 +42,7 @@ def open_rewards(config: Config, data_sources: Iterable[str], world_size: int = 
     `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours.
     """
     if config.reward.url:
-        return Client(config.reward.url)
+        return Client(config.reward.url, token=os.environ.get("REWARDKIT_TOKEN"))
     custom = config.custom_reward_function
     if custom.path:
         for source in sorted(set(data_sources)):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from rewardkit.commands.train import require_trainer
+
+N_TRAIN, N_TEST = 4000, 256
 
 
 @click.command(epilog="Example: rewardkit demo --seed 1")
@@ -25,8 +28,8 @@ def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
     Takes about two minutes on two cores. KEY=VALUE are settings of the trainer, as for `rewardkit train`.
     """
     require_trainer()
-    from rich.console import Console
-
+    from rewardkit.datasets_prep import arithmetic
     from rewardkit.trainer.demo.run import run_demo
 
-    run_demo(out, seed=seed, overrides=overrides, console=Console())
+    arithmetic.prepare(out / "data", n_train=N_TRAIN, n_test=N_TEST, level="tiny", seed=seed)
+    run_demo(out / "data", out, seed=seed, overrides=overrides, console=Console())

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
 from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
-from rewardkit.trainer.distributed import World, init_world
+from rewardkit.trainer.distributed import World, open_world
 
 QUESTIONS = [f"Tom has {a} apples and buys {b} more. How many now?" for a in range(1, 9) for b in (1, 2, 3)]
 
@@ -30,7 +30,8 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def world() -> Iterator[World]:
-    yield init_world("cpu")
+    with open_world("cpu") as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

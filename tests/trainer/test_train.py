@@ -23,15 +23,17 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from rewardkit.datasets_prep import arithmetic
 from rewardkit.errors import ScoringError
 from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.config import load_config
 from rewardkit.trainer.demo import run as demo
 from rewardkit.trainer.demo import warmup
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.loop import train
-from rewardkit.trainer.models import load_causal_lm, load_model_config
+from rewardkit.trainer.loop import generate, train
+from rewardkit.trainer.models import full_tensors, load_causal_lm, load_model_config
 from rewardkit.trainer.setup import open_parts
+from rewardkit.trainer.workers.actor import response_logits
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,6 +102,22 @@ def test_the_checkpoint_is_a_hugging_face_folder(
     assert not torch.equal(trained.model.embed_tokens.weight, start.model.embed_tokens.weight)
     assert trained.lm_head.weight is trained.model.embed_tokens.weight
     assert AutoTokenizer.from_pretrained(folder).chat_template
+
+
+def test_bfloat16_training_keeps_float32_weights(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    more = ["actor_rollout_ref.actor.fsdp_config.dtype=bfloat16", "actor_rollout_ref.rollout.dtype=bfloat16"]
+    with open_parts(
+        load_config("tiny-cpu", overrides(parquet, model_folder, tmp_path, *more)), world
+    ) as parts:
+        train(parts)
+        logits = response_logits(parts.actor.model, generate(parts, parts.val_rows, step=1), 1.0)
+        assert logits.dtype == torch.bfloat16
+        for name, tensor in full_tensors(parts.actor.model):
+            assert tensor.dtype == torch.float32, name
+    log = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert log[1]["training/rollout_actor_kl"] < 1e-2
 
 
 def test_an_interrupted_save_leaves_the_last_good_one(
@@ -191,11 +209,12 @@ def test_the_demo_leaves_generations_log_and_checkpoint(
     monkeypatch.setattr(warmup, "MAX_STEPS", 20)
     shown = Console(file=io.StringIO(), width=100)
     settings = ["trainer.total_training_steps=2", "data.train_batch_size=64", "trainer.logger=[jsonl]"]
-    outcome = demo.run_demo(tmp_path, seed=0, overrides=settings, console=shown)
+    arithmetic.prepare(tmp_path / "data", n_train=200, n_test=20, level="tiny", seed=0)
+    outcome = demo.run_demo(tmp_path / "data", tmp_path, seed=0, overrides=settings, console=shown)
     assert [step for step, _ in outcome.curve] == [0, 2]
     for name in ("before", "after"):
         table = pq.read_table(tmp_path / f"{name}.parquet")
-        assert table.num_rows == demo.N_TEST
+        assert table.num_rows == 20
         assert set(table["status"].to_pylist()) == {"ok"}
     said = shown.file.getvalue()  # type: ignore[attr-defined]
     assert "global_step_2/actor" in said

@@ -16,7 +16,6 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from rewardkit.datasets_prep import arithmetic
 from rewardkit.scorer import Scorer
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.config import Config, load_config
@@ -31,8 +30,8 @@ from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
 from rewardkit.trainer.validation import respond
 from rewardkit.types import Score
 
-N_TRAIN, N_TEST, N_CHECK = 4000, 256, 128
-SOURCE = arithmetic.DATA_SOURCE
+N_CHECK = 128
+"""Training problems set aside to decide when the warm-up has done enough."""
 SAMPLED, GREEDY = Sampling(), Sampling(do_sample=False)
 LONE = World(0, 1, torch.device("cpu"))
 
@@ -50,15 +49,21 @@ class Outcome:
     curve: list[tuple[int, float]]
     """Step and sampled accuracy on the held-out problems."""
     seconds: float
-    folder: Path
 
 
-def run_demo(folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), console: Console) -> Outcome:
-    """Run the demo in `folder` and return its figures; `overrides` are settings of the PPO run."""
+def run_demo(
+    data: Path, folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), console: Console
+) -> Outcome:
+    """Run the demo and return its figures.
+
+    Args:
+        data: holds train.parquet and test.parquet of tiny arithmetic problems.
+        folder: where models, logs and generations go.
+        overrides: settings of the PPO run.
+    """
     started = time.perf_counter()
-    data, start_model, run_folder = folder / "data", folder / "model", folder / "run"
-    console.print("[bold]1. data[/]  arithmetic word problems, generated here")
-    arithmetic.prepare(data, n_train=N_TRAIN, n_test=N_TEST, level="tiny", seed=seed)
+    start_model, run_folder = folder / "model", folder / "run"
+    console.print(f"[bold]1. data[/]  arithmetic word problems in {data}")
     config = load_config(
         "tiny-cpu",
         [
@@ -78,8 +83,13 @@ def run_demo(folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), cons
     last = max(run_folder.glob("global_step_*/actor"), key=lambda p: int(p.parent.name.rpartition("_")[2]))
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     curve = _curve(run_folder / "metrics.jsonl")
-    outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started, folder)
-    _report(outcome, last, console)
+    outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
+    _report(outcome, len(test_rows), console)
+    console.print(f"data         {data}/train.parquet, test.parquet")
+    console.print(f"generations  {folder}/before.parquet, after.parquet")
+    console.print(f"log          {run_folder}/metrics.jsonl")
+    console.print(f"checkpoint   {last}")
+    console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
     return outcome
 
 
@@ -92,7 +102,7 @@ def _make_start(config: Config, folder: Path, seed: int, console: Console) -> tu
     rows = load_rows(train_file, tokenizer, config.data)
     check_rows, train_rows = rows[:N_CHECK], rows[N_CHECK:]
     model = make_model(tokenizer, seed)
-    with Scorer(options={SOURCE: {"method": "flexible"}}, workers=1) as flexible:
+    with Scorer(options={rows[0].data_source: {"method": "flexible"}}, workers=1) as flexible:
 
         def accuracy() -> float:
             rollout = _engine(unsharded_copy(model, torch.float32, LONE.device), tokenizer)
@@ -148,25 +158,24 @@ def _write(judged: Judged, out: Path) -> None:
 
 
 def _curve(log: Path) -> list[tuple[int, float]]:
-    key = f"val-core/{SOURCE}/acc/mean@1"
+    """Read (step, sampled accuracy) of each validation from a run's log."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    return [(int(e["training/global_step"]), e[key]) for e in entries if key in e]
+    return [
+        (int(entry["training/global_step"]), value)
+        for entry in entries
+        for key, value in entry.items()
+        if key.startswith("val-core/")
+    ]
 
 
-def _report(outcome: Outcome, checkpoint: Path, console: Console) -> None:
+def _report(outcome: Outcome, n_test: int, console: Console) -> None:
     console.print(plot(outcome.curve), markup=False, highlight=False)
-    table = Table(title=f"{N_TEST} problems never trained on", title_justify="left")
+    table = Table(title=f"{n_test} problems never trained on", title_justify="left")
     for heading in ("accuracy", "before", "after"):
         table.add_column(heading)
     table.add_row("sampled (T=1)", f"{outcome.sampled_before:.3f}", f"{outcome.sampled_after:.3f}")
     table.add_row("greedy", f"{outcome.greedy_before:.3f}", f"{outcome.greedy_after:.3f}")
     console.print(table)
-    folder = outcome.folder
-    console.print(f"data         {folder / 'data'}/train.parquet, test.parquet")
-    console.print(f"generations  {folder}/before.parquet, after.parquet")
-    console.print(f"log          {folder / 'run' / 'metrics.jsonl'}")
-    console.print(f"checkpoint   {checkpoint}")
-    console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
 
 
 def plot(curve: Sequence[tuple[int, float]], *, width: int = 60, height: int = 10) -> str:

@@ -1,6 +1,6 @@
 """A short supervised phase, after which the model knows some arithmetic and sometimes answers in format.
 
-Three in ten of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
+A quarter of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
 then right and in format about one time in five: the usual state of a small model before reinforcement.
 """
 
@@ -21,7 +21,7 @@ BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 MAX_STEPS = 300
 CHECK_EVERY = 10
-IN_FORMAT = 0.3
+IN_FORMAT = 0.25
 """Share of the demonstrations that end in `#### N`."""
 ENOUGH = 0.9
 """Greedy accuracy, whatever the format, at which the warm-up stops."""
