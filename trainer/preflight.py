@@ -35,6 +35,8 @@ def check(config: Config) -> None:
     _check_batch_sizes(config)
     _check_validation(config)
     _check_data(config)
+    _check_model(config.actor_rollout_ref.model.path)
+    _check_model(config.critic.model.path)
     _check_output(Path(config.trainer.default_local_dir))
 
 
@@ -147,6 +149,15 @@ def _check_rewards(config: Config, sources: set[str]) -> None:
         rewards.check(sorted(sources))
     finally:
         rewards.close()
+
+
+def _check_model(path: str) -> None:
+    """A path on this machine must be a model's folder; other names are the hub's to know."""
+    folder = Path(path).expanduser()
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise ConfigError(f"{path} is not a model folder: it has no config.json")
+    if not folder.is_dir() and path.startswith(("/", ".", "~")):
+        raise ConfigError(f"no such model folder: {path}")
 
 
 def _check_output(folder: Path) -> None:

@@ -100,6 +100,8 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
         ("data.val_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.prompt_key=question", "has no column 'question'; it has: data_source"),
         ("trainer.default_local_dir=/proc/nowhere", "cannot be made"),
+        ("actor_rollout_ref.model.path=/nowhere", "no such model folder: /nowhere"),
+        ("critic.model.path=/proc", "/proc is not a model folder: it has no config.json"),
         ("reward.url=http://127.0.0.1:9", "http://127.0.0.1:9"),
         ("custom_reward_function.path=nowhere.py", "no such reward file"),
         ("reward.options.gsm8k.methods=strict", "no option 'methods'"),

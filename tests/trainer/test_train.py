@@ -25,6 +25,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.errors import ScoringError
+from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.config import load_config
 from rewardkit.trainer.demo import run as demo
@@ -219,6 +220,13 @@ def test_the_demo_leaves_generations_log_and_checkpoint(
     said = shown.file.getvalue()  # type: ignore[attr-defined]
     assert "global_step_2/actor" in said
     assert "by PPO step" in said
+
+
+def test_two_in_seven_demonstrations_are_in_the_rewarded_format() -> None:
+    row = Row("gsm8k", [], "8", {"answer": "5+3=8\n#### 8"}, [])
+    answers = [warmup.demonstration(row, i) for i in range(70)]
+    assert sum(answer == "5+3=8\n#### 8" for answer in answers) == 20
+    assert sum(answer in ("5+3=8\nThe answer is 8.", "5+3=8\nSo 8.") for answer in answers) == 50
 
 
 def test_the_plot_runs_from_the_first_to_the_last_value() -> None:

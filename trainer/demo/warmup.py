@@ -1,6 +1,6 @@
 """A short supervised phase, after which the model knows some arithmetic and sometimes answers in format.
 
-A quarter of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
+Two in seven of the worked answers it sees end in `#### N`; the rest say the number in words. Sampled, it is
 then right and in format about one time in five: the usual state of a small model before reinforcement.
 """
 
@@ -21,9 +21,9 @@ BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 MAX_STEPS = 300
 CHECK_EVERY = 10
-IN_FORMAT = 0.25
-"""Share of the demonstrations that end in `#### N`."""
-ENOUGH = 0.9
+FORMATS = ("#### {}", "The answer is {}.", "So {}.", "The answer is {}.", "#### {}", "So {}.", "So {}.")
+"""Two in seven are the format that is rewarded; no format is common enough to be the only one."""
+ENOUGH = 0.95
 """Greedy accuracy, whatever the format, at which the warm-up stops."""
 
 
@@ -40,7 +40,7 @@ def warm_up(
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
     for step in range(1, MAX_STEPS + 1):
         chosen = rng.choices(rows, k=BATCH_SIZE)
-        loss = _loss(model, tokenizer, chosen, [_demonstration(row, rng) for row in chosen])
+        loss = _loss(model, tokenizer, chosen, [demonstration(row, i) for i, row in enumerate(chosen)])
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -50,13 +50,10 @@ def warm_up(
     return MAX_STEPS
 
 
-def _demonstration(row: Row, rng: random.Random) -> str:
-    """The worked answer, in format or not."""
-    answer: str = row.extra_info["answer"]
-    if rng.random() < IN_FORMAT:
-        return answer
-    work, _, number = answer.rpartition("\n#### ")
-    return f"{work}\n" + rng.choice(("The answer is {}.", "So {}.")).format(number)
+def demonstration(row: Row, number: int) -> str:
+    """Return the worked answer in one of three formats, chosen by its number in the batch."""
+    work, _, answer = row.extra_info["answer"].rpartition("\n#### ")
+    return f"{work}\n" + FORMATS[number % len(FORMATS)].format(answer)
 
 
 def _loss(model: nn.Module, tokenizer: Any, rows: Sequence[Row], answers: Sequence[str]) -> Tensor:
