@@ -1,0 +1,121 @@
+"""One process against two: the same losses? Trains a tiny model twice, by torchrun, and compares every step.
+
+    python benchmarks/fsdp_parity.py [--steps 5] [--processes 2] [--json]
+
+float32 on CPU (gloo), the whole `rewardkit train` path: generation, rewards, FSDP2 updates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from rewardkit.datasets_prep import arithmetic
+from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
+
+COMPARED = (
+    "actor/pg_loss",
+    "critic/vf_loss",
+    "actor/grad_norm",
+    "critic/grad_norm",
+    "actor/entropy",
+    "actor/approx_kl",
+    "actor/reward_kl_penalty",
+    "critic/score/mean",
+    "critic/advantages/max",
+    "response_length/mean",
+)
+TOLERANCE = 1e-4
+
+
+def prepare(folder: Path) -> None:
+    """Write data and an untrained model to `folder`."""
+    arithmetic.prepare(folder / "data", n_train=64, n_test=8, level="tiny", seed=0)
+    rows = pq.read_table(folder / "data" / "train.parquet", columns=["extra_info"])["extra_info"].to_pylist()
+    tokenizer = make_tokenizer(f"{row['question']}\n{row['answer']}" for row in rows)
+    save(make_model(tokenizer, seed=0), tokenizer, folder / "model")
+
+
+def start(folder: Path, processes: int, steps: int) -> subprocess.Popen[bytes]:
+    """Start a run with that many processes; it logs to `folder/run<processes>`."""
+    out = folder / f"run{processes}"
+    command = [
+        *(sys.executable, "-m", "rewardkit.trainer.main", "--config", "tiny-cpu"),
+        f"data.train_files={folder}/data/train.parquet",
+        "data.train_batch_size=16",
+        # A response is rewarded for containing a digit: an untrained model never answers in format.
+        f"custom_reward_function.path={Path(__file__).resolve()}",
+        "custom_reward_function.name=digits",
+        f"actor_rollout_ref.model.path={folder}/model",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=3",
+        "actor_rollout_ref.rollout.n=2",
+        "algorithm.gamma=0.99",
+        "algorithm.lam=0.95",
+        "algorithm.kl_ctrl.type=adaptive",
+        f"trainer.n_gpus_per_node={processes}",
+        f"trainer.total_training_steps={steps}",
+        "trainer.critic_warmup=0",
+        "trainer.test_freq=-1",
+        "trainer.val_before_train=false",
+        f"trainer.default_local_dir={out}",
+        "trainer.logger=[jsonl]",
+    ]
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=sys.stderr)
+
+
+def finish(run: subprocess.Popen[bytes], folder: Path, processes: int) -> list[dict[str, float]]:
+    """Wait for a run and return each step's metrics."""
+    if run.wait(timeout=600):
+        raise SystemExit(f"the run with {processes} processes failed with exit code {run.returncode}")
+    lines = (folder / f"run{processes}" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def digits(data_source: str, solution_str: str, ground_truth: str, extra_info: object = None) -> float:
+    """Reward the share of digits in a response."""
+    return sum(c.isdigit() for c in solution_str) / max(len(solution_str), 1)
+
+
+def differences(one: list[dict[str, float]], many: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Return for each step and metric |a - b| / max(|a|, |b|, 1e-3)."""
+    return [
+        {name: abs(a[name] - b[name]) / max(abs(a[name]), abs(b[name]), 1e-3) for name in COMPARED}
+        for a, b in zip(one, many, strict=True)
+    ]
+
+
+def main() -> int:
+    """Run both and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        prepare(folder)
+        counts = (1, args.processes)
+        runs = [start(folder, n, args.steps) for n in counts]
+        one, many = (finish(run, folder, n) for run, n in zip(runs, counts, strict=True))
+    found = differences(one, many)
+    worst = max(max(step.values()) for step in found)
+    if args.json:
+        print(json.dumps({"worst": worst, "steps": found, "one": one, "many": many}))
+    else:
+        print(f"{'metric':<26}" + "".join(f"{f'step {i + 1}':>12}" for i in range(args.steps)))
+        for name in COMPARED:
+            print(f"{name:<26}" + "".join(f"{step[name]:>12.1e}" for step in found))
+        print(f"worst relative difference, 1 process against {args.processes}: {worst:.1e}")
+    return 0 if worst <= TOLERANCE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

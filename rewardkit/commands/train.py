@@ -1,0 +1,35 @@
+"""`rewardkit train`: hands its arguments to the trainer."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import click
+
+from rewardkit.errors import MissingDependencyError
+
+NEEDED = ("torch", "transformers", "omegaconf", "accelerate")
+
+
+def require_trainer() -> None:
+    """Raise MissingDependencyError unless what the trainer imports is installed."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise MissingDependencyError(
+            f"training needs {', '.join(missing)}; install with: pip install 'rewardkit[train]'"
+        )
+
+
+@click.command(epilog="Example: rewardkit train --config tiny-cpu data.train_files=data/train.parquet")
+@click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
+@click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
+def command(config: str | None, overrides: tuple[str, ...]) -> int:
+    """Train a language model with PPO.
+
+    Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. With
+    trainer.n_gpus_per_node above 1 it starts that many processes.
+    """
+    require_trainer()
+    from rewardkit.trainer.main import run
+
+    return run(config, overrides)

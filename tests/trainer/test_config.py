@@ -1,0 +1,163 @@
+"""What the config accepts and refuses, and everything preflight finds before a model is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
+pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewardkit[train]'")
+
+from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.config import as_yaml, load_config
+from rewardkit.trainer.preflight import check
+
+NEEDED = ["data.train_files=train.parquet", "actor_rollout_ref.model.path=model"]
+
+
+def test_defaults_follow_each_other() -> None:
+    config = load_config(
+        None, [*NEEDED, "actor_rollout_ref.actor.clip_ratio=0.3", "data.max_response_length=9"]
+    )
+    assert config.actor_rollout_ref.actor.clip_ratio_high == 0.3
+    assert config.actor_rollout_ref.rollout.response_length == 9
+    assert config.critic.model.path == "model"
+    assert config.critic.ppo_mini_batch_size == config.actor_rollout_ref.actor.ppo_mini_batch_size
+    assert config.trainer.default_local_dir == "checkpoints/rewardkit/ppo"
+
+
+def test_a_recipe_is_changed_by_the_command_line(tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text(
+        "data: {train_batch_size: 8, seed: 3}\nreward: {options: {gsm8k: {method: flexible}}}\n"
+    )
+    config = load_config(recipe, [*NEEDED, "data.seed=4", "reward.options.gsm8k.window=300"])
+    assert (config.data.train_batch_size, config.data.seed) == (8, 4)
+    assert config.reward.options == {"gsm8k": {"method": "flexible", "window": 300}}
+
+
+def test_a_written_config_loads_again(tmp_path: Path) -> None:
+    config = load_config("tiny-cpu", NEEDED)
+    (tmp_path / "config.yaml").write_text(as_yaml(config))
+    assert load_config(tmp_path / "config.yaml") == config
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("data.train_batchsize=8", "did you mean data.train_batch_size"),
+        ("algorithm.kl_ctrl.coef=1", "did you mean algorithm.kl_ctrl.kl_coef"),
+        ("trainer.xyzzy=1", "unknown setting 'trainer.xyzzy' in the command line; trainer has: total_epochs"),
+        ("data.seed=many", "data.seed: Value 'many'"),
+        ("data.seed", "expected key=value"),
+    ],
+)
+def test_a_wrong_override_is_one_line_naming_it(override: str, message: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        load_config(None, [*NEEDED, override])
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_an_unknown_key_of_a_recipe_is_refused(tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text("algorithm: {gama: 0.9}\n")
+    with pytest.raises(ConfigError, match=r"unknown setting 'algorithm.gama'.*did you mean algorithm.gamma"):
+        load_config(recipe, NEEDED)
+
+
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- 1\n", "must hold a mapping")])
+def test_a_broken_recipe_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_config(recipe, NEEDED)
+
+
+def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"model\.path is not set"):
+        load_config(None, NEEDED[:1])
+    with pytest.raises(ConfigError, match="ours are: tiny-cpu"):
+        load_config("tiny-gpu", NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("data.train_batch_size=7", "train_batch_size=7 must be divisible by the 2 processes"),
+        (
+            "data.train_batch_size=10",
+            "train_batch_size=10 must be divisible by actor_rollout_ref.actor.ppo_mini",
+        ),
+        ("critic.ppo_mini_batch_size=3", "must be divisible by critic.ppo_mini_batch_size=3"),
+        ("critic.ppo_mini_batch_size=1", "critic.ppo_mini_batch_size=1 must be divisible by the 2 processes"),
+        ("algorithm.kl_penalty=low_var", "found 'low_var'; did you mean low_var_kl"),
+        ("actor_rollout_ref.rollout.temperature=0", "temperature must be above 0"),
+        ("trainer.logger=[wandb]", "found 'wandb'"),
+        ("trainer.test_freq=1", "data.val_files is not set"),
+        ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
+        ("data.val_files=nowhere.parquet", "no such training file: nowhere.parquet"),
+        ("data.prompt_key=question", "has no column 'question'; it has: data_source"),
+        ("trainer.default_local_dir=/proc/nowhere", "cannot be made"),
+        ("actor_rollout_ref.model.path=/nowhere", "no such model folder: /nowhere"),
+        ("critic.model.path=/proc", "/proc is not a model folder: it has no config.json"),
+        ("reward.url=http://127.0.0.1:9", "http://127.0.0.1:9"),
+        ("custom_reward_function.path=nowhere.py", "no such reward file"),
+        ("reward.options.gsm8k.methods=strict", "no option 'methods'"),
+        ("actor_rollout_ref.rollout.prompt_length=5", "is below data.max_prompt_length"),
+    ],
+)
+def test_preflight_finds_it_before_a_model_is_loaded(
+    override: str, message: str, parquet: Path, tmp_path: Path
+) -> None:
+    fine = [
+        f"data.train_files={parquet}",
+        "data.train_batch_size=8",
+        "actor_rollout_ref.model.path=there-is-no-such-model",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "trainer.n_gpus_per_node=2",
+        "trainer.val_before_train=false",
+        f"trainer.default_local_dir={tmp_path}/out",
+    ]
+    check(load_config(None, fine))
+    with pytest.raises(RewardkitError) as found:
+        check(load_config(None, [*fine, override]))
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "is not a parquet file"), (b"data_source,prompt\n", "is not a parquet file")],
+)
+def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "train.parquet").write_bytes(content)
+    config = load_config(
+        None,
+        [
+            f"data.train_files={tmp_path}/train.parquet",
+            "actor_rollout_ref.model.path=m",
+            "trainer.val_before_train=false",
+        ],
+    )
+    with pytest.raises(RewardkitError, match=message):
+        check(config)
+
+
+def test_an_unknown_data_source_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"data_source": ["openai/gsm9k"], "prompt": ["?"], "ground_truth": ["1"]})
+    pq.write_table(table, tmp_path / "train.parquet")
+    config = load_config(
+        None,
+        [
+            f"data.train_files={tmp_path}/train.parquet",
+            "actor_rollout_ref.model.path=m",
+            "trainer.val_before_train=false",
+        ],
+    )
+    with pytest.raises(RewardkitError, match="did you mean openai/gsm8k"):
+        check(config)

@@ -1,0 +1,81 @@
+"""Reading, tokenising and ordering of prompts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.errors import InputError
+from rewardkit.trainer.config import DataConfig
+from rewardkit.trainer.data import PromptLoader, load_rows, read_rows
+
+DATA = DataConfig(train_files="-", max_prompt_length=200)
+
+
+def write(path: Path, **columns: list[Any]) -> Path:
+    table = {"data_source": ["gsm8k"], "prompt": ["How many?"], "ground_truth": ["1"], **columns}
+    pq.write_table(pa.table(table), path / "rows.parquet")
+    return path / "rows.parquet"
+
+
+def test_rows_carry_the_prompt_after_the_chat_template(parquet: Path, tokenizer: Any) -> None:
+    rows = load_rows(str(parquet), tokenizer, DATA)
+    text = tokenizer.decode(rows[0].token_ids)
+    assert text == "<|user|>Tom has 1 apples and buys 1 more. How many now?<|assistant|>"
+    assert (rows[0].ground_truth, rows[3].extra_info) == ("3", {"index": 3})
+
+
+def test_a_string_prompt_is_one_user_message(tmp_path: Path) -> None:
+    assert read_rows(write(tmp_path), "prompt")[0]["prompt"] == [{"role": "user", "content": "How many?"}]
+
+
+@pytest.mark.parametrize("column", ["data_source", "prompt", "ground_truth"])
+def test_an_empty_value_is_named_with_its_row(tmp_path: Path, column: str) -> None:
+    path = write(tmp_path, **{column: pa.array([None], pa.string())})
+    with pytest.raises(InputError, match=f"row 0: {column} is empty"):
+        read_rows(path, "prompt")
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, data_source=[], prompt=[], ground_truth=[])
+    with pytest.raises(InputError, match="has no rows"):
+        read_rows(path, "prompt")
+
+
+def test_overlong_prompts_are_refused_left_out_or_cut(parquet: Path, tokenizer: Any) -> None:
+    whole = load_rows(str(parquet), tokenizer, DATA)
+    short = replace(DATA, max_prompt_length=10)
+    with pytest.raises(InputError, match=r"row 0: the prompt has \d+ tokens, over data.max_prompt_length=10"):
+        load_rows(str(parquet), tokenizer, short)
+    assert load_rows(str(parquet), tokenizer, replace(short, filter_overlong_prompts=True)) == []
+    left = load_rows(str(parquet), tokenizer, replace(short, truncation="left"))
+    right = load_rows(str(parquet), tokenizer, replace(short, truncation="right"))
+    assert left[0].token_ids == whole[0].token_ids[-10:]
+    assert right[0].token_ids == whole[0].token_ids[:10]
+
+
+def test_each_epoch_is_another_order_and_the_seed_decides_it(parquet: Path, tokenizer: Any) -> None:
+    rows = load_rows(str(parquet), tokenizer, DATA)
+
+    def order(seed: int, shuffle: bool = True) -> list[list[int]]:
+        loader = PromptLoader(rows, 5, shuffle=shuffle, seed=seed)
+        return [[row.extra_info["index"] for row in batch] for batch in loader.batches(8)]
+
+    assert order(1) == order(1) != order(2)
+    first, second = order(1)[:4], order(1)[4:]
+    assert first != second
+    assert len({i for batch in first for i in batch}) == 20, "no prompt twice in an epoch"
+    assert order(1, shuffle=False)[0] == [0, 1, 2, 3, 4]
+
+
+def test_fewer_prompts_than_a_batch_is_an_error(parquet: Path, tokenizer: Any) -> None:
+    rows = load_rows(str(parquet), tokenizer, DATA)
+    with pytest.raises(InputError, match="train_batch_size=64, but only 24 prompts"):
+        PromptLoader(rows, 64, shuffle=True, seed=0)

@@ -1,0 +1,241 @@
+"""Whole runs: metrics, checkpoints, repeatability, one process against two, and how runs end."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import psutil
+import pyarrow.parquet as pq
+from rich.console import Console
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from rewardkit.datasets_prep import arithmetic
+from rewardkit.errors import ScoringError
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.checkpoint import save_actor
+from rewardkit.trainer.config import load_config
+from rewardkit.trainer.demo import run as demo
+from rewardkit.trainer.demo import warmup
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.loop import generate, train
+from rewardkit.trainer.models import full_tensors, load_causal_lm, load_model_config
+from rewardkit.trainer.setup import open_parts
+from rewardkit.trainer.workers.actor import response_logits
+
+ROOT = Path(__file__).resolve().parents[2]
+
+EXPECTED = """
+actor/pg_loss actor/pg_clipfrac actor/entropy actor/approx_kl actor/grad_norm actor/lr
+actor/reward_kl_penalty actor/reward_kl_penalty_coeff
+critic/vf_loss critic/vf_clipfrac critic/grad_norm critic/lr
+critic/score/mean critic/score/max critic/score/min critic/rewards/mean critic/advantages/mean
+critic/returns/mean critic/values/mean
+response_length/mean response_length/max response_length/min response_length/clip_ratio prompt_length/mean
+timing_s/gen timing_s/reward timing_s/old_log_prob timing_s/ref timing_s/values timing_s/adv
+timing_s/update_critic timing_s/update_actor timing_s/testing timing_s/step
+perf/throughput training/global_step training/epoch training/rollout_actor_kl
+val-core/rewardkit/arithmetic/acc/mean@1
+"""
+
+
+def overrides(parquet: Path, model: Path, out: Path, *more: str) -> list[str]:
+    return [
+        f"data.train_files={parquet}",
+        f"data.val_files={parquet}",
+        "data.train_batch_size=8",
+        "data.max_response_length=6",
+        f"actor_rollout_ref.model.path={model}",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "trainer.total_training_steps=3",
+        "trainer.critic_warmup=1",
+        "trainer.test_freq=2",
+        "trainer.logger=[jsonl]",
+        f"trainer.default_local_dir={out}",
+        *more,
+    ]
+
+
+def run_here(world: World, parquet: Path, model: Path, out: Path, *more: str) -> list[dict[str, float]]:
+    with open_parts(load_config("tiny-cpu", overrides(parquet, model, out, *more)), world) as parts:
+        train(parts)
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+def timeless(metrics: list[dict[str, float]]) -> list[dict[str, float]]:
+    return [{k: v for k, v in m.items() if not k.startswith(("timing", "perf"))} for m in metrics]
+
+
+def test_a_run_logs_the_field_s_metrics_and_is_repeatable(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    log = run_here(world, parquet, model_folder, tmp_path / "a")
+    assert [m["training/global_step"] for m in log] == [0, 1, 2, 3]
+    assert sorted(set(EXPECTED.split()) - set(log[2])) == []
+    assert "actor/pg_loss" not in log[1], "the critic warms up first"
+    assert log[1]["critic/values/max"] == 0.0
+    assert log[2]["actor/reward_kl_penalty"] == pytest.approx(0.0, abs=1e-6)
+    assert all(m["training/rollout_actor_kl"] < 1e-9 for m in log[1:])
+    assert timeless(run_here(world, parquet, model_folder, tmp_path / "b")) == timeless(log)
+
+
+def test_the_checkpoint_is_a_hugging_face_folder(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    entropy = "actor_rollout_ref.actor.entropy_coeff=0.1"  # an untrained model never earns a reward
+    run_here(world, parquet, model_folder, tmp_path, "trainer.save_freq=2", entropy)
+    assert sorted(p.name for p in tmp_path.glob("global_step_*")) == ["global_step_2", "global_step_3"]
+    folder = tmp_path / "global_step_3" / "actor"
+    trained, start = (AutoModelForCausalLM.from_pretrained(f) for f in (folder, model_folder))
+    assert not torch.equal(trained.model.embed_tokens.weight, start.model.embed_tokens.weight)
+    assert trained.lm_head.weight is trained.model.embed_tokens.weight
+    assert AutoTokenizer.from_pretrained(folder).chat_template
+
+
+def test_bfloat16_training_keeps_float32_weights(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    more = ["actor_rollout_ref.actor.fsdp_config.dtype=bfloat16", "actor_rollout_ref.rollout.dtype=bfloat16"]
+    with open_parts(
+        load_config("tiny-cpu", overrides(parquet, model_folder, tmp_path, *more)), world
+    ) as parts:
+        train(parts)
+        logits = response_logits(parts.actor.model, generate(parts, parts.val_rows, step=1), 1.0)
+        assert logits.dtype == torch.bfloat16
+        for name, tensor in full_tensors(parts.actor.model):
+            assert tensor.dtype == torch.float32, name
+    log = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert log[1]["training/rollout_actor_kl"] < 1e-2
+
+
+def test_an_interrupted_save_leaves_the_last_good_one(
+    world: World, model_folder: Path, tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, config = load_causal_lm(str(model_folder)), load_model_config(str(model_folder))
+    save_actor(model, config, tokenizer, tmp_path / "actor", world)
+    good = (tmp_path / "actor" / "model.safetensors").read_bytes()
+    with torch.no_grad():
+        model.lm_head.weight.add_(1.0)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(type(tokenizer), "save_pretrained", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_actor(model, config, tokenizer, tmp_path / "actor", world)
+    assert (tmp_path / "actor" / "model.safetensors").read_bytes() == good
+    assert [p.name for p in tmp_path.iterdir()] == ["actor"]
+
+
+BROKEN = """
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    raise ValueError("no")
+"""
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "rewardkit.trainer.main", *arguments],
+        cwd=ROOT,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "fsdp_parity.py"), "--steps", "5", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=_environment(), timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["worst"] <= 1e-4
+
+
+def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(BROKEN)
+    process = start(
+        "--config",
+        "tiny-cpu",
+        *overrides(
+            parquet,
+            model_folder,
+            tmp_path / "out",
+            "trainer.n_gpus_per_node=2",
+            "reward.on_error=raise",
+            "trainer.val_before_train=false",
+            f"custom_reward_function.path={tmp_path}/mine.py",
+        ),
+    )
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == ScoringError.exit_code
+    assert err.count("none of the 8 responses could be judged") == 1
+    assert "Traceback" not in err
+
+
+def test_an_interrupt_ends_every_process(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
+    more = ["trainer.n_gpus_per_node=2", "trainer.total_training_steps=100000", "trainer.test_freq=-1"]
+    process = start("--config", "tiny-cpu", *overrides(parquet, model_folder, tmp_path, *more))
+    log = tmp_path / "metrics.jsonl"
+    deadline = time.monotonic() + 200
+    while not (log.exists() and log.read_text().count("\n") > 1) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    ranks = psutil.Process(process.pid).children(recursive=True)
+    assert len(ranks) >= 2
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    _, alive = psutil.wait_procs(ranks, timeout=10)
+    assert alive == []
+
+
+def test_the_demo_leaves_generations_log_and_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warmup, "MAX_STEPS", 20)
+    shown = Console(file=io.StringIO(), width=100)
+    settings = ["trainer.total_training_steps=2", "data.train_batch_size=64", "trainer.logger=[jsonl]"]
+    arithmetic.prepare(tmp_path / "data", n_train=200, n_test=20, level="tiny", seed=0)
+    outcome = demo.run_demo(tmp_path / "data", tmp_path, seed=0, overrides=settings, console=shown)
+    assert [step for step, _ in outcome.curve] == [0, 2]
+    for name in ("before", "after"):
+        table = pq.read_table(tmp_path / f"{name}.parquet")
+        assert table.num_rows == 20
+        assert set(table["status"].to_pylist()) == {"ok"}
+    said = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "global_step_2/actor" in said
+    assert "by PPO step" in said
+
+
+def test_two_in_seven_demonstrations_are_in_the_rewarded_format() -> None:
+    row = Row("gsm8k", [], "8", {"answer": "5+3=8\n#### 8"}, [])
+    answers = [warmup.demonstration(row, i) for i in range(70)]
+    assert sum(answer == "5+3=8\n#### 8" for answer in answers) == 20
+    assert sum(answer in ("5+3=8\nThe answer is 8.", "5+3=8\nSo 8.") for answer in answers) == 50
+
+
+def test_the_plot_runs_from_the_first_to_the_last_value() -> None:
+    lines = demo.plot([(0, 0.0), (10, 1.0)], width=10, height=10).splitlines()
+    assert lines[1] == "  1.0 ┤          ●"
+    assert lines[11] == "  0.0 ┤●"
+    assert lines[-1] == "       0        10"
+
+
+def _environment() -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}

@@ -1,0 +1,158 @@
+"""Actor and critic: where values stand, what the first step looks like; no split changes a gradient."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models import ValueModel, load_causal_lm, load_value_model, shard
+from rewardkit.trainer.workers.actor import Actor, Reference
+from rewardkit.trainer.workers.critic import Critic, response_values
+
+FSDP = FsdpConfig(dtype="float32")
+OPTIM = OptimConfig(lr=1e-3, weight_decay=0.0)
+
+
+def actor_config(**changes: Any) -> ActorConfig:
+    settings = {"ppo_mini_batch_size": 8, "clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "optim": OPTIM}
+    return ActorConfig(**{**settings, **changes})
+
+
+def critic_config(**changes: Any) -> CriticConfig:
+    settings = {
+        "model": ModelConfig("-"),
+        "ppo_mini_batch_size": 8,
+        "ppo_micro_batch_size_per_gpu": None,
+        "ppo_epochs": 1,
+        "shuffle": False,
+        "optim": OPTIM,
+    }
+    return CriticConfig(**{**settings, **changes})
+
+
+def make_actor(model: Any, world: World, **changes: Any) -> Actor:
+    return Actor(
+        shard(copy.deepcopy(model), world, FSDP),
+        world,
+        actor_config(**changes),
+        samples_per_prompt=1,
+        temperature=1.0,
+        log_prob_micro_batch_size=None,
+    )
+
+
+class PositionBody(torch.nn.Module):
+    """A body whose hidden state is the position of the token."""
+
+    def forward(self, input_ids: Any, attention_mask: Any, position_ids: Any, use_cache: bool) -> Any:
+        hidden = position_ids.float().unsqueeze(-1)
+        return type("Output", (), {"last_hidden_state": hidden})
+
+
+def test_the_value_of_an_action_is_read_one_token_before_it(batch: Batch) -> None:
+    critic = ValueModel(PositionBody(), hidden_size=1)
+    torch.nn.init.ones_(critic.head.weight)
+    for given in (batch, batch.trimmed()):
+        values = response_values(critic, given)
+        n = len(batch.rows[0].token_ids)
+        width = given["responses"].shape[1]
+        assert values[0].tolist() == list(range(n - 1, n - 1 + width))
+
+
+def test_the_value_head_starts_at_0(model_folder: Any, batch: Batch) -> None:
+    assert not bool(response_values(load_value_model(str(model_folder)), batch).any())
+
+
+def test_trimming_padding_changes_no_log_prob(model: Any, batch: Batch) -> None:
+    whole = Reference(model, temperature=1.0, micro_batch_size=None).log_probs(batch)[0]
+    split = Reference(model, temperature=1.0, micro_batch_size=1).log_probs(batch)[0]
+    kept = batch["response_mask"].bool()
+    torch.testing.assert_close(whole[kept], split[kept], atol=1e-4, rtol=1e-5)
+
+
+def test_the_first_mini_batch_sees_an_unchanged_policy(model: Any, batch: Batch, world: World) -> None:
+    actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=3)
+    batch["old_log_probs"], _ = actor.log_probs(batch)
+    metrics = actor.update(batch, step=1, seed=0)
+    assert abs(metrics["approx_kl"]) < 1e-6
+    assert metrics["pg_clipfrac"] == metrics["pg_clipfrac_lower"] == 0.0
+    kept = batch["response_mask"].bool()
+    assert metrics["pg_loss"] == pytest.approx(-float(batch["advantages"][kept].mean()), abs=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_any_micro_batch_split_gives_the_same_step(
+    model: Any, model_folder: Any, batch: Batch, world: World, size: int
+) -> None:
+    def actor_after(micro: int | None) -> tuple[dict[str, float], list[Any]]:
+        actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=micro, entropy_coeff=0.01)
+        metrics = actor.update(batch, step=1, seed=0)
+        return metrics, [p.full_tensor() for p in actor.model.parameters()]
+
+    def critic_after(micro: int | None) -> tuple[dict[str, float], list[Any]]:
+        config = critic_config(ppo_micro_batch_size_per_gpu=micro)
+        critic = Critic(
+            shard(load_value_model(str(model_folder)), world, FSDP), world, config, samples_per_prompt=1
+        )
+        metrics = critic.update(batch, step=1, seed=0)
+        return metrics, [p.full_tensor() for p in critic.model.parameters()]
+
+    for after in (actor_after, critic_after):
+        (whole, whole_weights), (split, split_weights) = after(None), after(size)
+        assert split == pytest.approx(whole, rel=1e-5, abs=1e-6)
+        # Adam's first step is lr * sign(gradient), so it would show any gradient that differs in sign.
+        moved = torch.cat(
+            [(a - b).abs().flatten() for a, b in zip(whole_weights, split_weights, strict=True)]
+        )
+        assert float(moved.quantile(0.99)) < 1e-6
+
+
+def test_gradients_of_a_split_add_up_to_the_whole(model_folder: Any, batch: Batch, world: World) -> None:
+    model = load_causal_lm(str(model_folder))
+
+    def gradient(micro: int | None) -> Any:
+        actor = make_actor(model, world)
+        tokens = batch["response_mask"].sum()
+        for piece in batch.split(micro):
+            loss, _ = actor._loss(piece.trimmed(), tokens)
+            loss.backward()
+        return torch.cat([p.grad.full_tensor().flatten() for p in actor.model.parameters()])
+
+    whole = gradient(None)
+    for micro in (1, 3):
+        assert float((gradient(micro) - whole).norm() / whole.norm()) < 1e-6
+
+
+def test_a_masked_response_takes_no_part_in_an_update(model: Any, batch: Batch, world: World) -> None:
+    batch["response_mask"][3] = 0.0
+    first = make_actor(model, world).update(batch, step=1, seed=0)
+    for name in ("old_log_probs", "advantages"):
+        batch[name][3] = torch.nan
+    assert make_actor(model, world).update(batch, step=1, seed=0) == first
+
+
+def test_a_gradient_that_is_not_finite_moves_nothing_and_is_counted(
+    model: Any, batch: Batch, world: World
+) -> None:
+    actor = make_actor(model, world)
+    before = [p.full_tensor().clone() for p in actor.model.parameters()]
+    batch["advantages"][0, 0] = torch.inf
+    metrics = actor.update(batch, step=1, seed=0)
+    assert metrics["skipped_updates"] == 1.0
+    after = [p.full_tensor() for p in actor.model.parameters()]
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_the_learning_rate_warms_up_and_stays(model_folder: Any, world: World) -> None:
+    model = load_causal_lm(str(model_folder))
+    actor = make_actor(model, world, optim=OptimConfig(lr=1.0, lr_warmup_steps=4))
+    assert [actor.optimizer.set_step(s) for s in (1, 2, 4, 9)] == [0.25, 0.5, 1.0, 1.0]

@@ -1,0 +1,61 @@
+"""Distance from the reference policy: per-token estimators and the controllers of their coefficient.
+
+The estimators are Schulman's (http://joschu.net/blog/kl-approx.html), for tokens drawn from the policy:
+k1 and k3 are unbiased, k3 is never negative, k2 is biased with little variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+def k1(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """log p/q."""
+    return log_probs - ref_log_probs
+
+
+def absolute(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """|log p/q|."""
+    return (log_probs - ref_log_probs).abs()
+
+
+def k2(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """(log p/q)^2 / 2."""
+    return 0.5 * (log_probs - ref_log_probs).square()
+
+
+def k3(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """q/p - 1 - log q/p. Clamped (log-ratio to +-20, result to +-10, as in verl) against overflow."""
+    log_ratio = (ref_log_probs - log_probs).clamp(-20, 20)
+    return (log_ratio.expm1() - log_ratio).clamp(-10, 10)
+
+
+PENALTIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "kl": k1,
+    "abs": absolute,
+    "mse": k2,
+    "low_var_kl": k3,
+}
+"""By the names of `algorithm.kl_penalty`."""
+
+
+@dataclass
+class KlController:
+    """The coefficient of the KL penalty: fixed, or steered towards a target.
+
+    The adaptive rule is that of Ziegler et al. 2019 (arXiv:1909.08593, section 2.2).
+    """
+
+    coef: float
+    target: float | None = None
+    """None: the coefficient stays as it is."""
+    horizon: int = 10000
+
+    def update(self, kl: float, n_samples: int) -> None:
+        """Move the coefficient after `n_samples` responses with mean KL `kl` per token."""
+        if self.target is not None:
+            error = min(max(kl / self.target - 1, -0.2), 0.2)
+            self.coef *= 1 + error * n_samples / self.horizon

@@ -1,0 +1,118 @@
+"""The one batch type: a dict of tensors with the field's names, plus one Python row per response.
+
+Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-padded), L = P + T.
+
+    input_ids, attention_mask, position_ids                      (B, L) int64
+    responses, response_mask                                     (B, T) int64, float32
+    rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
+    values                                                       (B, T) float32
+    token_level_scores, token_level_rewards, advantages, returns (B, T) float32
+    judged                                                       (B,) bool: the reward's status was `ok`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewardkit.types import Message
+
+SEQUENCE_TENSORS = ("input_ids", "attention_mask", "position_ids")
+"""The tensors over prompt and response, (B, L); all others are over the response, (B, T)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One prompt of the dataset and what is needed to judge a response to it."""
+
+    data_source: str
+    prompt: list[Message]
+    ground_truth: str
+    extra_info: dict[str, Any]
+    token_ids: list[int]
+    """The prompt after the chat template."""
+
+
+@dataclass
+class Batch:
+    """Tensors by name, and the rows they belong to."""
+
+    tensors: dict[str, Tensor]
+    rows: list[Row]
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.tensors[name]
+
+    def __setitem__(self, name: str, value: Tensor) -> None:
+        self.tensors[name] = value
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def prompt_width(self) -> int:
+        """P, the padded prompt length."""
+        return self["input_ids"].shape[1] - self["responses"].shape[1]
+
+    def select(self, index: Tensor | slice) -> Batch:
+        """Return the rows at `index`."""
+        numbers = list(range(len(self)))[index] if isinstance(index, slice) else index.tolist()
+        return Batch({k: v[index] for k, v in self.tensors.items()}, [self.rows[i] for i in numbers])
+
+    def split(self, size: int | None) -> Iterator[Batch]:
+        """Yield consecutive pieces of at most `size` rows (the whole batch if None)."""
+        for start in range(0, len(self), size or len(self)):
+            yield self.select(slice(start, start + (size or len(self))))
+
+    def trimmed(self) -> Batch:
+        """Return the per-token tensors without the columns that are padding in every row.
+
+        Left prompt columns and right response columns go; what the model computes for the rest is the same.
+        """
+        width = self.prompt_width
+        used = self["attention_mask"].any(dim=0)
+        left = int(used.int().argmax())
+        length = max(int(used[width:].sum()), 1)
+        cut = {
+            name: t[:, left : width + length] if name in SEQUENCE_TENSORS else t[:, :length]
+            for name, t in self.tensors.items()
+            if t.dim() == 2
+        }
+        return Batch(cut, self.rows)
+
+
+def pad_prompts(rows: Sequence[Row], width: int, pad_id: int) -> tuple[Tensor, Tensor]:
+    """Return the prompts as left-padded `input_ids` and `attention_mask`, each (B, width)."""
+    ids = torch.full((len(rows), width), pad_id, dtype=torch.int64)
+    mask = torch.zeros_like(ids)
+    for i, row in enumerate(rows):
+        ids[i, width - len(row.token_ids) :] = torch.tensor(row.token_ids)
+        mask[i, width - len(row.token_ids) :] = 1
+    return ids, mask
+
+
+def positions(attention_mask: Tensor) -> Tensor:
+    """Return position ids that count the real tokens of left-padded rows, (B, P); 0 on the padding."""
+    return (attention_mask.cumsum(dim=1) - 1).clamp(min=0)
+
+
+def make_batch(
+    rows: Sequence[Row], prompt_ids: Tensor, prompt_mask: Tensor, responses: Tensor, response_mask: Tensor
+) -> Batch:
+    """Join prompts (B, P) and their responses (B, T) into a batch."""
+    prompt_positions = positions(prompt_mask)
+    steps = torch.arange(1, responses.shape[1] + 1, device=responses.device)
+    return Batch(
+        {
+            "input_ids": torch.cat([prompt_ids, responses], dim=1),
+            "attention_mask": torch.cat([prompt_mask, response_mask.to(prompt_mask.dtype)], dim=1),
+            "position_ids": torch.cat([prompt_positions, prompt_positions[:, -1:] + steps], dim=1),
+            "responses": responses,
+            "response_mask": response_mask.float(),
+        },
+        list(rows),
+    )

@@ -1,0 +1,137 @@
+"""Parquet files to tokenised prompts, and the order in which training sees them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from rewardkit.errors import InputError
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.config import DataConfig
+
+
+def file_list(files: Any) -> list[Path]:
+    """Return `data.train_files` or `data.val_files`, one path or a list of them, as a list."""
+    if files is None:
+        return []
+    return [Path(str(f)) for f in (files if isinstance(files, (list, tuple)) else [files])]
+
+
+def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
+    """Read the columns that training needs: `data_source`, `prompt`, `ground_truth`, `extra_info`.
+
+    Raises:
+        InputError: the file is missing, is no parquet, is empty, or lacks a column or a value.
+    """
+    if not path.is_file():
+        raise InputError(f"no such training file: {path}; `rewardkit prep` makes one")
+    try:
+        parquet = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} is not a parquet file: {str(error).splitlines()[0]}") from None
+    columns = set(parquet.schema_arrow.names)
+    truth = "ground_truth" if "ground_truth" in columns else "reward_model"
+    for needed in ("data_source", prompt_key, truth):
+        if needed not in columns:
+            raise InputError(f"{path} has no column '{needed}'; it has: {', '.join(sorted(columns))}")
+    wanted = ["data_source", prompt_key, truth, *(["extra_info"] if "extra_info" in columns else [])]
+    rows = parquet.read(columns=wanted).to_pylist()
+    if not rows:
+        raise InputError(f"{path} has no rows")
+    return [_checked(row, i, path, prompt_key, truth) for i, row in enumerate(rows)]
+
+
+def _checked(row: dict[str, Any], i: int, path: Path, prompt_key: str, truth: str) -> dict[str, Any]:
+    value = row[truth]
+    if truth == "reward_model":
+        value = (value or {}).get("ground_truth")
+    prompt = row[prompt_key]
+    if isinstance(prompt, str):
+        prompt = [{"role": "user", "content": prompt}]
+    for name, found in (("data_source", row["data_source"]), ("ground_truth", value), (prompt_key, prompt)):
+        if not found:
+            raise InputError(f"{path}, row {i}: {name} is empty; `rewardkit prep` never writes such a row")
+    return {
+        "data_source": row["data_source"],
+        "prompt": prompt,
+        "ground_truth": value if isinstance(value, str) else json.dumps(value),
+        "extra_info": row.get("extra_info") or {},
+    }
+
+
+def load_rows(files: Any, tokenizer: Any, config: DataConfig) -> list[Row]:
+    """Read and tokenise prompts; overlong ones are left out, cut, or an error, as the config says."""
+    rows: list[Row] = []
+    for path in file_list(files):
+        for i, raw in enumerate(read_rows(path, config.prompt_key)):
+            ids = _fit(_tokenise(tokenizer, raw["prompt"]), config, f"{path}, row {i}")
+            if ids is not None:
+                rows.append(Row(token_ids=ids, **raw))
+    return rows
+
+
+def _tokenise(tokenizer: Any, prompt: list[dict[str, Any]]) -> list[int]:
+    messages = [{"role": m["role"], "content": m["content"]} for m in prompt]
+    if not tokenizer.chat_template:
+        raise InputError(
+            f"the tokenizer of '{tokenizer.name_or_path}' has no chat template; use an instruct model"
+        )
+    text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids
+
+
+def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
+    limit = config.max_prompt_length
+    if len(ids) <= limit:
+        return ids
+    if config.filter_overlong_prompts:
+        return None
+    if config.truncation == "left":
+        return ids[-limit:]
+    if config.truncation == "right":
+        return ids[:limit]
+    raise InputError(
+        f"{where}: the prompt has {len(ids)} tokens, over data.max_prompt_length={limit}; raise it, or set "
+        "data.filter_overlong_prompts=true or data.truncation=left"
+    )
+
+
+class PromptLoader:
+    """Serves the training prompts in batches, epoch after epoch, in an order that the seed alone decides."""
+
+    def __init__(self, rows: Sequence[Row], batch_size: int, *, shuffle: bool, seed: int) -> None:
+        if len(rows) < batch_size:
+            raise InputError(
+                f"data.train_batch_size={batch_size}, but only {len(rows)} prompts are within "
+                "data.max_prompt_length; lower the first or raise the second"
+            )
+        self._rows, self._batch_size, self._shuffle, self._seed = rows, batch_size, shuffle, seed
+        self.steps_per_epoch = len(rows) // batch_size
+
+    def epoch_of(self, step: int) -> int:
+        """Return the epoch (from 0) that step `step` (from 1) belongs to."""
+        return (step - 1) // self.steps_per_epoch
+
+    def batches(self, n_steps: int) -> Iterator[list[Row]]:
+        """Yield the prompts of steps 1 to `n_steps`. The last, partial batch of an epoch is left out."""
+        order: list[int] = []
+        for step in range(1, n_steps + 1):
+            place = (step - 1) % self.steps_per_epoch
+            if place == 0:
+                order = self._order(self.epoch_of(step))
+            chosen = order[place * self._batch_size : (place + 1) * self._batch_size]
+            yield [self._rows[i] for i in chosen]
+
+    def _order(self, epoch: int) -> list[int]:
+        if not self._shuffle:
+            return list(range(len(self._rows)))
+        generator = torch.Generator().manual_seed(self._seed * 1_000_003 + epoch)
+        order: list[int] = torch.randperm(len(self._rows), generator=generator).tolist()
+        return order

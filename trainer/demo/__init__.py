@@ -1,0 +1,1 @@
+"""The embedded default: arithmetic problems, a tiny model made on the spot, and the PPO trainer on them."""

@@ -1,0 +1,194 @@
+"""The demo, start to finish: data, model, warm-up, PPO, and what came of it on problems never trained on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from rewardkit.scorer import Scorer
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.data import load_rows
+from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
+from rewardkit.trainer.demo.warmup import warm_up
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.main import train_here
+from rewardkit.trainer.models import load_causal_lm
+from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
+from rewardkit.trainer.validation import respond
+from rewardkit.types import Score
+
+N_CHECK = 128
+"""Training problems set aside to decide when the warm-up has done enough."""
+SAMPLED, GREEDY = Sampling(), Sampling(do_sample=False)
+LONE = World(0, 1, torch.device("cpu"))
+
+Judged = Sequence[tuple[Row, str, Score]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Accuracies on the held-out problems, and where everything lies."""
+
+    sampled_before: float
+    sampled_after: float
+    greedy_before: float
+    greedy_after: float
+    curve: list[tuple[int, float]]
+    """Step and sampled accuracy on the held-out problems."""
+    seconds: float
+
+
+def run_demo(
+    data: Path, folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), console: Console
+) -> Outcome:
+    """Run the demo and return its figures.
+
+    Args:
+        data: holds train.parquet and test.parquet of tiny arithmetic problems.
+        folder: where models, logs and generations go.
+        overrides: settings of the PPO run.
+    """
+    started = time.perf_counter()
+    start_model, run_folder = folder / "model", folder / "run"
+    console.print(f"[bold]1. data[/]  arithmetic word problems in {data}")
+    config = load_config(
+        "tiny-cpu",
+        [
+            f"data.train_files={data / 'train.parquet'}",
+            f"data.val_files={data / 'test.parquet'}",
+            f"data.seed={seed}",
+            f"actor_rollout_ref.model.path={start_model}",
+            f"trainer.default_local_dir={run_folder}",
+            *overrides,
+        ],
+    )
+    console.print("[bold]2. model[/] a Llama of 0.4M parameters, warmed up on answers in mixed formats")
+    test_rows, tokenizer = _make_start(config, start_model, seed, console)
+    before = _evaluate(start_model, tokenizer, test_rows, folder / "before.parquet", seed)
+    console.print("[bold]3. PPO[/]   reward: 1.0 right, 0.1 in format only, 0.0 neither")
+    train_here(config)
+    last = max(run_folder.glob("global_step_*/actor"), key=lambda p: int(p.parent.name.rpartition("_")[2]))
+    after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
+    curve = _curve(run_folder / "metrics.jsonl")
+    outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
+    _report(outcome, len(test_rows), console)
+    console.print(f"data         {data}/train.parquet, test.parquet")
+    console.print(f"generations  {folder}/before.parquet, after.parquet")
+    console.print(f"log          {run_folder}/metrics.jsonl")
+    console.print(f"checkpoint   {last}")
+    console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
+    return outcome
+
+
+def _make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[Row], Any]:
+    """Make, warm up and save model and tokenizer; return the held-out problems and the tokenizer."""
+    train_file = str(config.data.train_files)
+    texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()
+    words = [f"{t['question']}\n{t['answer']}\nThe answer is So ." for t in texts]
+    tokenizer = make_tokenizer(words)
+    rows = load_rows(train_file, tokenizer, config.data)
+    check_rows, train_rows = rows[:N_CHECK], rows[N_CHECK:]
+    model = make_model(tokenizer, seed)
+    with Scorer(options={rows[0].data_source: {"method": "flexible"}}, workers=1) as flexible:
+
+        def accuracy() -> float:
+            rollout = _engine(unsharded_copy(model, torch.float32, LONE.device), tokenizer)
+            return _accuracy(_respond(check_rows, rollout, flexible, tokenizer, GREEDY, seed))
+
+        steps = warm_up(model, tokenizer, train_rows, accuracy, seed=seed)
+    console.print(f"          {steps} supervised steps; saved to {folder}")
+    save(model, tokenizer, folder)
+    return load_rows(str(config.data.val_files), tokenizer, config.data), tokenizer
+
+
+def _engine(model: torch.nn.Module, tokenizer: Any) -> HfRollout:
+    return HfRollout(
+        model, eos_ids=[tokenizer.eos_token_id], pad_id=tokenizer.pad_token_id, response_length=16
+    )
+
+
+def _respond(
+    rows: Sequence[Row], rollout: HfRollout, scorer: Scorer, tokenizer: Any, sampling: Sampling, seed: int
+) -> Judged:
+    return respond(rows, rollout, scorer, tokenizer, LONE, sampling=sampling, prompt_length=40, seed=seed)
+
+
+def _accuracy(judged: Judged) -> float:
+    return sum(score.score == 1.0 for _, _, score in judged) / len(judged)
+
+
+def _evaluate(model: Path, tokenizer: Any, rows: Sequence[Row], out: Path, seed: int) -> tuple[float, float]:
+    """Return sampled and greedy accuracy of a saved model; write what was sampled to `out`."""
+    rollout = _engine(load_causal_lm(str(model)), tokenizer)
+    with Scorer(workers=1) as scorer:
+        sampled = _respond(rows, rollout, scorer, tokenizer, SAMPLED, seed)
+        greedy = _respond(rows, rollout, scorer, tokenizer, GREEDY, seed)
+    _write(sampled, out)
+    return _accuracy(sampled), _accuracy(greedy)
+
+
+def _write(judged: Judged, out: Path) -> None:
+    """Write responses beside their scores, in the columns that `rewardkit score` reads and writes."""
+    table = pa.table(
+        {
+            "data_source": [row.data_source for row, _, _ in judged],
+            "prompt": [row.prompt for row, _, _ in judged],
+            "ground_truth": [row.ground_truth for row, _, _ in judged],
+            "response": [text for _, text, _ in judged],
+            "score": [score.score for _, _, score in judged],
+            "status": [score.status for _, _, score in judged],
+            "correct": [score.correct for _, _, score in judged],
+            "extracted": [score.extracted for _, _, score in judged],
+        }
+    )
+    pq.write_table(table, out, compression="zstd")
+
+
+def _curve(log: Path) -> list[tuple[int, float]]:
+    """Read (step, sampled accuracy) of each validation from a run's log."""
+    entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [
+        (int(entry["training/global_step"]), value)
+        for entry in entries
+        for key, value in entry.items()
+        if key.startswith("val-core/")
+    ]
+
+
+def _report(outcome: Outcome, n_test: int, console: Console) -> None:
+    console.print(plot(outcome.curve), markup=False, highlight=False)
+    table = Table(title=f"{n_test} problems never trained on", title_justify="left")
+    for heading in ("accuracy", "before", "after"):
+        table.add_column(heading)
+    table.add_row("sampled (T=1)", f"{outcome.sampled_before:.3f}", f"{outcome.sampled_after:.3f}")
+    table.add_row("greedy", f"{outcome.greedy_before:.3f}", f"{outcome.greedy_after:.3f}")
+    console.print(table)
+
+
+def plot(curve: Sequence[tuple[int, float]], *, width: int = 60, height: int = 10) -> str:
+    """Return a line chart of values in [0, 1] by step, as text."""
+    last = max(step for step, _ in curve) or 1
+    cells = [[" "] * (width + 1) for _ in range(height + 1)]
+    for (s0, v0), (s1, v1) in pairwise(curve):
+        start, end = round(s0 / last * width), round(s1 / last * width)
+        for x in range(start, end + 1):
+            value = v0 + (v1 - v0) * (x - start) / max(end - start, 1)
+            cells[height - round(value * height)][x] = "·"
+    for step, value in curve:
+        cells[height - round(value * height)][round(step / last * width)] = "●"
+    lines = [f"{1 - y / height:5.1f} ┤{''.join(row).rstrip()}" for y, row in enumerate(cells)]
+    axis = f"      └{'─' * width}\n       0{last:>{width}}"
+    return "\n".join(["sampled accuracy on the held-out problems, by PPO step", *lines, axis])

@@ -1,0 +1,1 @@
+"""Engines that turn prompts into responses. All keep the contract in `base.py`."""

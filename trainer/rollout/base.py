@@ -1,0 +1,71 @@
+"""The contract of a rollout engine. No engine lives here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to draw responses; given with every call, so that training and validation may differ."""
+
+    n: int = 1
+    """Responses per prompt."""
+    do_sample: bool = True
+    """False: greedy; temperature, top_k and top_p do not matter."""
+    temperature: float = 1.0
+    top_k: int = -1
+    """Keep the k likeliest tokens; -1 keeps all."""
+    top_p: float = 1.0
+    """Keep the smallest set of likeliest tokens that holds this much probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """Responses to B prompts, n each, those of one prompt next to each other."""
+
+    responses: Tensor
+    """(B * n, T) int64, padded on the right to the response length."""
+    response_mask: Tensor
+    """(B * n, T) int64: 1 up to and including the first end-of-sequence token, then 0."""
+    rollout_log_probs: Tensor
+    """(B * n, T) float32: of each token in the distribution it was drawn from; 0 on padding."""
+
+
+class RolloutEngine(Protocol):
+    """Generates with a full copy of the policy's weights, one engine per process."""
+
+    def generate(
+        self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+    ) -> Rollout:
+        """Return `sampling.n` responses to each left-padded prompt.
+
+        Needs no other process: ranks may call it with different numbers of prompts, or not at all.
+
+        Args:
+            prompt_ids, prompt_mask: (B, P).
+            seeds: one for each response, (B * n): it alone decides the draw, whatever else is in the batch.
+        """
+        ...
+
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+        """Take over new weights, full tensors by parameter name, in one pass."""
+        ...
+
+
+def row_seed(*key: int) -> int:
+    """Return a 63-bit seed for a key such as (run seed, step, prompt, sample): same key, same seed."""
+    digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def until_eos(responses: Tensor, eos_ids: Tensor) -> Tensor:
+    """Return the response mask, (B, T) int64: 1 up to and including the first end-of-sequence token."""
+    is_eos = torch.isin(responses, eos_ids).long()
+    return (is_eos.cumsum(dim=1) - is_eos == 0).long()

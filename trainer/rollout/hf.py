@@ -1,0 +1,159 @@
+"""The rollout engine that is always there: a Hugging Face model, a KV cache, and one loop over tokens.
+
+The loop is ours rather than `generate` so that each response has its own random numbers (the same ones in
+any batch, process or order), no global random state is touched, and the log-probabilities come with it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+from transformers import DynamicCache
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.batch import positions
+from rewardkit.trainer.rollout.base import Rollout, Sampling, until_eos
+
+
+class HfRollout:
+    """Generates with an unsharded copy of the policy, which `sync_weights` keeps up to date."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        eos_ids: Sequence[int],
+        pad_id: int,
+        response_length: int,
+        micro_batch_size: int | None = None,
+    ) -> None:
+        """Take over `model`; `micro_batch_size` responses are generated at once (None: all)."""
+        self.model = model.eval().requires_grad_(False)
+        self.device = next(model.parameters()).device
+        self.eos_ids = torch.tensor(list(eos_ids), device=self.device)
+        self.pad_id = pad_id
+        self.response_length = response_length
+        self.micro_batch_size = micro_batch_size
+
+    @torch.no_grad()
+    def generate(
+        self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+    ) -> Rollout:
+        """See `RolloutEngine.generate`."""
+        ids = prompt_ids.to(self.device).repeat_interleave(sampling.n, dim=0)
+        mask = prompt_mask.to(self.device).repeat_interleave(sampling.n, dim=0)
+        if len(seeds) != len(ids):
+            raise ValueError(f"expected {len(ids)} seeds (prompts x n), found {len(seeds)}")
+        size = self.micro_batch_size or max(len(ids), 1)
+        pieces = [
+            self._generate(ids[i : i + size], mask[i : i + size], sampling, seeds[i : i + size])
+            for i in range(0, len(ids), size)
+        ]
+        responses, log_probs = (torch.cat(tensors) for tensors in zip(*pieces, strict=True))
+        response_mask = until_eos(responses, self.eos_ids)
+        return Rollout(
+            responses.masked_fill(response_mask == 0, self.pad_id),
+            response_mask,
+            log_probs.masked_fill(response_mask == 0, 0.0),
+        )
+
+    def _generate(
+        self, ids: Tensor, mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
+        ids, mask = ids[:, first:], mask[:, first:]
+        length = self.response_length
+        uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
+        responses = ids.new_full((len(ids), length), self.pad_id)
+        log_probs = torch.zeros((len(ids), length), device=self.device)
+        done = torch.zeros(len(ids), dtype=torch.bool, device=self.device)
+        mask = torch.cat([mask, mask.new_ones((len(ids), length))], dim=1)
+        position = positions(mask[:, : ids.shape[1]])
+        cache = DynamicCache(config=self.model.config)
+        tokens = ids
+        for t in range(length):
+            logits = self.model(
+                input_ids=tokens,
+                attention_mask=mask[:, : ids.shape[1] + t],
+                position_ids=position,
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            ).logits[:, -1]
+            drawn = uniforms[:, t] if uniforms is not None else None
+            responses[:, t], log_probs[:, t] = draw(logits, sampling, drawn)
+            done |= torch.isin(responses[:, t], self.eos_ids)
+            if bool(done.all()):
+                break
+            tokens, position = responses[:, t : t + 1], position[:, -1:] + 1
+        return responses, log_probs
+
+    @torch.no_grad()
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+        """See `RolloutEngine.sync_weights`. A weight that stays out is an error, not a stale weight."""
+        mine = dict(self.model.named_parameters())
+        for name, tensor in named_tensors:
+            if name not in mine:
+                raise ConfigError(f"the rollout model has no weight '{name}': is it the actor's model?")
+            mine.pop(name).copy_(tensor)
+        if mine:
+            raise ConfigError(f"the actor sent no weights for: {', '.join(sorted(mine))}")
+
+
+def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Choose the next token of each row.
+
+    Args:
+        logits: (B, V).
+        uniforms: (B,) float64 in [0, 1), or None for greedy.
+
+    Returns:
+        tokens (B,) and their log-probabilities (B,) in the distribution they were drawn from.
+    """
+    logits = logits.float()
+    if uniforms is None:
+        tokens = logits.argmax(dim=-1)
+    else:
+        logits = restrict(logits / sampling.temperature, sampling.top_k, sampling.top_p)
+        # float64: a float32 running sum over 10^5 tokens would lose the unlikely ones.
+        cumulative = logits.softmax(-1).double().cumsum(-1)
+        target = uniforms.unsqueeze(-1) * cumulative[:, -1:]
+        tokens = torch.searchsorted(cumulative, target, right=True).squeeze(-1)
+        tokens = tokens.clamp(max=logits.shape[-1] - 1)
+    chosen = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+    return tokens, chosen - logits.logsumexp(-1)
+
+
+def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
+    """Rule out (-inf) all but the `top_k` likeliest tokens, and of those all beyond mass `top_p`."""
+    if 0 < top_k < logits.shape[-1]:
+        threshold = logits.topk(top_k, dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < threshold, -torch.inf)
+    if top_p < 1.0:
+        ordered, index = logits.sort(dim=-1, descending=True)
+        probs = ordered.softmax(-1)
+        beyond = probs.cumsum(-1) - probs >= top_p  # the token that reaches the mass stays
+        beyond[:, 0] = False
+        logits = logits.masked_fill(beyond.scatter(-1, index, beyond), -torch.inf)
+    return logits
+
+
+def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:
+    """Return a copy of a not yet sharded model for an `HfRollout` to own.
+
+    Parameters alone are cast: rotary frequencies are a buffer, and would be ruined by bfloat16.
+    """
+    copied = copy.deepcopy(model).to(device)
+    for parameter in copied.parameters():
+        parameter.data = parameter.data.to(dtype)
+    return copied
+
+
+def _uniforms(seeds: Sequence[int], length: int) -> Tensor:
+    """Return (len(seeds), length) float64 in [0, 1), each row from its own seed alone."""
+    generator = torch.Generator()
+    rows = [torch.rand(length, generator=generator.manual_seed(s), dtype=torch.float64) for s in seeds]
+    return torch.stack(rows)
