@@ -21,6 +21,7 @@ COMMANDS = {
     "score": "Score the responses in a parquet file.",
     "serve": "Serve the rewards over HTTP.",
     "train": "Train a language model with PPO.",
+    "demo": "Train a tiny model on word problems and show that it learns.",
 }
 
 
