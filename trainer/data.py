@@ -50,12 +50,12 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
 def _checked(row: dict[str, Any], i: int, path: Path, prompt_key: str, truth: str) -> dict[str, Any]:
     value = row[truth]
     if truth == "reward_model":
-        value = (value or {}).get("ground_truth")
+        value = value.get("ground_truth") if isinstance(value, dict) else None
     prompt = row[prompt_key]
     if isinstance(prompt, str):
         prompt = [{"role": "user", "content": prompt}]
     for name, found in (("data_source", row["data_source"]), ("ground_truth", value), (prompt_key, prompt)):
-        if not found:
+        if found in (None, "", []) or found != found:  # NaN alone is not itself
             raise InputError(f"{path}, row {i}: {name} is empty; `rewardkit prep` never writes such a row")
     return {
         "data_source": row["data_source"],

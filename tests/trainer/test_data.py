@@ -43,6 +43,16 @@ def test_an_empty_value_is_named_with_its_row(tmp_path: Path, column: str) -> No
         read_rows(path, "prompt")
 
 
+@pytest.mark.parametrize("truth", [float("nan"), ""])
+def test_a_ground_truth_of_nothing_is_refused(tmp_path: Path, truth: Any) -> None:
+    with pytest.raises(InputError, match="row 0: ground_truth is empty"):
+        read_rows(write(tmp_path, ground_truth=[truth]), "prompt")
+
+
+def test_a_ground_truth_of_0_is_a_ground_truth(tmp_path: Path) -> None:
+    assert read_rows(write(tmp_path, ground_truth=[0]), "prompt")[0]["ground_truth"] == "0"
+
+
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, data_source=[], prompt=[], ground_truth=[])
     with pytest.raises(InputError, match="has no rows"):
