@@ -133,6 +133,7 @@ class Registry:
         self._rewards: dict[str, Reward] = {}
         self._exact: dict[str, Reward] = {}
         self._globs: dict[str, Reward] = {}
+        self._for_all: list[Reward] = []
         self._entry_points_loaded = False
 
     def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
@@ -147,6 +148,12 @@ class Registry:
         self._rewards[new.name] = new
         for source in (*new.data_sources, *new.aliases):
             (self._globs if _is_glob(source) else self._exact)[source] = new
+        return new
+
+    def use_for_all(self, new: Reward) -> Reward:
+        """Make a reward judge every data source, known or not; the last one made so wins."""
+        self._rewards[new.name] = new
+        self._for_all.append(new)
         return new
 
     def _refuse_taken_names(self, new: Reward) -> None:
@@ -164,11 +171,14 @@ class Registry:
             )
 
     def resolve(self, data_source: str) -> Reward:
-        """Return the reward for a data source: exact name or alias first, then the longest glob.
+        """Return the reward for a data source: one for all, then its exact name or alias, then the longest
+        glob.
 
         Raises:
             UnknownDataSourceError: names the nearest known data sources.
         """
+        if self._for_all:
+            return self._for_all[-1]
         found = self._exact.get(data_source) or self._longest_glob(data_source)
         if found is None and not self._entry_points_loaded:
             self._load_entry_points()
@@ -287,9 +297,10 @@ def load_reward_file(spec: str) -> list[Reward]:
     declared = reward_of(function)
     if declared is not None and not equals:
         return [declared]
-    sources = (source,) if equals else ("*",)
-    made = declared or _reward_from(function, sources, function_name)
-    return [REGISTRY.register(replace(made, data_sources=sources), replace_existing=True)]
+    made = declared or _reward_from(function, ("*",), function_name)
+    if not equals:
+        return [REGISTRY.use_for_all(made)]
+    return [REGISTRY.register(replace(made, data_sources=(source,), aliases=()), replace_existing=True)]
 
 
 def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], name: str) -> Reward:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def reference_data() -> Path:
 @pytest.fixture
 def registry() -> Iterator[Registry]:
     """The global registry; what a test registers is gone after it."""
-    before = {name: dict(value) for name, value in vars(REGISTRY).items() if isinstance(value, dict)}
+    before = {name: copy.copy(value) for name, value in vars(REGISTRY).items()}
     yield REGISTRY
     for name, value in before.items():
         setattr(REGISTRY, name, value)

@@ -99,8 +99,9 @@ def test_a_function_with_verls_signature_takes_every_data_source(tmp_path: Path,
     )
     load_reward_file(f"{file}:compute_score")
     with Scorer() as scorer:
-        score = scorer.score(Sample("any/thing", "abc", "abc", extra_info={"x": "seen"}))
-    assert (score.score, score.correct, score.extracted) == (3.0, True, "seen")
+        for source in ("any/thing", "openai/gsm8k"):
+            score = scorer.score(Sample(source, "abc", "abc", extra_info={"x": "seen"}))
+            assert (score.score, score.correct, score.extracted) == (3.0, True, "seen")
 
 
 def test_a_function_can_be_given_to_one_data_source(tmp_path: Path, registry: Registry) -> None:
