@@ -1,0 +1,2 @@
+"""The `math` reward."""
+from rewardkit.rewards.math.grade import compare as compare
