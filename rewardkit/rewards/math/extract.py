@@ -46,7 +46,7 @@ _NUMBER = re.compile(
 )
 _NUMBER_UNIT = re.compile(r"(?:\s?(?:percent|pct|percentage|\\%|%|km|cm|mm|kg|m²|m\^2)(?![a-zA-Z]))?")
 _DENIED = re.compile(
-    r"(?:\b(?:not|never|isn't|aren't|except|neither|nor|rule out|ruled out|exclude|wrong)|不是|并非|n't)[^.;。]{0,16}$",
+    r"(?:\b(?:not|never|isn't|aren't|except|neither|nor|rule out|ruled out|exclude|wrong)|不是|并非|n't)[^.;。\d]{0,16}$",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[^\W\d_]{2,}")
@@ -91,6 +91,8 @@ def final_part(response: str) -> str:
         return ""
     else:
         text = response
+    if "\\beginboxed" in text:
+        text = text.replace("\\beginboxed", "\\boxed")
     if "<" in text:
         text = text.removeprefix("<|im_start|>assistant")
         for stop in _STOPS:
@@ -263,6 +265,9 @@ def refine(segment: str) -> str:
         return segment
     spans = list(_MATH_SPAN.finditer(segment))
     if spans:
+        after = _last_number(segment[spans[-1].end() :])
+        if after is not None:
+            return after
         return segment if _DENIED.search(segment[: spans[-1].start()]) else _span_text(segment, spans[-1])
     return _last_number(segment) or segment
 
@@ -288,6 +293,8 @@ def _display(text: str, _: Options) -> Extraction | None:
 
 
 def _inline(text: str, _: Options) -> Extraction | None:
+    if len(text) < 200 and _is_bare(text.strip()):
+        return Extraction(text.strip(), "inline")
     tail = text[-2_000:]
     spans = [m for m in _MATH_SPAN.finditer(tail) if any(g and g.strip() for g in m.groups())]
     if not spans:
@@ -297,6 +304,17 @@ def _inline(text: str, _: Options) -> Extraction | None:
     if _NUMBER.search(after) or "\n\n" in after or _DENIED.search(tail[max(0, last.start() - 40) : last.start()]):
         return None
     return Extraction(_last_side(_span_text(tail, last)), "inline")
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a short response is nothing but its answer: maths, with at most one word to it."""
+    if "$" not in text or "\n" in text:
+        return False
+    others = _WORDS.findall(_MATH_SPAN.sub(" ", text))
+    return len(others) == 0 or (len(others) == 1 and others[0].casefold() not in _LEAD_WORDS)
+
+
+_LEAD_WORDS = frozenset({"answer", "so", "thus", "hence", "therefore", "is", "then", "we"})
 
 
 def _last_side(text: str) -> str:

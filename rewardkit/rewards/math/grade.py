@@ -149,9 +149,10 @@ def _spellings(text: str) -> list[str]:
     if "," not in text:
         return [text]
     joined = _THOUSANDS.sub(lambda m: m.group().replace(",", ""), text)
+    if _DECIMAL_COMMA.fullmatch(text) and (joined == text or text.lstrip("+-").startswith("0")):
+        return [text, text.replace(",", ".")]
     if joined == text:
-        lone = _DECIMAL_COMMA.fullmatch(text)
-        return [text, text.replace(",", ".")] if lone else [text]
+        return [text]
     if _BRACKETED.search(text) and ", " not in joined and "\\text" not in text:
         return [text, joined] if _only_calls(text) else [text]
     return [joined, text]
@@ -202,6 +203,13 @@ def prepare_answer(extraction: Extraction) -> Prepared:
 
 
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}[\s,]+){5}")
+_WORKED = re.compile(r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*")
+_PROSE = re.compile(r"[\u0370-\uffef]{4}|[a-z]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+
+
+_STATED_METHODS = Options(methods=("tags", "boxed", "marker", "display", "inline"))
+_WORKED_METHODS = Options()
+"""A sentence is only searched for its last number when it works something out: `all multiples of 4` is not 4."""
 
 
 def _answer_within(source: str) -> str:
@@ -211,8 +219,13 @@ def _answer_within(source: str) -> str:
     if "\\boxed" in source or "\\fbox" in source:
         found = extract(source, Options(methods=("boxed",)))
         return found.answer if found.answer is not None else source
-    if _SENTENCE.search(source) or "answer" in source.casefold() or "答案" in source:
-        found = extract(source, Options())
+    if (
+        _SENTENCE.search(source)
+        or (_WORKED.search(source) and _PROSE.search(source))
+        or "answer" in source.casefold()
+        or "答案" in source
+    ):
+        found = extract(source, _WORKED_METHODS if _WORKED.search(source) else _STATED_METHODS)
         return found.answer if found.answer is not None else source
     return source
 

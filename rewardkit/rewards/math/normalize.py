@@ -10,6 +10,7 @@ import re
 import unicodedata
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
+from rewardkit.rewards.math.words import UNITS
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""
@@ -87,6 +88,8 @@ _DOUBLED = re.compile(
 _GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")
 _SHORT_ROW = re.compile(r"(?<!\\)\\(?=[-\d])")
 _HSPACE = re.compile(r"\\[hv](?:space|phantom)\*?\s?\{[^{}]{0,40}\}|\\phantom\s?\{[^{}]{0,40}\}")
+_NEGATIVE_SPACE = re.compile(r"\\! ?")
+_BRACED_UNIT = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
 _EDGES = " \t\r\n.,;:!?。*`\"\\~"
@@ -101,6 +104,8 @@ def clean(text: str) -> str:
     if "\\" in text:
         text = _clean_commands(text)
     text = text.replace("$", "").replace("{,}", ",").replace("**", "^" if _is_power(text) else "")
+    if "{" in text:
+        text = _BRACED_UNIT.sub(_as_text, text)
     text = _SPACE_RUN.sub(" ", text)
     return _strip_edges(text)
 
@@ -122,8 +127,14 @@ def _clean_commands(text: str) -> str:
         text = _NULL_DELIMITER.sub(" ", text)
     if "space" in text or "phantom" in text:
         text = _HSPACE.sub(" ", text)
+    text = _NEGATIVE_SPACE.sub("", text)
     text = _COMMAND.sub(lambda m: _COMMANDS.get(m.group(), m.group()), text)
     return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
+
+
+def _as_text(braced: re.Match[str]) -> str:
+    """A unit that lost its text command, `4{cm}`, gets it back."""
+    return f"\\text{{{braced.group(1)}}}" if braced.group(1) in UNITS else braced.group()
 
 
 def _is_power(text: str) -> bool:

@@ -16,10 +16,12 @@ from rewardkit.rewards.math.tree import (
     Node,
     Num,
     Pow,
+    Quantity,
     Ratio,
     Rel,
     Seq,
     Sym,
+    Text,
     negate,
     symbols,
 )
@@ -31,7 +33,7 @@ _MEASURES = frozenset("abs det max min sin cos tan cot sec csc deg dim gcd lcm f
 def is_label(node: Node) -> bool:
     """Whether this can be the name of what was asked for: a variable, f(x), AB, |AB|, (p, q), V_1 : V_2."""
     match node:
-        case Sym() | App():
+        case Sym() | App() | Text():
             return True
         case Mul(factors=factors):
             return all(isinstance(f, Sym) and f.name[:1].isupper() for f in factors) or _is_head(factors)
@@ -79,9 +81,15 @@ def assignment(node: Node) -> tuple[Node, Node] | None:
         values = values[1:]
     if symbols(label) & symbols(values[-1]) and not isinstance(label, App):
         return None
-    if any(equal(v, values[-1], Options()) is False for v in values[:-1]):
+    if any(_sides_differ(v, values[-1]) for v in values[:-1]):
         return None
     return label, values[-1]
+
+
+def _sides_differ(a: Node, b: Node) -> bool:
+    """Whether two sides of a chain are known to be different."""
+    a, b = (n.value if isinstance(n, Quantity) else n for n in (a, b))
+    return _scalar(a) and _scalar(b) and equal(a, b, Options()) is False
 
 
 def chain_value(node: Rel) -> Node | None:
@@ -91,7 +99,7 @@ def chain_value(node: Rel) -> Node | None:
     if "~" in node.ops:
         return node.sides[node.ops.index("~")]
     last = node.sides[-1]
-    return last if all(equal(s, last, Options()) for s in node.sides[:-1]) else None
+    return None if any(_sides_differ(s, last) for s in node.sides[:-1]) else last
 
 
 def same_label(a: Node, b: Node) -> bool:

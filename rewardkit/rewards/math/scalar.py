@@ -101,7 +101,7 @@ def _rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: Options) -> boo
     decimal, other = (first, y) if first is not None else (second, x)
     if decimal is None or other.denominator == 1 or decimal[1] <= 0:
         return False
-    return _enough_digits(decimal, options) and abs(decimal[0] - other) * 2 * 10 ** decimal[1] <= 1
+    return _enough_digits(decimal, options) and abs(decimal[0] - other) <= _tolerance(decimal)
 
 
 def _enough_digits(decimal: tuple[Fraction, int], options: Options) -> bool:
@@ -125,7 +125,18 @@ def _rounds_to(decimal: tuple[Fraction, int], other: Node, options: Options) -> 
     target = mp.mpf(decimal[0].numerator) / decimal[0].denominator
     if options.rel_tol and abs(value - target) <= options.rel_tol * abs(value):
         return True
-    return _enough_digits(decimal, options) and bool(abs(value - target) * 2 * mp.mpf(10) ** decimal[1] <= 1)
+    allowed = _tolerance(decimal)
+    return _enough_digits(decimal, options) and bool(
+        abs(value - target) <= mp.mpf(allowed.numerator) / allowed.denominator
+    )
+
+
+def _tolerance(decimal: tuple[Fraction, int]) -> Fraction:
+    """Half a unit in the last place, or a double's own rounding for a decimal of a double's full length."""
+    value, places = decimal
+    half = Fraction(1, 2 * 10**places)
+    double = abs(value) / (1 << 51)
+    return max(half, double) if half * 20 <= abs(value) / 10**14 else half
 
 
 def _constant_identity(a: Node, b: Node) -> bool | None:

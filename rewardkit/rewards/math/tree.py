@@ -189,6 +189,10 @@ def number(value: Fraction | int) -> Num:
 def negate(node: Node) -> Node:
     if isinstance(node, Num):
         return Num(-node.num, node.den, node.places)
+    if isinstance(node, (Percent, Degree)):
+        return type(node)(negate(node.value))
+    if isinstance(node, Quantity):
+        return Quantity(negate(node.value), node.unit)
     return Mul((MINUS_ONE, node))
 
 
