@@ -136,6 +136,11 @@ def _signed(node: Node) -> list[Node]:
     return readings
 
 
+def write_signs(node: Node) -> Node:
+    """Return the tree with plus-or-minus written out as a list, its signs tied."""
+    return _signed(node)[0]
+
+
 def _choose(node: Node, signs: itertools.repeat[int] | object) -> Node:
     """Return the tree with each sign taken from `signs`, in reading order."""
     if isinstance(node, Pm):
@@ -293,13 +298,27 @@ def _relation_value(a: Rel, b: Node, options: Options) -> object:
             return equal(value, b, options) if value is not None else False
         found = relations.assignment(a)
         if found is None:
-            return False
+            return None if _may_solve(a, b) else False
         return equal(found[1], b, options) if options.assignment else False
     if a.ops == ("mod", "modulus") and _family(b) == "scalar":
         return equal(a.sides[1], b, options) if options.assignment else False
     if a.ops == ("in",) and relations.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE
+
+
+def _may_solve(equation: Rel, answers: Node) -> bool:
+    """Whether an equation in one unknown stands against a list that may be its solutions."""
+    return equation.ops == ("=",) and len(symbols(equation)) == 1 and _labels_of(answers) <= {
+        Sym(name) for name in symbols(equation)
+    }
+
+
+def _labels_of(node: Node) -> set[Node]:
+    """The labels of a list whose every item is named; a label that matches nothing otherwise."""
+    items = node.items if isinstance(node, Seq) else (node,)
+    found = [relations.assignment(item) for item in items]
+    return {f[0] for f in found if f is not None} if all(found) else {Text("")}
 
 
 def _two_relations(a: Rel, b: Rel, options: Options) -> bool | None:
@@ -313,6 +332,8 @@ def _two_relations(a: Rel, b: Rel, options: Options) -> bool | None:
     found = relations.same_relation(a, b, options)
     if found is None and first and second and isinstance(first[0], Sym) and isinstance(second[0], Sym):
         return False
+    if found is None and a.ops == b.ops == ("=",):
+        return False if symbols(a) != symbols(b) else None
     return found
 
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from rewardkit.rewards.math import text as words
-from rewardkit.rewards.math.extract import Extraction, extract, final_part
+from rewardkit.rewards.math.extract import Extraction, extract
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, TooLarge, Unparsable
 from rewardkit.rewards.math.normalize import clean
 from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
@@ -339,9 +339,16 @@ def _is_prose(text: str) -> bool:
 
 
 def _by_sympy(gold: Prepared, answer: Prepared, options: Options) -> Verdict:
+    """Ask about the likeliest reading of both; the order is fixed so that both directions ask the same."""
     if not options.symbolic:
         return Verdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
-    return Verdict("undecided", "tree", "left open")
+    from rewardkit.rewards.math import symbolic
+    from rewardkit.rewards.math.compare import write_signs
 
-
-_ = final_part
+    first, second = write_signs(gold.readings[0]), write_signs(answer.readings[0])
+    if answer.key < gold.key:
+        first, second = second, first
+    found = symbolic.decide(first, second, options.deadline_s)
+    if found.equal is None:
+        return Verdict("undecided", "symbolic", found.reason, found.failure)
+    return Verdict("equal" if found.equal else "not_equal", "symbolic", found.reason)

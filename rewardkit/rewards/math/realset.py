@@ -6,20 +6,18 @@ function at the other side's boundaries and between them.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.numeric import Undefined, context, evaluate
 from rewardkit.rewards.math.scalar import real_value, substitute
 from rewardkit.rewards.math.tree import (
-    ONE,
-    ZERO,
     Add,
     Builder,
     Const,
     Div,
     Logic,
-    Mul,
     Node,
     Rel,
     Seq,
@@ -130,15 +128,21 @@ def _link(op: str, left: Node, right: Node) -> Spans:
 def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
     """Solve `left op right` for the variable when the difference is linear in it."""
     difference = Add((left, negate(right)))
-    at = [substitute(difference, name, number(k)) for k in (0, 1, 2)]
-    values = [real_value(f) for f in at]
+    values = [_at(difference, name, Fraction(k, 2)) for k in _LINEAR_PROBES]
     if any(v is None for v in values):
         raise NotASet("not linear")
-    slope, second = values[1] - values[0], values[2] - values[1]
-    if slope == 0 or abs(second - slope) > abs(slope) * 1e-20:
-        raise NotASet("not linear")
+    start, slope = values[0], (values[1] - values[0]) / (_LINEAR_PROBES[1] - _LINEAR_PROBES[0])
+    for k, value in zip(_LINEAR_PROBES, values, strict=True):
+        expected = start + slope * (k - _LINEAR_PROBES[0])
+        if slope == 0 or abs(value - expected) > (abs(value) + abs(slope)) * 1e-20:
+            raise NotASet("not linear")
+    at = [substitute(difference, name, number(k)) for k in (0, 1)]
     solution = Div(negate(at[0]), Add((at[1], negate(at[0]))))
     return (op if slope > 0 else _FLIPPED[op]), solution
+
+
+_LINEAR_PROBES = (0, 2, 5, 14, -3, -20)
+"""Halves of these: a kink anywhere near the origin shows up as a deviation from the line."""
 
 
 def _normal(items: list[Span]) -> Spans:
@@ -227,8 +231,6 @@ def _at(node: Node, name: str, x: Any) -> Any:
     if bound is not None:
         return bound
     try:
-        from fractions import Fraction
-
         mp = context(30)
         env = {name: x if isinstance(x, Fraction) else _fraction(x)}
         value = evaluate(node, env, 30)
@@ -237,9 +239,7 @@ def _at(node: Node, name: str, x: Any) -> Any:
         return None
 
 
-def _fraction(x: Any) -> Any:
-    from fractions import Fraction
-
+def _fraction(x: Any) -> Fraction:
     sign, mantissa, exponent, _ = x._mpf_
     scaled = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     return -scaled if sign else scaled
@@ -296,5 +296,3 @@ def agrees(items: Spans, node: Node, name: str) -> bool | None:
         judged += 1
     return True if judged and ends else None
 
-
-_ = ONE, ZERO, Mul

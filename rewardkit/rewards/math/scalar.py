@@ -204,24 +204,33 @@ def _constant_identity_or_none(a: Node, b: Node) -> bool | None:
         return None
 
 
-def _at_point(
-    a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, precise: int
-) -> bool | str | None:
+def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, precise: int) -> bool | str | None:
+    """Compare at one point: a verdict, `alike` or `unlike` where both are complex by accident, or None."""
     try:
         return exact(a, env) == exact(b, env)
     except (Irrational, TooLarge):
         pass
+    digits = _PRECISIONS[0] + precise
     try:
-        x, y = evaluate(a, env, 30), evaluate(b, env, 30)
+        x, y = evaluate(a, env, digits), evaluate(b, env, digits)
     except (Undefined, TooLarge):
         return None
-    mp = context(30)
-    real = abs(mp.im(x)) <= abs(x) * 1e-20, abs(mp.im(y)) <= abs(y) * 1e-20
-    if imaginary or all(real):
-        return _compare_at(a, b, env, precise)
-    if any(real):
-        return None
-    return "alike" if _compare_at(a, b, env, precise) else "unlike"
+    mp = context(digits)
+    real = _is_real(mp, x), _is_real(mp, y)
+    if not imaginary and not all(real):
+        if any(real):
+            return None
+        return "alike" if abs(x - y) <= abs(x) * 1e-15 else "unlike"
+    gap, size = abs(x - y), max(abs(x), abs(y))
+    if gap <= size * mp.mpf(10) ** -(digits * 2 // 3):
+        return True
+    if gap > size * 1e-6 and size > 1e-6:
+        return False
+    return _compare_at(a, b, env, precise)
+
+
+def _is_real(mp: Value, value: Value) -> bool:
+    return bool(abs(mp.im(value)) <= abs(value) * 1e-20)
 
 
 def _compare_at(a: Node, b: Node, env: dict[str, Fraction], precise: int = 0) -> bool | None:
@@ -234,11 +243,10 @@ def _compare_at(a: Node, b: Node, env: dict[str, Fraction], precise: int = 0) ->
             return None
         mp = context(digits + precise)
         gap, size = abs(x - y), max(abs(x), abs(y))
-        if gap <= max(size, mp.mpf(1)) * mp.mpf(10) ** -int(digits * 0.6 + precise):
-            if gap == 0 or gap <= size * mp.mpf(10) ** -int(digits * 0.6 + precise):
-                agreed += 1
-            elif digits > 60:
-                agreed += 1  # both shrink with the precision: two ways to write nothing
+        small = mp.mpf(10) ** -int(digits * 0.6 + precise)
+        if gap <= max(size, mp.mpf(1)) * small:
+            # Relative to nothing, a difference must keep shrinking with the precision to be nothing.
+            agreed += bool(gap <= size * small or digits > 60)
         elif gap > size * 1e-6 and size > 1e-9:
             return False
         else:
@@ -261,7 +269,7 @@ def points(names: list[str], whole: frozenset[str]) -> Iterator[dict[str, Fracti
             else:
                 step = Fraction(draw % 9973, 9973)
                 env[name] = Fraction(low) + (Fraction(high) - Fraction(low)) * step
-        yield {k: v.limit_denominator(10_007) for k, v in env.items()}
+        yield {k: v.limit_denominator(97) for k, v in env.items()}
 
 
 def integer_names(node: Node) -> frozenset[str]:
