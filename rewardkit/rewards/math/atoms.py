@@ -132,7 +132,7 @@ class Atoms:
     def _based(self, digits: str) -> Node:
         self.advance()
         base = self.argument()
-        if not (isinstance(base, Num) and base.den == 1 and 2 <= base.num <= 36 and digits.isdigit()):
+        if not (isinstance(base, Num) and base.den == 1 and 2 <= base.num <= 36):
             raise Unparsable("a base that is not a number from 2 to 36")
         return Based(digits, base.num)
 

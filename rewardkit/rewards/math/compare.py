@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from rewardkit.rewards.math import realset, relations, scalar, units
+from rewardkit.rewards.math.atoms import literal
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
 from rewardkit.rewards.math.policies import Options
 from rewardkit.rewards.math.rational import Irrational, exact
@@ -255,8 +256,8 @@ def _spelled_unit(quantity: Quantity) -> Node | None:
 def _based(a: Node, b: Node, options: Options) -> bool | None:
     assert isinstance(a, Based)
     if isinstance(b, Based):
-        return a.base == b.base and int(a.digits) == int(b.digits)
-    return isinstance(b, Num) and b.den == 1 and b.places is None and b.num == int(a.digits)
+        return a.base == b.base and literal(a.digits).value == literal(b.digits).value
+    return isinstance(b, Num) and b.value == literal(a.digits).value
 
 
 def _time(a: Node, b: Node, options: Options) -> bool | None:

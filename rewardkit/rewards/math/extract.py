@@ -329,15 +329,35 @@ def _last_side(text: str) -> str:
 
 
 def _number(text: str, _: Options) -> Extraction | None:
+    if len(text) < MAX_ANSWER_CHARS and _is_formula(text.strip()):
+        return Extraction(text.strip(), "whole")
     found = _last_number(text[-2_000:])
     return Extraction(found, "number") if found else None
+
+
+_HEDGED = re.compile(r"\bor\s*$", re.IGNORECASE)
+_WITHIN_FORMULA = ")]}^_+=&"
+_STANDS_ALONE = re.compile(r"[=(]\s*$")
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a response is one line of maths and no words, so that no number in it may stand for it."""
+    return "\n" not in text and not _WORDS.search(_COMMAND_NAME.sub(" ", text)) and ":" not in text
+
+
+_COMMAND_NAME = re.compile(r"\\[a-zA-Z]+")
 
 
 def _last_number(text: str) -> str | None:
     last = None
     for match in _NUMBER.finditer(text):
         last = match
-    if last is None or _DENIED.search(text[max(0, last.start() - 40) : last.start()]):
+    if last is None:
+        return None
+    before, after = text[max(0, last.start() - 40) : last.start()], text[last.end() : last.end() + 2].lstrip()
+    if _DENIED.search(before) or _HEDGED.search(before):
+        return None
+    if after[:1] in _WITHIN_FORMULA and after and not _STANDS_ALONE.search(before):
         return None
     unit = _NUMBER_UNIT.match(text, last.end())
     return last.group().strip() + (unit.group() if unit else "")

@@ -52,7 +52,8 @@ class Prepared:
         """As it stood in the box, tag or ground truth."""
         self.text = text
         """In canonical spelling."""
-        self.key = text if _DIGIT_GAP.search(text) else text.replace(" ", "")
+        spaced = len(text) > MAX_ANSWER_CHARS or _DIGIT_GAP.search(text)
+        self.key = text if spaced else text.replace(" ", "")
 
     @cached_property
     def number(self) -> Num | None:
@@ -202,9 +203,10 @@ def prepare_answer(extraction: Extraction) -> Prepared:
     return Prepared(extraction.answer, clean(extraction.answer))
 
 
-_SENTENCE = re.compile(r"(?:[^\W\d_]{2,}[\s,]+){5}")
+_SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
 _WORKED = re.compile(r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*")
-_PROSE = re.compile(r"[\u0370-\uffef]{4}|[a-z]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[a-z]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_LOOKED_AT = 4_000
 
 
 _STATED_METHODS = Options(methods=("tags", "boxed", "marker", "display", "inline"))
@@ -219,13 +221,10 @@ def _answer_within(source: str) -> str:
     if "\\boxed" in source or "\\fbox" in source:
         found = extract(source, Options(methods=("boxed",)))
         return found.answer if found.answer is not None else source
-    if (
-        _SENTENCE.search(source)
-        or (_WORKED.search(source) and _PROSE.search(source))
-        or "answer" in source.casefold()
-        or "答案" in source
-    ):
-        found = extract(source, _WORKED_METHODS if _WORKED.search(source) else _STATED_METHODS)
+    end = source[-_LOOKED_AT:]
+    worked = _WORKED.search(end) is not None
+    if _SENTENCE.search(end) or (worked and _PROSE.search(end)) or "answer" in end.casefold() or "答案" in end:
+        found = extract(source, _WORKED_METHODS if worked else _STATED_METHODS)
         return found.answer if found.answer is not None else source
     return source
 

@@ -34,13 +34,16 @@ class WorkerDied(Exception):
 
 
 class Killable:
-    """One such process, started when first asked and replaced when it has been killed."""
+    """One such process and a spare, started when first asked; a killed one is replaced by the spare."""
 
     def __init__(self, module: str) -> None:
         self.module = module
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._warm = False
+        self._processes: list[subprocess.Popen[bytes]] = []
+        """The one that answers, then the spare."""
+        self._warm: set[int] = set()
+        """Process ids that have said that they are ready."""
+        self._dying: list[subprocess.Popen[bytes]] = []
         _ALL.add(self)
 
     def ask(self, question: Mapping[str, Any], deadline_s: float) -> dict[str, Any]:
@@ -56,39 +59,48 @@ class Killable:
             try:
                 return self._exchange(process, line, deadline_s)
             except (WorkerTimeout, WorkerDied):
-                self._kill()
+                self._kill(process)
                 with contextlib.suppress(WorkerDied):
-                    self._start()  # so that it is warm when it is next needed
+                    self._fill()
                 raise
 
     def warm(self) -> None:
-        """Start the process without waiting for it."""
+        """Start the processes without waiting for them."""
         with self._lock:
-            if self._process is None:
-                self._start()
+            self._fill()
 
     def close(self) -> None:
-        """End the process. It starts again if it is asked again."""
+        """End the processes. They start again if another question comes."""
         with self._lock:
-            self._kill()
+            for process in list(self._processes):
+                self._kill(process)
+            for process in self._dying:
+                process.wait()
+            self._dying.clear()
+
+    def _fill(self) -> None:
+        while len(self._processes) < 2:
+            self._processes.append(self._start())
 
     def _ready(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is not None:
-            self._kill()
-        process = self._process or self._start()
-        if not self._warm:
+        for process in list(self._processes):
+            if process.poll() is not None:
+                self._kill(process)
+        self._fill()
+        process = self._processes[0]
+        if process.pid not in self._warm:
             try:
                 self._read(process, time.monotonic() + _START_S)
             except (WorkerTimeout, WorkerDied) as error:
-                self._kill()
+                self._kill(process)
                 raise WorkerDied(f"{self.module} did not start: {error}") from None
-            self._warm = True
+            self._warm.add(process.pid)
         return process
 
     def _start(self) -> subprocess.Popen[bytes]:
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p or os.getcwd() for p in sys.path))
         try:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-m", self.module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -99,8 +111,6 @@ class Killable:
             )
         except OSError as error:
             raise WorkerDied(str(error)) from None
-        self._warm = False
-        return self._process
 
     def _exchange(self, process: subprocess.Popen[bytes], line: bytes, deadline_s: float) -> dict[str, Any]:
         until = time.monotonic() + deadline_s
@@ -132,28 +142,29 @@ class Killable:
             received += chunk
         return bytes(received)
 
-    def _kill(self) -> None:
-        process, self._process, self._warm = self._process, None, False
-        if process is None:
-            return
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        self._processes.remove(process)
+        self._warm.discard(process.pid)
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-        process.wait()
+        _close_pipes(process)
+        self._dying.append(process)  # freeing its memory takes a while; nobody has to wait for that
+        self._dying = [p for p in self._dying if p.poll() is None]
 
     def forget(self) -> None:
-        """Drop the parent's process in a forked child, which may neither use nor end it."""
+        """Drop the parent's processes in a forked child, which may neither use nor end them."""
         self._lock = threading.Lock()
-        process, self._process, self._warm = self._process, None, False
-        if process is None:
-            return
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        process.returncode = 0  # not our child: nothing to wait for
+        for process in (*self._processes, *self._dying):
+            _close_pipes(process)
+            process.returncode = 0  # not our child: nothing to wait for
+        self._processes, self._dying, self._warm = [], [], set()
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _forget_all() -> None:

@@ -163,7 +163,7 @@ class Evaluator:
         if not (mp.isint(low) and mp.isint(high)):
             raise Undefined("bounds that are not integers")
         if high - low >= MAX_TERMS:
-            raise TooLarge("a sum")
+            raise Undefined("a sum too long to write out")
         outer = self.env.get(node.var)
         total = mp.mpf(0 if node.op == "sum" else 1)
         for index in range(int(low), int(high) + 1):

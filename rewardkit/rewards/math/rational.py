@@ -136,6 +136,8 @@ class _Exact:
     def function(self, name: str, args: tuple[Node, ...]) -> Fraction:
         if name == "det" and isinstance(args[0], Matrix):
             return self.determinant(args[0])
+        if name == "mod" and len(args) == 2:
+            return self.remainder(*args)
         values = [self.value(a) for a in args]
         first = values[0]
         match name:
@@ -160,8 +162,6 @@ class _Exact:
             case "gcd" | "lcm" if all(v.denominator == 1 for v in values):
                 combine = math.gcd if name == "gcd" else math.lcm
                 return Fraction(combine(*(v.numerator for v in values)))
-            case "mod" if len(values) == 2 and values[1] != 0:
-                return first % values[1]
             case "sgn":
                 return Fraction((first > 0) - (first < 0))
             case "log" if len(values) == 2:
@@ -172,6 +172,18 @@ class _Exact:
                 return Fraction(0)
             case _:
                 raise Irrational(name)
+
+    def remainder(self, value: Node, modulus: Node) -> Fraction:
+        """The remainder, of a power too large to write out as well."""
+        below = self.value(modulus)
+        if below == 0:
+            raise Irrational("a remainder modulo zero")
+        try:
+            return self.value(value) % below
+        except TooLarge:
+            if below.denominator != 1 or below < 2:
+                raise
+            return Fraction(residue(value, below.numerator))
 
     def _factorial(self, value: Fraction, step: int) -> int:
         if value.denominator != 1 or value < 0:
@@ -225,7 +237,7 @@ class _Exact:
         if low.denominator != 1 or high.denominator != 1:
             raise Irrational("bounds that are not integers")
         if high - low >= MAX_TERMS:
-            raise TooLarge("a sum")
+            raise Irrational("a sum too long to write out")
         outer = self.env.get(node.var)
         total = Fraction(0 if node.op == "sum" else 1)
         for index in range(low.numerator, high.numerator + 1):
@@ -244,10 +256,10 @@ def _log2(value: Fraction) -> float:
 
 
 def residue(node: Node, modulus: int) -> int:
-    """Return the value of an integer or rational expression modulo a prime, without writing it out.
+    """Return the value of an integer or rational expression modulo a number, without writing it out.
 
     Raises:
-        Irrational: it is not a rational expression with integer exponents, or divides by the prime.
+        Irrational: it is not a rational expression with integer exponents, or divides by a factor of it.
         TooLarge: a factorial too long to multiply out.
     """
     match node:
@@ -286,7 +298,7 @@ def residue(node: Node, modulus: int) -> int:
 
 
 def _inverse(value: int, modulus: int) -> int:
-    if value % modulus == 0:
+    if math.gcd(value, modulus) != 1:
         raise Irrational("division by zero modulo the prime")
     return pow(value, -1, modulus)
 

@@ -117,7 +117,7 @@ def _rounds_to(decimal: tuple[Fraction, int], other: Node, options: Options) -> 
     """Whether the value of an irrational tree, rounded, is the decimal."""
     try:
         value = evaluate(other, {}, max(30, decimal[1] + 15))
-    except (Undefined, TooLarge):
+    except Undefined:
         return None
     mp = context(max(30, decimal[1] + 15))
     if mp.im(value) != 0:
@@ -173,13 +173,18 @@ def _agree_in_full(a: Node, b: Node) -> bool | None:
 
 def _functions(a: Node, b: Node, names: list[str]) -> bool | None:
     if not names:
-        return _constant_identity_or_none(a, b)
+        return _constant_identity(a, b)
     whole = integer_names(a) | integer_names(b)
     imaginary = _has_imaginary(a) or _has_imaginary(b)
     precise = _literal_digits(a, b)
     good = alike_complex = unlike_complex = 0
+    too_large: TooLarge | None = None
     for env in points(names, whole):
-        found = _at_point(a, b, env, imaginary, precise)
+        try:
+            found = _at_point(a, b, env, imaginary, precise)
+        except TooLarge as error:
+            too_large = error
+            continue
         if found is False:
             return False
         if found is True:
@@ -194,14 +199,9 @@ def _functions(a: Node, b: Node, names: list[str]) -> bool | None:
         return True if unlike_complex == 0 or good >= 2 else None
     if unlike_complex:
         return False
+    if too_large is not None and not alike_complex:
+        raise too_large
     return True if alike_complex >= 2 else None
-
-
-def _constant_identity_or_none(a: Node, b: Node) -> bool | None:
-    try:
-        return _constant_identity(a, b)
-    except (Undefined, TooLarge):
-        return None
 
 
 def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, precise: int) -> bool | str | None:
@@ -213,7 +213,7 @@ def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, preci
     digits = _PRECISIONS[0] + precise
     try:
         x, y = evaluate(a, env, digits), evaluate(b, env, digits)
-    except (Undefined, TooLarge):
+    except Undefined:
         return None
     mp = context(digits)
     real = _is_real(mp, x), _is_real(mp, y)
@@ -239,7 +239,7 @@ def _compare_at(a: Node, b: Node, env: dict[str, Fraction], precise: int = 0) ->
     for digits in _PRECISIONS:
         try:
             x, y = evaluate(a, env, digits + precise), evaluate(b, env, digits + precise)
-        except (Undefined, TooLarge):
+        except Undefined:
             return None
         mp = context(digits + precise)
         gap, size = abs(x - y), max(abs(x), abs(y))

@@ -159,7 +159,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("degree", ""))
     elif bare and (len(inner) == 1 or inner in words.FUNCTIONS):
         _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
-    elif "\\" in inner or folded[0].isdigit() or folded[-1].isdigit():
+    elif "\\" in inner or any(map(str.isdigit, inner)):
         tokens.extend(tokenize(inner))
     else:
         tokens.append(Token("text", inner.strip(" ,.;:")))

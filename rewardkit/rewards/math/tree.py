@@ -6,9 +6,10 @@ these types when it arrives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Union
+from operator import attrgetter
+from typing import Any, Union
 
 import msgspec
 
@@ -198,21 +199,34 @@ def negate(node: Node) -> Node:
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the direct children of a node, in reading order."""
-    match node:
-        case Add(terms=items) | Mul(factors=items) | Ratio(parts=items) | SetOp(parts=items):
-            return items
-        case Fn(args=items) | App(args=items) | Seq(items=items) | Rel(sides=items) | Logic(parts=items):
-            return items
-        case Div(top=a, bottom=b) | Pow(base=a, exponent=b) | Builder(head=a, condition=b):
-            return (a, b)
-        case Pm(value=a) | Percent(value=a) | Degree(value=a) | Quantity(value=a):
-            return (a,)
-        case BigOp(lower=low, upper=high, body=body):
-            return tuple(part for part in (low, high, body) if part is not None)
-        case Matrix(rows=rows):
-            return tuple(cell for row in rows for cell in row)
-        case _:
-            return ()
+    below = _CHILDREN.get(type(node))
+    return below(node) if below is not None else ()
+
+
+def _big_children(node: BigOp) -> tuple[Node, ...]:
+    return tuple(part for part in (node.lower, node.upper, node.body) if part is not None)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
+    Add: attrgetter("terms"),
+    Mul: attrgetter("factors"),
+    Ratio: attrgetter("parts"),
+    SetOp: attrgetter("parts"),
+    Logic: attrgetter("parts"),
+    Fn: attrgetter("args"),
+    App: attrgetter("args"),
+    Seq: attrgetter("items"),
+    Rel: attrgetter("sides"),
+    Div: attrgetter("top", "bottom"),
+    Pow: attrgetter("base", "exponent"),
+    Builder: attrgetter("head", "condition"),
+    Pm: lambda node: (node.value,),
+    Percent: lambda node: (node.value,),
+    Degree: lambda node: (node.value,),
+    Quantity: lambda node: (node.value,),
+    BigOp: _big_children,
+    Matrix: lambda node: tuple(cell for row in node.rows for cell in row),
+}
 
 
 def walk(node: Node) -> Iterator[Node]:
