@@ -140,8 +140,10 @@ def _boxed(text: str, options: Options) -> Extraction | None:
     edge = -1
     unclosed = None
     position = len(text)
+    framed = "\\fbox" in text
     for _ in range(_MAX_BOXES):
-        position = max(text.rfind("\\boxed", 0, position), text.rfind("\\fbox", 0, position))
+        last_box = text.rfind("\\boxed", 0, position)
+        position = max(last_box, text.rfind("\\fbox", 0, position)) if framed else last_box
         if position < 0:
             break
         content, end = _box_at(text, position)
@@ -159,8 +161,10 @@ def _boxed(text: str, options: Options) -> Extraction | None:
             break
     if not found:
         return _unclosed(text, unclosed, options)
-    unique = list(dict.fromkeys(part.strip() for part in found))
-    return Extraction(", ".join(unique) if len(unique) > 1 else unique[0], "boxed", tuple(unique))
+    if len(found) == 1:
+        return Extraction(found[0].strip(), "boxed")
+    unique = tuple(dict.fromkeys(part.strip() for part in found))
+    return Extraction(", ".join(unique), "boxed", unique)
 
 
 def _first_box(text: str) -> Extraction | None:

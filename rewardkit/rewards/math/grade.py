@@ -200,7 +200,12 @@ def prepare(source: str) -> Prepared:
 def prepare_answer(extraction: Extraction) -> Prepared:
     """Return an extracted answer, ready for comparison."""
     assert extraction.answer is not None
-    return Prepared(extraction.answer, clean(extraction.answer))
+    return _prepare_extracted(extraction.answer)
+
+
+@lru_cache(maxsize=_CACHED_ANSWERS)
+def _prepare_extracted(answer: str) -> Prepared:
+    return Prepared(answer, clean(answer))
 
 
 _SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
