@@ -25,6 +25,7 @@ from rewardkit.rewards.math.tree import (
     Sym,
     Text,
     negate,
+    symbols,
 )
 
 END = Token("", "")
@@ -127,6 +128,8 @@ class Atoms:
         text = self.advance().value
         if self.at("op", "_"):
             return self._based(text)
+        if self.kind() == "dots" and "." in text:
+            self.advance()  # 0.333... is read as the decimal that it shows
         return literal(text)
 
     def _based(self, digits: str) -> Node:
@@ -373,6 +376,8 @@ class Atoms:
         factors = [self.power()]
         while self.starts_factor() and self.kind() not in ("fn", "open", "big") or self._slash_number():
             if self.kind() == "op":
+                if any(symbols(f) for f in factors):
+                    break
                 self.advance()
                 factors = [Div(factors[0] if len(factors) == 1 else Mul(tuple(factors)), self.power())]
             else:
@@ -471,6 +476,10 @@ class Atoms:
             else:
                 return "".join(parts)
 
+    def ellipsis(self) -> Node:
+        self.advance()
+        return Text("...")
+
     def text(self) -> Node:
         return Text(self.advance().value)
 
@@ -521,6 +530,6 @@ _RULES = {
     "currency": Atoms.currency, "prefix": Atoms.prefixed, "wrap": Atoms.wrapped, "group": Atoms.group,
     "open": Atoms.bracketed, "bar": Atoms.bars_around, "frac": Atoms.fraction, "binom": Atoms.binomial,
     "sqrt": Atoms.root, "fn": Atoms.function, "big": Atoms.big, "begin": Atoms.environment,
-    "text": Atoms.text,
+    "text": Atoms.text, "dots": Atoms.ellipsis,
 }  # fmt: skip
 _WORDS = words

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from rewardkit.rewards.math import realset, relations, scalar, units
+from rewardkit.rewards.math import linear, realset, relations, scalar, units
 from rewardkit.rewards.math.atoms import literal
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
 from rewardkit.rewards.math.policies import Options
@@ -31,6 +31,7 @@ from rewardkit.rewards.math.tree import (
     Num,
     Percent,
     Pm,
+    Pow,
     Quantity,
     Ratio,
     Rel,
@@ -56,9 +57,21 @@ def equal(a: Node, b: Node, options: Options) -> bool | None:
         return True
     if _has_pm(a) or _has_pm(b):
         return _with_signs(a, b, options)
+    a, b = _settled(a), _settled(b)
     if _rank(a) < _rank(b):
         a, b = b, a
     return _RULES[_family(a)](a, b, options)
+
+
+def _settled(node: Node) -> Node:
+    """The tree with its matrix arithmetic done, and a set that names its members as the list of them."""
+    if isinstance(node, (Add, Mul, Div, Pow)):
+        return linear.fold(node)
+    if isinstance(node, Builder) and isinstance(node.head, Sym):
+        parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
+        if any(found is not None and found[0] == node.head for found in map(relations.assignment, parts)):
+            return Seq("", "", parts)
+    return node
 
 
 def _family(node: Node) -> str:
@@ -85,7 +98,7 @@ def _text(a: Node, b: Node, options: Options) -> bool | None:
         return equal(meaning, b, options)
     spelled = spelled_number(a.text)
     if spelled is not None:
-        return equal(Num(spelled), b, options)
+        return equal(number(spelled), b, options)
     if isinstance(b, Quantity) and isinstance(b.value, Sym):
         return fold(a.text) == fold(b.unit)
     return False
@@ -149,14 +162,6 @@ def _choose(node: Node, signs: itertools.repeat[int] | object) -> Node:
         inner = _choose(node.value, signs)
         return inner if (sign > 0) != node.flipped else negate(inner)
     parts = tuple(_choose(c, signs) for c in children(node))
-    match node:
-        case Rel(ops=ops):
-            return Rel(ops, parts)
-        case Seq(opening=opening, closing=closing):
-            return Seq(opening, closing, parts)
-        case Matrix(rows=rows):
-            cells = iter(parts)
-            return Matrix(tuple(tuple(next(cells) for _ in row) for row in rows))
     return scalar.rebuild(node, parts) if parts else node
 
 
@@ -247,8 +252,6 @@ def _spelled_unit(quantity: Quantity) -> Node | None:
         return None
     factors: list[Node] = [Sym(letter) for letter in letters]
     if power.isdigit():
-        from rewardkit.rewards.math.tree import Pow
-
         factors[-1] = Pow(factors[-1], Num(int(power)))
     return Mul((quantity.value, *factors))
 
@@ -443,6 +446,8 @@ def _lists(a: Seq, b: Seq, options: Options) -> bool | None:
     if integers or more:
         return _with_integers(first, second, integers | more, options)
     labels = [_labels(first), _labels(second)]
+    if labels[0] != labels[1] and (indexed := _indexed_values(first, second)) is not None:
+        return _matched(*indexed, options)
     one_sided = (len(labels[0]) > 1) != (len(labels[1]) > 1) and min(map(len, labels)) == 0
     if one_sided or (options.list_order and a.opening == b.opening == ""):
         return _in_order(first, second, options) if len(first) == len(second) else False
@@ -451,6 +456,20 @@ def _lists(a: Seq, b: Seq, options: Options) -> bool | None:
 
 def _labels(items: Sequence[Node]) -> set[Node]:
     return {found[0] for item in items if (found := relations.assignment(item)) is not None}
+
+
+def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
+    """The values of `x_1 = 2, x_2 = 3` and `x = 2 or x = 3`, whose one name carries no order."""
+    bases, lists = set(), []
+    for items in (first, second):
+        values = []
+        for item in items:
+            found = relations.assignment(item)
+            if found is not None:
+                bases.add(relations.base_name(found[0]))
+            values.append(item if found is None else found[1])
+        lists.append(values)
+    return (lists[0], lists[1]) if len(bases) == 1 and "" not in bases else None
 
 
 def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], frozenset[str]]:
@@ -466,16 +485,16 @@ def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], frozenset[str]
 
 
 def _is_integers(node: Node) -> bool:
-    return node in (Const("Z"), Const("N")) or (isinstance(node, Sym) and node.name[:2] in ("Z^", "N^"))
+    return node in (Const("Z"), Const("N"), Sym("Z"), Sym("N")) or (isinstance(node, Sym) and node.name[:2] in ("Z^", "N^"))
 
 
 def _with_integers(
     first: tuple[Node, ...], second: tuple[Node, ...], names: frozenset[str], options: Options
 ) -> bool | None:
     """Compare families in an integer parameter, whatever each side calls it."""
-    mine = {n for item in first for n in symbols(item)} & names
-    others = {n for item in second for n in symbols(item)}
-    if len(mine) == 1 and len(others) == 1 and mine != others:
+    left, right = ({n for item in items for n in symbols(item)} for items in (first, second))
+    mine, others = left - right, right - left
+    if len(mine) == len(others) == 1 and (mine | others) & names:
         old, new = others.pop(), Sym(mine.pop())
         second = tuple(scalar.substitute(item, old, new) for item in second)
     return _matched(first, second, options)
@@ -523,6 +542,8 @@ def _exact_values(items: Sequence[Node]) -> set[object] | None:
 
 
 def _vector(a: Seq, matrix: Matrix, options: Options) -> bool | None:
+    if (listed := linear.from_lists(a)) is not None:
+        return _matrix(listed, matrix, options)
     column = all(len(row) == 1 for row in matrix.rows)
     cells = [row[0] for row in matrix.rows] if column else matrix.rows[0] if len(matrix.rows) == 1 else None
     return _in_order(a.items, cells, options) if cells is not None and a.opening != "{" else False

@@ -71,7 +71,7 @@ class Prepared:
     @cached_property
     def is_wordy(self) -> bool:
         """Whether there is nothing here but words."""
-        return bool(_WORDY.fullmatch(self.words)) and len(self.words) > 1
+        return bool(_WORDY.fullmatch(self.words)) and (len(self.words) > 1 or not self.words.isascii())
 
     @cached_property
     def readings(self) -> tuple[Node, ...]:
@@ -92,7 +92,9 @@ class Prepared:
             return (special,), ""
         found: list[Node] = []
         problem = ""
-        for reading in _spellings(self.text):
+        led = words.led_choice(self.words)
+        spellings = _spellings(self.text) + ([clean(led[1])] if led else [])
+        for reading in spellings:
             try:
                 tree = parse(reading)
             except (Unparsable, TooLarge) as error:
@@ -306,6 +308,9 @@ def _choices(gold: Prepared, answer: Prepared, options: Options) -> bool | None:
     for this, other in ((gold, answer), (answer, gold)):
         if other.choice and (led := words.led_choice(this.words)):
             return led[0] == other.choice
+    for this, other in ((gold, answer), (answer, gold)):
+        if (listed := words.choice_list(other.words)) and words.choice_run(this.words) == listed:
+            return True
     led_both = words.led_choice(gold.words), words.led_choice(answer.words)
     if led_both[0] and led_both[1]:
         return led_both[0][0] == led_both[1][0]

@@ -90,6 +90,7 @@ _SHORT_ROW = re.compile(r"(?<!\\)\\(?=[-\d])")
 _HSPACE = re.compile(r"\\[hv](?:space|phantom)\*?\s?\{[^{}]{0,40}\}|\\phantom\s?\{[^{}]{0,40}\}")
 _NEGATIVE_SPACE = re.compile(r"\\! ?")
 _BRACED_UNIT = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
+_REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
 _EDGES = " \t\r\n.,;:!?。*`\"\\~"
@@ -103,6 +104,8 @@ def clean(text: str) -> str:
         text = ascii_signs(text)
     if "\\" in text:
         text = _clean_commands(text)
+    if "..." in text:
+        text = text.replace("...", "\\ldots ")
     text = text.replace("$", "").replace("{,}", ",").replace("**", "^" if _is_power(text) else "")
     if "{" in text:
         text = _BRACED_UNIT.sub(_as_text, text)
@@ -127,9 +130,18 @@ def _clean_commands(text: str) -> str:
         text = _NULL_DELIMITER.sub(" ", text)
     if "space" in text or "phantom" in text:
         text = _HSPACE.sub(" ", text)
+    if "\\overline" in text or "\\dot" in text or "\\bar" in text:
+        text = _REPEATING.sub(_repeating_fraction, text)
     text = _NEGATIVE_SPACE.sub("", text)
     text = _COMMAND.sub(lambda m: _COMMANDS.get(m.group(), m.group()), text)
     return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
+
+
+def _repeating_fraction(found: re.Match[str]) -> str:
+    """A repeating decimal, `0.1\\overline{6}`, as the fraction it is."""
+    whole, fixed, repeated = found.groups()
+    top = int(whole + fixed + repeated) - int((whole + fixed) or 0)
+    return f"\\frac{{{top}}}{{{(10 ** len(repeated) - 1) * 10 ** len(fixed)}}}"
 
 
 def _as_text(braced: re.Match[str]) -> str:

@@ -177,7 +177,7 @@ def _normal(items: list[Span]) -> Spans:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return bool(a == b or abs(a - b) <= max(abs(a), abs(b)) * 1e-20)
+    return _true("=", a, b)
 
 
 def _complement(items: Spans) -> Spans:
@@ -246,7 +246,8 @@ def _fraction(x: Any) -> Fraction:
 
 
 def _true(op: str, a: Any, b: Any) -> bool:
-    same = a == b or abs(a - b) <= (abs(a) + abs(b)) * 1e-20 or abs(a - b) < 1e-22
+    finite = context(30).isfinite(a) and context(30).isfinite(b)
+    same = a == b or (finite and (abs(a - b) <= (abs(a) + abs(b)) * 1e-20 or abs(a - b) < 1e-22))
     match op:
         case "<":
             return bool(a < b and not same)

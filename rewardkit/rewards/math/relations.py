@@ -109,6 +109,14 @@ def same_label(a: Node, b: Node) -> bool:
     return _is_function_head(a) and _is_function_head(b)
 
 
+def base_name(label: Node) -> str:
+    """The name of a variable without a number as its index: `x` for `x_1`; empty for other labels."""
+    if not isinstance(label, Sym):
+        return ""
+    name, _, index = label.name.partition("_")
+    return name if not index or index.isdigit() else label.name
+
+
 def _is_function_head(node: Node) -> bool:
     if isinstance(node, App):
         return all(isinstance(a, Sym) for a in node.args)

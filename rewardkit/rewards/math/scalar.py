@@ -6,25 +6,35 @@ difference is plainly there or plainly nothing. `None` means that neither could 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rewardkit.rewards.math import numeric
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.numeric import Undefined, Value, context, evaluate, seed
 from rewardkit.rewards.math.policies import Options
 from rewardkit.rewards.math.rational import Irrational, exact, residue
 from rewardkit.rewards.math.tree import (
     Add,
+    App,
     BigOp,
+    Builder,
     Const,
+    Degree,
+    Div,
     Fn,
+    Logic,
+    Matrix,
     Mul,
     Node,
     Num,
     Percent,
+    Pm,
     Pow,
+    Quantity,
+    Ratio,
+    Rel,
+    Seq,
+    SetOp,
     Sym,
     children,
     symbols,
@@ -35,7 +45,6 @@ _PRECISIONS = (30, 60, 120, 240)
 _GOOD_POINTS = 3
 _RANGES = ((0.2, 0.9), (1.2, 2.9), (-2.6, -0.3), (3.1, 8.0), (-0.9, -0.2), (0.05, 0.2), (12.0, 30.0), (-7.0, -3.1))
 _PRIMES = ((1 << 61) - 1, (1 << 89) - 1, (1 << 107) - 1)
-_INTEGER_LETTERS = frozenset("ijklmnpqrd")
 
 
 def equal(a: Node, b: Node, options: Options) -> bool | None:
@@ -314,9 +323,7 @@ def _base_ten(node: Node) -> Node:
 
 
 def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
-    """Return the node with other children, for the scalar nodes; others come back as they are."""
-    from rewardkit.rewards.math.tree import App, Degree, Div, Pm, Quantity
-
+    """Return the node with other children."""
     match node:
         case Add():
             return Add(parts)
@@ -338,6 +345,21 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
             return Degree(parts[0])
         case Quantity(unit=unit):
             return Quantity(parts[0], unit)
+        case Rel(ops=ops):
+            return Rel(ops, parts)
+        case Logic(op=op):
+            return Logic(op, parts)
+        case SetOp(op=op):
+            return SetOp(op, parts)
+        case Seq(opening=opening, closing=closing):
+            return Seq(opening, closing, parts)
+        case Ratio():
+            return Ratio(parts)
+        case Builder():
+            return Builder(*parts)
+        case Matrix(rows=rows):
+            cells = iter(parts)
+            return Matrix(tuple(tuple(next(cells) for _ in row) for row in rows))
         case BigOp(op=op, var=var, lower=lower, upper=upper):
             rest = list(parts)
             new_lower = rest.pop(0) if lower is not None else None
@@ -368,5 +390,3 @@ def real_value(node: Node) -> Value | None:
     mp = context(30)
     return mp.re(value) if abs(mp.im(value)) <= abs(value) * 1e-20 else None
 
-
-_ = math, numeric, _INTEGER_LETTERS

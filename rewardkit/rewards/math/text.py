@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fractions import Fraction
 
 _SYNONYMS = {
     "no solution": "no solutions|no solution exists|no real solution|no real solutions|there is no solution|"
@@ -74,7 +75,7 @@ def unwrap(text: str) -> str:
         text = _COMMAND.sub(" ", text)
         text = text.replace("\\ ", " ").replace("\\,", " ").replace("~", " ")
     text = text.replace("{", " ").replace("}", " ").replace("$", " ")
-    return " ".join(text.split()).strip(" .,;:!?。，；：*`\"'\\")
+    return " ".join(text.split()).strip(" .,;:!?。，；：*`\"'").rstrip("\\")
 
 
 def fold(text: str, *, keep_case: bool = False) -> str:
@@ -103,6 +104,19 @@ def led_choice(text: str) -> tuple[str, str] | None:
     return ((found.group(1) or found.group(2)).upper(), found.group("rest")) if found else None
 
 
+def choice_run(text: str) -> tuple[str, ...] | None:
+    """Return the letters of several choices run together, `ABD`; None unless they ascend."""
+    run = tuple(text)
+    return run if 1 < len(run) < 8 and set(run) <= set("ABCDEFGH") and list(run) == sorted(set(run)) else None
+
+
+def choice_list(text: str) -> tuple[str, ...] | None:
+    """Return the letters of several choices listed, `A, B and D`, in order."""
+    letters = text.replace(" and ", ",").replace("、", ",").replace("，", ",").replace(" ", ",").split(",")
+    found = tuple(sorted(letter for letter in letters if letter))
+    return found if len(found) > 1 and all(len(x) == 1 and x in "ABCDEFGH" for x in found) else None
+
+
 def circled(text: str) -> str | None:
     """Return `②③` as a list in digits, None if the text is anything else."""
     marks = _CIRCLED.findall(text)
@@ -112,11 +126,17 @@ def circled(text: str) -> str | None:
     return ",".join(str(ord(mark) - ord("①") + 1) for mark in marks)
 
 
-def spelled_number(text: str) -> int | None:
-    """Return the value of a small number in words, English or Chinese: `seventy-two`, `十二`."""
+def spelled_number(text: str) -> Fraction | None:
+    """Return the value of a small number in words, English or Chinese: `seventy-two`, `十二`, `三分之一`."""
     folded = text.casefold().replace("-", " ").strip()
     found = _NUMBER_WORDS.get(folded)
-    return found if found is not None else _chinese_number(text.strip())
+    if found is not None:
+        return Fraction(found)
+    bottom, parted, top = text.strip().partition("分之")
+    values = [_chinese_number(part) for part in ((bottom, top) if parted else (text.strip(),))]
+    if None in values or values[0] == 0 and parted:
+        return None
+    return Fraction(values[1] or 0, values[0] or 1) if parted else Fraction(values[0] or 0)
 
 
 def _chinese_number(text: str) -> int | None:
