@@ -251,7 +251,9 @@ class Atoms:
             return Seq(opening, token.value, inner.items)
         if opening == "(" and token.value == ")":
             return inner
-        if opening == "[" and token.value == "]" and not isinstance(inner, (Seq, Matrix)):
+        if opening == "[" and token.value == "]" and isinstance(inner, Matrix):
+            return inner
+        if opening == "[" and token.value == "]":
             return Seq("[", "]", (inner,))
         raise Unparsable(f"{opening}...{token.value} around one value")
 

@@ -99,6 +99,8 @@ def _text(a: Node, b: Node, options: Options) -> bool | None:
     spelled = spelled_number(a.text)
     if spelled is not None:
         return equal(number(spelled), b, options)
+    if isinstance(b, (Sym, Const)) and len(a.text) == 1:
+        return a.text == b.name
     if isinstance(b, Quantity) and isinstance(b.value, Sym):
         return fold(a.text) == fold(b.unit)
     return False

@@ -20,10 +20,6 @@ _STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>", "<|im_
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BARE_BOX = re.compile(r"\s*([^\s{}$,.]{1,40})")
-_JOINT = re.compile(
-    r"[\s$,;.()\\\[\]、，；&]*(?:(?:\\text|\\mbox|\\quad|\\qquad|\\,|\\;|\{|\}|\$|\s|,|[A-Za-z]{1,12}|\([a-z]\)|和|或|与){0,8}?"
-    r"(?:and|or|和|或|与|,|;|、)[\s{}$\\,;()\[\]]*(?:quad|qquad|text)?[\s{}$\\,;()\[\]]*)?"
-)
 _BLANK_JOINT = re.compile(r"(?:[\s$,;、，；&{}\\()\[\]]|quad|text|and|or|和|或|与)*")
 _BREAKS_JOINT = re.compile(r"\b(?:then|wait|no|not|but|actually|hmm|instead|so|thus|therefore|because|hence)\b|\.\s", re.IGNORECASE)
 _MARKER = re.compile(
@@ -40,9 +36,9 @@ _TRAILING_UNIT = re.compile(
 )
 _NUMBER = re.compile(
     r"[-+−]?\s?(?:\\?[$€£¥])?\s?(?:\d+\\?[dt]?frac|\\[dt]?frac)\s?\{[^{}]{1,40}\}\s?\{[^{}]{1,40}\}"
-    r"|(?<![\w.])[-+−]?(?:\\?[$€£¥])?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?"
+    r"|(?<![A-Za-z0-9_.])[-+−]?(?:\\?[$€£¥])?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?"
     r"(?:\s?/\s?\d+(?![\d/]))?(?:\s?\\?%)?(?![a-zA-Z_]*\d)"
-    r"|(?<![\w.])[-+−]?\.\d+(?:\s?\\?%)?"
+    r"|(?<![A-Za-z0-9_.])[-+−]?\.\d+(?:\s?\\?%)?"
 )
 _NUMBER_UNIT = re.compile(r"(?:\s?(?:percent|pct|percentage|\\%|%|km|cm|mm|kg|m²|m\^2)(?![a-zA-Z]))?")
 _DENIED = re.compile(
@@ -137,7 +133,7 @@ def _boxed(text: str, options: Options) -> Extraction | None:
     if options.box == "first":
         return _first_box(text)
     found: list[str] = []
-    edge = -1
+    edge = last_end = -1
     unclosed = None
     position = len(text)
     framed = "\\fbox" in text
@@ -153,7 +149,7 @@ def _boxed(text: str, options: Options) -> Extraction | None:
         if not content.strip() or content.strip() in ("...", "\\ldots", "\\cdots") or _fenced(text, position):
             continue
         if edge < 0:
-            found, edge = [content], position
+            found, edge, last_end = [content], position, end
         elif end <= edge and (options.box == "only" or _joined(text[end:edge])):
             found.insert(0, content)
             edge = position
@@ -161,6 +157,9 @@ def _boxed(text: str, options: Options) -> Extraction | None:
             break
     if not found:
         return _unclosed(text, unclosed, options)
+    if "inal answer" in (rest := text[last_end:]) and (later := _marker(rest, options)) is not None:
+        if later.answer and not _WORDS.search(_COMMAND_NAME.sub(" ", later.answer)):
+            return later  # a sentence about the final answer does not replace the box; another value does
     if len(found) == 1:
         return Extraction(found[0].strip(), "boxed")
     unique = tuple(dict.fromkeys(part.strip() for part in found))
@@ -204,8 +203,11 @@ def _joined(gap: str) -> bool:
     return _BREAKS_JOINT.search(gap) is None and _ends_in_connective(gap)
 
 
+_LABEL = re.compile(r"[a-zA-Z](?:_\{?\w{1,3}\}?)?\s?=\s?\$?$")
+
+
 def _ends_in_connective(gap: str) -> bool:
-    words = gap.replace("}", " ").replace("$", " ").replace("\\(", " ").split()
+    words = _LABEL.sub("", gap.rstrip()).replace("}", " ").replace("$", " ").replace("\\(", " ").split()
     return bool(words) and words[-1].casefold() in ("and", "or", ",", "和", "或")
 
 
@@ -264,6 +266,9 @@ def _segment(text: str, start: int) -> str:
 def refine(segment: str) -> str:
     """Return the answer within a phrase: the whole of a short one, the maths or the number in a long one."""
     segment = segment.strip().strip("*_`").strip()
+    verb = _last_verb(segment)
+    if verb is not None and segment[verb:].strip(" :：."):
+        return segment[verb:].strip()
     outside = _MATH_SPAN.sub(" ", segment)
     if len(_WORDS.findall(outside)) <= 3:
         return segment
@@ -274,6 +279,16 @@ def refine(segment: str) -> str:
             return after
         return segment if _DENIED.search(segment[: spans[-1].start()]) else _span_text(segment, spans[-1])
     return _last_number(segment) or segment
+
+
+_VERB = re.compile(r"\b(?:is|are|equals|be)\b(?:\s(?:equal to|exactly))?|应该是|等于|[是为]")
+
+
+def _last_verb(segment: str) -> int | None:
+    """Where the last verb outside of maths ends: what follows it is what is said of the subject before it."""
+    masked = _MATH_SPAN.sub(lambda m: " " * len(m.group()), segment)
+    found = [m.end() for m in _VERB.finditer(masked)]
+    return found[-1] if found else None
 
 
 def _span_text(text: str, span: re.Match[str]) -> str:
@@ -291,7 +306,7 @@ def _display(text: str, _: Options) -> Extraction | None:
     if start < 0:
         return None
     inner = tail[start + 2 : opening]
-    if "\n\n" in inner or len(inner) > 2_000 or len(tail) - opening > 400:
+    if "\n\n" in inner or len(inner) > 2_000 or _NUMBER.search(tail, opening + 2):
         return None
     return Extraction(_last_side(inner), "display") if inner.strip() else None
 
@@ -314,7 +329,10 @@ def _is_bare(text: str) -> bool:
     """Whether a short response is nothing but its answer: maths, with at most one word to it."""
     if "$" not in text or "\n" in text:
         return False
-    others = _WORDS.findall(_MATH_SPAN.sub(" ", text))
+    outside = _MATH_SPAN.sub(" ", text)
+    others = _WORDS.findall(outside)
+    if "$" in outside:
+        return False
     return len(others) == 0 or (len(others) == 1 and others[0].casefold() not in _LEAD_WORDS)
 
 
@@ -380,4 +398,3 @@ _METHODS: dict[Method, Callable[[str, Options], Extraction | None]] = {
     "number": _number,
     "whole": _whole,
 }
-_ = _JOINT

@@ -211,8 +211,10 @@ def _prepare_extracted(answer: str) -> Prepared:
 
 
 _SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
-_WORKED = re.compile(r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*")
-_PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[a-z]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_WORKED = re.compile(
+    r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*|\n\s*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
+)
+_PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
 _LOOKED_AT = 4_000
 
 
@@ -225,9 +227,10 @@ def _answer_within(source: str) -> str:
     """What a bare answer string says: its box, or its last statement when it is whole sentences."""
     if len(source) < 12:
         return source
-    if "\\boxed" in source or "\\fbox" in source:
+    if "boxed{" in source or "\\boxed" in source or "\\fbox" in source:
         found = extract(source, Options(methods=("boxed",)))
         return found.answer if found.answer is not None else source
+    source = source.partition(" because ")[0]
     end = source[-_LOOKED_AT:]
     worked = _WORKED.search(end) is not None
     if _SENTENCE.search(end) or (worked and _PROSE.search(end)) or "answer" in end.casefold() or "答案" in end:
@@ -361,3 +364,9 @@ def _by_sympy(gold: Prepared, answer: Prepared, options: Options) -> Verdict:
     if found.equal is None:
         return Verdict("undecided", "symbolic", found.reason, found.failure)
     return Verdict("equal" if found.equal else "not_equal", "symbolic", found.reason)
+
+
+def clear_caches() -> None:
+    """Forget every prepared side; for timing."""
+    prepare.cache_clear()
+    _prepare_extracted.cache_clear()

@@ -78,7 +78,7 @@ _COMMANDS: dict[str, str] = {
     **{f"\\{c}": " " for c in " ;:>/"},
     "\\lbrace": "\\{", "\\rbrace": "\\}", "\\!": "", "\\,": THIN, "\\(": " ", "\\)": " ", "\\[": " ",
     "\\]": " ", "\\$": CURRENCY, "\\_": "_", "\\&": " and ", "\\#": "#", "\\\n": " ", "\\%": "%",
-    "\\lparen": "(", "\\rparen": ")",
+    '\\"': "", "\\lparen": "(", "\\rparen": ")",
 }  # fmt: skip
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
 _DOUBLED = re.compile(
@@ -91,6 +91,9 @@ _HSPACE = re.compile(r"\\[hv](?:space|phantom)\*?\s?\{[^{}]{0,40}\}|\\phantom\s?
 _NEGATIVE_SPACE = re.compile(r"\\! ?")
 _BRACED_UNIT = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
 _REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
+_RUN_ON_SPACE = re.compile(r"\\q?quad(?=[a-zA-Z])")
+_COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
+_BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
 _EDGES = " \t\r\n.,;:!?。*`\"\\~"
@@ -106,8 +109,11 @@ def clean(text: str) -> str:
         text = _clean_commands(text)
     if "..." in text:
         text = text.replace("...", "\\ldots ")
-    text = text.replace("$", "").replace("{,}", ",").replace("**", "^" if _is_power(text) else "")
+    text = text.replace("$", "").replace("**", "^" if _is_power(text) else "")
     if "{" in text:
+        if "," in text:
+            text = _COMMA_GROUP.sub(",", text)
+            text = _BRACED_THOUSANDS.sub(lambda m: "{" + m.group(1).replace(",", "") + "}", text)
         text = _BRACED_UNIT.sub(_as_text, text)
     text = _SPACE_RUN.sub(" ", text)
     return _strip_edges(text)
@@ -126,6 +132,8 @@ def _clean_commands(text: str) -> str:
         text = _DOUBLED.sub(r"\\", text)
     if "matrix}" in text or "array}" in text:
         text = _SHORT_ROW.sub(r"\\\\", text)
+    if "quad" in text:
+        text = _RUN_ON_SPACE.sub(" ", text)
     if "\\left" in text or "\\right" in text:
         text = _NULL_DELIMITER.sub(" ", text)
     if "space" in text or "phantom" in text:

@@ -14,6 +14,7 @@ from rewardkit.rewards.math.numeric import Undefined, context, evaluate
 from rewardkit.rewards.math.scalar import real_value, substitute
 from rewardkit.rewards.math.tree import (
     Add,
+    App,
     Builder,
     Const,
     Div,
@@ -109,12 +110,12 @@ def _relation(node: Rel) -> Spans:
 
 
 def _link(op: str, left: Node, right: Node) -> Spans:
-    names = symbols(left) | symbols(right)
-    if len(names) != 1:
-        raise NotASet("other than one variable")
     if not symbols(left):
         left, right, op = right, left, _FLIPPED[op]
-    if not isinstance(left, Sym) or symbols(right):
+    names = symbols(left) | symbols(right)
+    if len(names) != 1 and not (isinstance(left, App) and not symbols(right)):
+        raise NotASet("other than one variable")
+    if not isinstance(left, (Sym, App)) or symbols(right):
         op, right = _solve_linear(op, left, right, next(iter(names)))
     closed = op in ("<=", ">=", "=")
     if op in ("<", "<="):

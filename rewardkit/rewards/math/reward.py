@@ -37,6 +37,8 @@ def score(sample: Sample, options: Options = DEFAULT) -> Score:
         return _compatible(sample.response, golds, options)
     options = resolve(options)
     found = extract(sample.response, options)
+    if found.method in ("inline", "number", "none") and sample.response.strip() in golds:
+        found = Extraction(sample.response.strip(), "whole")
     in_format = float(found.method in ("tags", "boxed") and found.answer is not None)
     if found.answer is None:
         return _score(options, False, None, in_format, f"no answer: {found.method}")
