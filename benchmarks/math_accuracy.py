@@ -1,6 +1,6 @@
 """Accuracy of the math reward beside other graders: labelled cases, MATH's own solutions, AIME.
 
-    python benchmarks/math_accuracy.py --data ../shared/data --peer-python /path/to/venv/bin/python
+python benchmarks/math_accuracy.py --data ../shared/data --peer-python /path/to/venv/bin/python
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ Verdicts = dict[str, list[bool]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=SHARED, help="folder with math_cases, math and aime24")
     parser.add_argument("--peer-python", help="Python of an environment with math-verify and verl")
     arguments = parser.parse_args()
@@ -76,14 +78,16 @@ def self_consistency(data: Path) -> None:
         for i, (r, gold) in enumerate(zip(solutions, golds, strict=True))
         if score(Sample("math", r["solution"], gold)).score != 1.0 or not compare(gold, gold).equal
     ]
-    print(f"\nMATH test: {len(solutions) - len(wrong)} of {len(solutions)} solutions score 1.0; exceptions: {wrong}")
+    print(f"\nMATH test: {len(solutions) - len(wrong)} of {len(solutions)} score 1.0; exceptions: {wrong}")
     problems = read_jsonl(data / "aime24" / "test.jsonl")
     wrong = [
         (r["id"], r["answer"])
         for r in problems
         if score(Sample("aime", r["solution"], str(r["answer"]))).score != 1.0
     ]
-    print(f"AIME 2024: {len(problems) - len(wrong)} of {len(problems)} solutions score 1.0; exceptions: {wrong}")
+    print(
+        f"AIME 2024: {len(problems) - len(wrong)} of {len(problems)} solutions score 1.0; exceptions: {wrong}"
+    )
 
 
 if __name__ == "__main__":

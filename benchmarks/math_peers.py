@@ -46,8 +46,12 @@ def graders():
         found["math_verify"] = lambda c: verify(parse(_delimited(c["gold"])), parse(_as_response(c)))
     reward, dapo = _verl("math_reward"), _verl("math_dapo")
     if reward:
-        found["verl math_reward"] = lambda c: reward.compute_score(_as_response(c), _undelimited(c["gold"])) == 1.0
-        found["verl math_dapo"] = lambda c: dapo.compute_score(_as_response(c), _undelimited(c["gold"]))["acc"]
+        found["verl math_reward"] = lambda c: (
+            reward.compute_score(_as_response(c), _undelimited(c["gold"])) == 1.0
+        )
+        found["verl math_dapo"] = lambda c: dapo.compute_score(_as_response(c), _undelimited(c["gold"]))[
+            "acc"
+        ]
     return found
 
 

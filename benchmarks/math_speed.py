@@ -20,7 +20,9 @@ _INLINE = Options(symbolic=False)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=SHARED, help="folder with math_cases")
     parser.add_argument("--peer-python", help="Python of an environment with math-verify")
     parser.add_argument("--repeat", type=int, default=3, help="take the best of this many runs")
@@ -44,7 +46,7 @@ def main() -> None:
         print(f"{name:16} {len(rows):5} {mine:12,.0f} {shown}", flush=True)
     latencies = sorted(min(times) for times in zip(*(seconds(cases) for _ in range(3)), strict=True))
     p50, p99 = (latencies[int(len(latencies) * q)] * 1e3 for q in (0.5, 0.99))
-    print(f"\ncases.jsonl, tiers 1 to 3: median {p50:.3f} ms, p99 {p99:.2f} ms, max {latencies[-1] * 1e3:.1f} ms")
+    print(f"\ncases, tiers 1 to 3: median {p50:.3f} ms, p99 {p99:.2f} ms, max {latencies[-1] * 1e3:.1f} ms")
 
 
 def warm(rows: list[Row]) -> None:
@@ -70,7 +72,11 @@ def integers() -> list[Row]:
     draw = random.Random(7)
     golds = [draw.randrange(1, 10**6) for _ in range(1000)]
     return [
-        {"gold": str(g), "response": f"Thus the answer is $\\boxed{{{g + (g % 3 == 0)}}}$.", "kind": "response"}
+        {
+            "gold": str(g),
+            "response": f"Thus the answer is $\\boxed{{{g + (g % 3 == 0)}}}$.",
+            "kind": "response",
+        }
         for g in golds
     ]
 
@@ -87,7 +93,9 @@ def numerics() -> list[Row]:
             (f"\\frac{{{k}}}{{7}}", f"{k}/7"),
             (f"{k}", f"{k + 1}.0"),
         ]
-        rows += [{"gold": g, "response": f"So we get $\\boxed{{{a}}}$.", "kind": "response"} for g, a in pairs]
+        rows += [
+            {"gold": g, "response": f"So we get $\\boxed{{{a}}}$.", "kind": "response"} for g, a in pairs
+        ]
     return rows
 
 

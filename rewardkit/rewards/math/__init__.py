@@ -4,10 +4,10 @@
 neither SymPy (which only ever runs in a worker process) nor mpmath (loaded at the first numeric comparison).
 """
 
-from rewardkit.rewards.math.explain import Explanation as Explanation
-from rewardkit.rewards.math.explain import explain as explain
-from rewardkit.rewards.math.extract import Extraction as Extraction
-from rewardkit.rewards.math.extract import extract as extract
+from rewardkit.rewards.math.explanation import Explanation as Explanation
+from rewardkit.rewards.math.explanation import explain as explain
+from rewardkit.rewards.math.extraction import Extraction as Extraction
+from rewardkit.rewards.math.extraction import extract as extract
 from rewardkit.rewards.math.grade import Verdict as Verdict
 from rewardkit.rewards.math.grade import compare as compare
 from rewardkit.rewards.math.policies import Options as Options

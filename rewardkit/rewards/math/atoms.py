@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from rewardkit.rewards.math import words
+from fractions import Fraction
+from math import gcd
+
+from rewardkit.rewards.math import structures
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_DIGITS, TooLarge, Unparsable
-from rewardkit.rewards.math.tokens import Token
+from rewardkit.rewards.math.text import spelled_number
+from rewardkit.rewards.math.tokens import END, Token
 from rewardkit.rewards.math.tree import (
     MINUS_ONE,
     App,
     Based,
-    BigOp,
     Builder,
     Const,
     Div,
@@ -25,16 +28,13 @@ from rewardkit.rewards.math.tree import (
     Sym,
     Text,
     negate,
+    number,
     symbols,
 )
+from rewardkit.rewards.math.words import table
 
-END = Token("", "")
 _FUNCTION_LETTERS = frozenset("fghFGH")
-_MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array".split())
-_ALIGNED = frozenset("cases aligned align gathered split eqnarray".split())
-_TRIG_INVERSE = {
-    name: "arc" + name for name in "sin cos tan cot sec csc sinh cosh tanh".split()
-}
+_TRIG_INVERSE = {name: "arc" + name for name in table("sin cos tan cot sec csc sinh cosh tanh")}
 _CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
 
 
@@ -135,6 +135,8 @@ class Atoms:
     def _based(self, digits: str) -> Node:
         self.advance()
         base = self.argument()
+        if isinstance(base, Text):
+            base = number(spelled_number(base.text) or Fraction(0))
         if not (isinstance(base, Num) and base.den == 1 and 2 <= base.num <= 36):
             raise Unparsable("a base that is not a number from 2 to 36")
         return Based(digits, base.num)
@@ -173,7 +175,8 @@ class Atoms:
         """The values of a group's tokens, joined: subscripts are names, not values."""
         if not self.at("open", "{"):
             return self.advance().value
-        depth, parts = 0, []
+        depth = 0
+        parts: list[str] = []
         while True:
             token = self.advance()
             depth += (token == ("open", "{")) - (token == ("close", "}"))
@@ -369,14 +372,11 @@ class Atoms:
         """What follows a function name: brackets alone, or a product up to the next sign or function."""
         if self.peek().kind == "open" and self.peek().value in "({[":
             inner = self.bracketed()
-            while self.at("op", "^") and not isinstance(inner, Seq):
-                self.advance()
-                inner = Pow(inner, self.exponent())
             return inner.items if isinstance(inner, Seq) else (inner,)
         if self.kind() == "op" and self.peek().value in "+-":
             return (self.unary(),)
         factors = [self.power()]
-        while self.starts_factor() and self.kind() not in ("fn", "open", "big") or self._slash_number():
+        while (self.starts_factor() and self.kind() not in ("fn", "open", "big")) or self._slash_number():
             if self.kind() == "op":
                 if any(symbols(f) for f in factors):
                     break
@@ -396,72 +396,7 @@ class Atoms:
             return self.argument()
         return self.unary()
 
-    # Sums, products, integrals, limits.
-
-    def big(self) -> Node:
-        op = self.advance().value
-        lower: Node | None = None
-        upper: Node | None = None
-        variable = ""
-        while self.peek() in (("op", "^"), ("op", "_")):
-            if self.advance().value == "^":
-                upper = self.exponent()
-            else:
-                variable, lower = self._lower_bound()
-        if op == "int":
-            return self._integral(lower, upper)
-        self.bound.append(variable)
-        body = self.term()
-        self.bound.pop()
-        return BigOp(op, variable, lower, upper, body)
-
-    def _lower_bound(self) -> tuple[str, Node | None]:
-        braced = self.at("open", "{")
-        start = self.position + braced
-        name = self.tokens[start] if start < len(self.tokens) else END
-        if braced and name.kind in ("sym", "const") and self.peek(2).value in ("=", "to"):
-            self.position += 3
-            lower = self.sum()
-            if self.at("op", "^"):  # a one-sided limit
-                raise Unparsable("a one-sided limit")
-            self.expect("close", "}")
-            return name.value, lower
-        return "", self.argument()
-
-    def _integral(self, lower: Node | None, upper: Node | None) -> Node:
-        """The body runs to a factor `d` followed by a variable, at this level."""
-        factors = self.term()
-        parts = factors.factors if isinstance(factors, Mul) else (factors,)
-        if len(parts) >= 2 and parts[-2] == Sym("d") and isinstance(parts[-1], Sym):
-            body = Mul(parts[:-2]) if len(parts) > 2 else Num(1)
-            return BigOp("int", parts[-1].name, lower, upper, body)
-        raise Unparsable("an integral without its differential")
-
-    # Environments and units.
-
-    def environment(self) -> Node:
-        name = self.advance().value
-        if name == "array":
-            self.argument() if self.at("open", "{") else None
-        rows: list[list[Node]] = [[]]
-        while not self.kind() == "end":
-            token = self.peek()
-            if token.kind == "row":
-                self.advance()
-                rows.append([])
-            elif token.kind == "amp":
-                self.advance()
-            else:
-                rows[-1].append(self.item())
-                if self.kind() == "sep":
-                    self.advance()
-        self.expect("end", name)
-        cells = tuple(tuple(row) for row in rows if row)
-        if name in _ALIGNED:
-            return Logic("and", tuple(cell for row in cells for cell in row))
-        if name not in _MATRICES or not cells or len({len(row) for row in cells}) != 1:
-            raise Unparsable(f"the environment {name}")
-        return Fn("det", (Matrix(cells),)) if name == "vmatrix" else Matrix(cells)
+    # Units and words.
 
     def unit(self) -> str:
         """The words after a value, with powers and divisions: `cm^2`, `m / s`."""
@@ -501,8 +436,6 @@ def literal(text: str) -> Num:
 
 
 def _reduced(digits: int, scale: int, places: int) -> Num:
-    from math import gcd
-
     common = gcd(digits, scale) or 1
     return Num(digits // common, scale // common, places)
 
@@ -531,7 +464,6 @@ _RULES = {
     "num": Atoms.number, "sym": Atoms.symbol, "const": Atoms.constant, "set": Atoms.named_set,
     "currency": Atoms.currency, "prefix": Atoms.prefixed, "wrap": Atoms.wrapped, "group": Atoms.group,
     "open": Atoms.bracketed, "bar": Atoms.bars_around, "frac": Atoms.fraction, "binom": Atoms.binomial,
-    "sqrt": Atoms.root, "fn": Atoms.function, "big": Atoms.big, "begin": Atoms.environment,
+    "sqrt": Atoms.root, "fn": Atoms.function, "big": structures.big, "begin": structures.environment,
     "text": Atoms.text, "dots": Atoms.ellipsis,
 }  # fmt: skip
-_WORDS = words

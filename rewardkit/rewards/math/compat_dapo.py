@@ -19,12 +19,11 @@ _REPLACED = {
     "\\text{and}": ",", "\\text{m}": "\\text{}",
 }  # fmt: skip
 _DELETED = (
-    "square ways integers dollars mph inches hours km units \\ldots sue points feet minutes digits cents degrees "
-    "cm gm pounds meters meals edges students childrentickets multiples \\text{s} \\text{.}"
-).split() + [
-    "\\text{\ns}", "\\text{}^2", "\\text{}^3", "\\text{\n}", "\\text{}", r"\mathrm{th}", r"^\circ", r"^{\circ}",
-    r"\;", r",\!", "{,}", '"', "\\dots",
-]  # fmt: skip
+    "square", "ways", "integers", "dollars", "mph", "inches", "hours", "km", "units", "\\ldots", "sue",
+    "points", "feet", "minutes", "digits", "cents", "degrees", "cm", "gm", "pounds", "meters", "meals", "edges",
+    "students", "childrentickets", "multiples", "\\text{s}", "\\text{.}", "\\text{\ns}", "\\text{}^2", "\\text{}^3",
+    "\\text{\n}", "\\text{}", r"\mathrm{th}", r"^\circ", r"^{\circ}", r"\;", r",\!", "{,}", '"', "\\dots",
+)  # fmt: skip
 _REWRITES = (
     (re.compile(r"(.*?)(\$)(.*?)(\$)(.*)"), r"$\3$"),
     (re.compile(r"(\\text\{)(.*?)(\})"), r"\2"),

@@ -1,4 +1,4 @@
-"""`compat="verl_math_reward"`: the verdicts of verl's `math_reward` (0.8 and 0.9 agree), Hendrycks' `is_equiv`.
+"""`compat="verl_math_reward"`: the verdicts of verl's `math_reward` (0.8 and 0.9 agree).
 
 Everything here, oddities included, reproduces what that grader answers; do not improve it. A step that it
 fails on (an assertion or index error there) is `_Fails` here and leads to comparing the raw strings.

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from rewardkit.rewards.math import text as words
-from rewardkit.rewards.math.extract import Extraction, extract
+from rewardkit.rewards.math.extraction import Extraction, extract
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, TooLarge, Unparsable
 from rewardkit.rewards.math.normalize import clean
 from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
@@ -112,7 +112,9 @@ class Prepared:
 _DIGIT_GAP = re.compile(r"\d \d")
 _WORDY = re.compile(r"[^\W\d_][^\W\d_\s]*(?:[\s'’,.-]+[^\W\d_]+)*[.!]?")
 _PLAIN = re.compile(r"([-+]?)\s?(\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+)?(?:\.(\d+))?")
-_PLAIN_FRACTION = re.compile(r"(-?)\\frac ?(?:\{(-?)(\d{1,18})\}|(\d)) ?(?:\{(\d{1,18})\}|(\d))|(-?)(\d{1,18}) ?/ ?(\d{1,18})")
+_PLAIN_FRACTION = re.compile(
+    r"(-?)\\frac ?(?:\{(-?)(\d{1,18})\}|(\d)) ?(?:\{(\d{1,18})\}|(\d))|(-?)(\d{1,18}) ?/ ?(\d{1,18})"
+)
 
 
 def _plain_number(text: str) -> Num | None:
@@ -196,7 +198,9 @@ def _looks_like_clock(text: str) -> bool:
 def prepare(source: str) -> Prepared:
     """Return one side, ready for comparison; the last few thousand are kept, so a gold is parsed once."""
     inner = _answer_within(source)
-    return Prepared(inner, clean(inner[: 4 * MAX_ANSWER_CHARS]) if len(inner) <= 4 * MAX_ANSWER_CHARS else inner)
+    return Prepared(
+        inner, clean(inner[: 4 * MAX_ANSWER_CHARS]) if len(inner) <= 4 * MAX_ANSWER_CHARS else inner
+    )
 
 
 def prepare_answer(extraction: Extraction) -> Prepared:
@@ -212,7 +216,8 @@ def _prepare_extracted(answer: str) -> Prepared:
 
 _SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
 _WORKED = re.compile(
-    r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*|\n\s*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
+    r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*"
+    r"|\n\s*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
 )
 _PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
 _LOOKED_AT = 4_000
@@ -220,7 +225,7 @@ _LOOKED_AT = 4_000
 
 _STATED_METHODS = Options(methods=("tags", "boxed", "marker", "display", "inline"))
 _WORKED_METHODS = Options()
-"""A sentence is only searched for its last number when it works something out: `all multiples of 4` is not 4."""
+"""A sentence is searched for its last number only if it works something out: `all multiples of 4` is not 4."""
 
 
 def _answer_within(source: str) -> str:
@@ -233,7 +238,12 @@ def _answer_within(source: str) -> str:
     source = source.partition(" because ")[0]
     end = source[-_LOOKED_AT:]
     worked = _WORKED.search(end) is not None
-    if _SENTENCE.search(end) or (worked and _PROSE.search(end)) or "answer" in end.casefold() or "答案" in end:
+    if (
+        _SENTENCE.search(end)
+        or (worked and _PROSE.search(end))
+        or "answer" in end.casefold()
+        or "答案" in end
+    ):
         found = extract(source, _WORKED_METHODS if worked else _STATED_METHODS)
         return found.answer if found.answer is not None else source
     return source
@@ -254,7 +264,9 @@ def _by_string(gold: Prepared, answer: Prepared, options: Options) -> Verdict | 
     if gold.key == answer.key:
         return Verdict("equal", "string", "the same text up to notation")
     if max(len(gold.text), len(answer.text)) > MAX_ANSWER_CHARS:
-        return Verdict("not_equal", "string", f"longer than {MAX_ANSWER_CHARS} characters and not the same text")
+        return Verdict(
+            "not_equal", "string", f"longer than {MAX_ANSWER_CHARS} characters and not the same text"
+        )
     return None
 
 
@@ -290,12 +302,16 @@ def _by_words(gold: Prepared, answer: Prepared, options: Options) -> Verdict | N
             found = same
     if found is None:
         return None
-    return Verdict("equal" if found else "not_equal", "words", "the same words" if found else "different words")
+    return Verdict(
+        "equal" if found else "not_equal", "words", "the same words" if found else "different words"
+    )
 
 
 def _case_matters(a: str, b: str) -> bool:
     """Short runs of letters that differ in case are variables."""
-    return a != b and len(a) <= 3 and len(b) <= 3 and a.isascii() and " " not in a and a.casefold() not in _SHORT
+    return (
+        a != b and len(a) <= 3 and len(b) <= 3 and a.isascii() and " " not in a and a.casefold() not in _SHORT
+    )
 
 
 _SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "dne", "odd", "all"})
@@ -321,7 +337,7 @@ def _choices(gold: Prepared, answer: Prepared, options: Options) -> bool | None:
 
 
 def _by_tree(gold: Prepared, answer: Prepared, options: Options) -> Verdict | None:
-    from rewardkit.rewards.math.compare import equal
+    from rewardkit.rewards.math.equality import equal
 
     outcome: bool | None = False
     for first in gold.readings:
@@ -355,7 +371,7 @@ def _by_sympy(gold: Prepared, answer: Prepared, options: Options) -> Verdict:
     if not options.symbolic:
         return Verdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
     from rewardkit.rewards.math import symbolic
-    from rewardkit.rewards.math.compare import write_signs
+    from rewardkit.rewards.math.equality import write_signs
 
     first, second = write_signs(gold.readings[0]), write_signs(answer.readings[0])
     if answer.key < gold.key:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.words import UNITS
+from rewardkit.rewards.math.words import UNITS, table
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""
@@ -52,11 +52,11 @@ _TYPOGRAPHY = {
     **dict.fromkeys([0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F], " "),
 }
 
-_DROPPED = (
+_DROPPED = table(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm displaystyle textstyle "
     "scriptstyle limits nolimits rm bf it sf tt cal boldmath ensuremath mathord mathop nonumber notag "
     "middle hline centering large Large small"
-).split()
+)
 _RENAMED = {
     "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom", "leq": "le",
     "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne", "lt": "lt",
@@ -94,9 +94,10 @@ _REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{
 _RUN_ON_SPACE = re.compile(r"\\q?quad(?=[a-zA-Z])")
 _COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
 _BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
+_OPEN_SYSTEM = re.compile(r"\\\{ ?\\begin ?\{array\} ?\{[lcr|]{1,6}\}")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
-_EDGES = " \t\r\n.,;:!?。*`\"\\~"
+_EDGES = ' \t\r\n.,;:!?。*`"\\~'
 
 
 def clean(text: str) -> str:
@@ -130,6 +131,8 @@ def ascii_signs(text: str) -> str:
 def _clean_commands(text: str) -> str:
     if "\\\\" in text:
         text = _DOUBLED.sub(r"\\", text)
+    if "\\{" in text and "\\begin" in text and "\\}" not in text:
+        text = _OPEN_SYSTEM.sub(r"\\begin{cases}", text)
     if "matrix}" in text or "array}" in text:
         text = _SHORT_ROW.sub(r"\\\\", text)
     if "quad" in text:
@@ -165,7 +168,7 @@ def _is_power(text: str) -> bool:
 
 def _strip_edges(text: str) -> str:
     """Drop surrounding space and sentence punctuation, but not a leading decimal point or a factorial."""
-    start = text.lstrip(" \t\r\n,;:?。*`\"~")
+    start = text.lstrip(' \t\r\n,;:?。*`"~')
     if start.startswith(".") and not start[1:2].isdigit():
         start = start.lstrip(_EDGES)
     end = start.rstrip(_EDGES)

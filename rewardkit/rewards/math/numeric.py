@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from mpmath.ctx_mp import MPContext
+from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
 from rewardkit.rewards.math.guards import MAX_LOG2, MAX_STEPS, MAX_TERMS, TooLarge
 from rewardkit.rewards.math.tree import (
@@ -263,4 +263,6 @@ _RULES: dict[type, Any] = {
 
 def seed(name: str) -> int:
     """Return a fixed pseudo-random number below 2**20 for a name."""
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()) % (1 << 20)
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()) % (
+        1 << 20
+    )

@@ -6,15 +6,11 @@ than a product (numbers, brackets, functions, matrices) is in `atoms`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rewardkit.rewards.math.atoms import Atoms
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.tokens import Token, tokenize
 from rewardkit.rewards.math.tree import (
-    ONE,
     Add,
-    Const,
     Degree,
     Div,
     Fn,
@@ -34,11 +30,13 @@ from rewardkit.rewards.math.tree import (
     Text,
     negate,
 )
+from rewardkit.rewards.math.words import table
 
-_STARTS_FACTOR = frozenset(
-    "num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency font".split()
+_STARTS_FACTOR = table(
+    "num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency font"
 )
-_CLOSING_BAR = "bar"
+ANYTHING = Sym("?")
+"""The subject of a congruence that does not name one: `1 (mod 4)`."""
 
 
 def parse(text: str) -> Node:
@@ -91,18 +89,22 @@ class Parser(Atoms):
                 self.advance()
                 return ","
             return token.value
-        if token.kind == "conn":
+        if token.kind in ("conn", "amp"):
             self.advance()
             while self.kind() in ("sep", "conn"):
                 self.advance()
-            return token.value
+            return "and" if token.kind == "amp" else token.value
         return None
 
     # Relations.
 
     def item(self) -> Node:
         """One item of a list: a relation chain or a single value."""
+        if self.peek() in (("rel", "="), ("rel", "~")):
+            self.advance()  # `= 5` and `\\approx 5` are the ends of a line whose beginning was left out
         first = self.side()
+        if self.kind() == "pmod":
+            return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
         operators: list[str] = []
         sides = [first]
         while self.kind() == "rel":
@@ -134,7 +136,7 @@ class Parser(Atoms):
 
     def ratio(self) -> Node:
         parts = [self.quantity()]
-        while self.kind() == "colon":
+        while self.kind() == "colon" and not self.in_builder:
             self.advance()
             parts.append(self.quantity())
         return parts[0] if len(parts) == 1 else Ratio(tuple(parts))
@@ -157,7 +159,12 @@ class Parser(Atoms):
     def words(self) -> Node:
         """A run of words that is no mathematics, perhaps followed by the value they name."""
         found = [self.advance().value]
-        while self.kind() in ("text", "sym", "const", "num") and self.peek(1).kind in ("text", "", "sep", "conn"):
+        while self.kind() in ("text", "sym", "const", "num") and self.peek(1).kind in (
+            "text",
+            "",
+            "sep",
+            "conn",
+        ):
             found.append(self.advance().value)
             if self.kind() in ("sep", "conn", ""):
                 break
@@ -282,7 +289,7 @@ class Parser(Atoms):
     def _marks_only(self) -> bool:
         """Whether the exponent group is a degree sign, primes or an ordinal ending."""
         token = self.peek(1)
-        return token.kind in ("degree", "prime", "text") and self.peek(2) == Token("close", "}") or (
+        return (token.kind in ("degree", "prime", "text") and self.peek(2) == Token("close", "}")) or (
             token.kind == "sym" and self._ordinal() != ""
         )
 
@@ -327,8 +334,8 @@ def _proper(node: Node) -> bool:
         and isinstance(node.top, Num)
         and isinstance(node.bottom, Num)
         and node.top.den == node.bottom.den == 1
-        and 0 < node.top.num
-        and 0 < node.bottom.num
+        and node.top.num > 0
+        and node.bottom.num > 0
     )
 
 
@@ -350,8 +357,3 @@ def _assemble(groups: list[list[Node]], joints: list[str]) -> Node:
 def _is_condition(node: Node) -> bool:
     """Whether this restricts a variable rather than naming a value of it."""
     return isinstance(node, Rel) and any(op != "=" for op in node.ops)
-
-
-Rule = Callable[[], Node]
-
-__all__ = ["ONE", "Const", "Percent", "Rule", "parse"]

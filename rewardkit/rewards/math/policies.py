@@ -1,4 +1,4 @@
-"""What counts as right: the options of the `math` reward, and its presets. docs/math.md argues each default."""
+"""What counts as right: the options of the `math` reward, and its presets (argued in docs/math.md)."""
 
 from __future__ import annotations
 
@@ -69,8 +69,6 @@ def resolve(options: Options) -> Options:
     if options.preset == "default":
         return options
     changed = {
-        name: value
-        for name, value in _STRICT.items()
-        if getattr(options, name) == getattr(DEFAULT, name)
+        name: value for name, value in _STRICT.items() if getattr(options, name) == getattr(DEFAULT, name)
     }
     return replace(options, **changed)  # type: ignore[arg-type]

@@ -289,8 +289,8 @@ def residue(node: Node, modulus: int) -> int:
             if value > 20 * MAX_FACTORIAL:
                 raise TooLarge("a factorial")
             product = 1
-            for factor in range(2, value.numerator + 1):
-                product = product * factor % modulus
+            for step in range(2, value.numerator + 1):
+                product = product * step % modulus
             return product
         case _:
             value = exact(node)

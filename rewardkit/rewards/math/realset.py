@@ -7,6 +7,7 @@ function at the other side's boundaries and between them.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rewardkit.rewards.math.guards import TooLarge
@@ -270,7 +271,9 @@ def _inside(items: Spans, x: Any) -> bool | None:
         low, high = real_value(item.low), real_value(item.high)
         if low is None or high is None:
             return None
-        if _true(">=" if item.low_closed else ">", x, low) and _true("<=" if item.high_closed else "<", x, high):
+        if _true(">=" if item.low_closed else ">", x, low) and _true(
+            "<=" if item.high_closed else "<", x, high
+        ):
             return True
     return False
 
@@ -278,13 +281,15 @@ def _inside(items: Spans, x: Any) -> bool | None:
 def agrees(items: Spans, node: Node, name: str) -> bool | None:
     """Return whether a condition holds exactly on the spans, tried at their ends, beside and between them."""
     mp = context(30)
-    ends = [v for s in items for end in (s.low, s.high) if (v := real_value(end)) is not None and mp.isfinite(v)]
+    ends = [
+        v for s in items for end in (s.low, s.high) if (v := real_value(end)) is not None and mp.isfinite(v)
+    ]
     probes = [mp.mpf(k) * 7 / 3 for k in (-1000, -40, -9, -4, -2, -1, 0, 1, 2, 4, 9, 40, 1000)]
     for end in ends:
         step = (abs(end) + 1) / mp.mpf(1 << 20)
         probes += [end, end - step, end + step, -end, end * 2]
     ordered = sorted(ends)
-    probes += [(a + b) / 2 for a, b in zip(ordered, ordered[1:], strict=False)]
+    probes += [(a + b) / 2 for a, b in pairwise(ordered)]
     judged = 0
     for x in probes:
         found = holds(node, name, x)
@@ -297,4 +302,3 @@ def agrees(items: Spans, node: Node, name: str) -> bool | None:
             return False
         judged += 1
     return True if judged and ends else None
-

@@ -25,9 +25,10 @@ from rewardkit.rewards.math.tree import (
     negate,
     symbols,
 )
+from rewardkit.rewards.math.words import table
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
-_MEASURES = frozenset("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor ceil tr rank Var arg re im".split())
+_MEASURES = table("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor ceil tr rank Var arg re im")
 
 
 def is_label(node: Node) -> bool:
@@ -36,11 +37,15 @@ def is_label(node: Node) -> bool:
         case Sym() | App() | Text():
             return True
         case Mul(factors=factors):
-            return all(isinstance(f, Sym) and f.name[:1].isupper() for f in factors) or _is_head(factors)
+            names = [f.name for f in factors if isinstance(f, Sym)]
+            named = len(names) == len(factors) and (all(n[:1].isupper() for n in names) or " " in names[-1])
+            return named or _is_head(factors)
         case Seq(items=items) | Ratio(parts=items):
             return bool(items) and all(is_label(i) for i in items)
         case Div(top=top, bottom=bottom):
-            return _is_segment(top) and _is_segment(bottom)
+            return (_is_segment(top) and _is_segment(bottom)) or (
+                _is_differential(top) and _is_differential(bottom)
+            )
         case Fn(name=name, args=args):
             return name in _MEASURES and all(_is_segment(a) or _is_greek(a) for a in args)
     return False
@@ -54,6 +59,12 @@ def _is_segment(node: Node) -> bool:
     """A geometric name: a capital or a product of capitals."""
     names = node.factors if isinstance(node, Mul) else (node,)
     return all(isinstance(n, Sym) and (n.name[:1].isupper() or " " in n.name) for n in names)
+
+
+def _is_differential(node: Node) -> bool:
+    """`dy`, `d x`, `d`: half of a derivative."""
+    first = node.factors[0] if isinstance(node, Mul) else node
+    return first in (Sym("d"), Sym("partial"))
 
 
 def _is_greek(node: Node) -> bool:
@@ -79,7 +90,7 @@ def assignment(node: Node) -> tuple[Node, Node] | None:
         return None
     while len(values) > 1 and is_label(values[0]):
         values = values[1:]
-    if symbols(label) & symbols(values[-1]) and not isinstance(label, App):
+    if symbols(label) & symbols(values[-1]) and not isinstance(label, (App, Div)):
         return None
     if any(_sides_differ(v, values[-1]) for v in values[:-1]):
         return None
@@ -142,6 +153,8 @@ def same_relation(a: Rel, b: Rel, options: Options) -> bool | None:
     flipped = tuple(_FLIPPED.get(op, op) for op in reversed(b.ops))
     if a.ops == flipped and _sides_equal(a.sides, tuple(reversed(b.sides)), options):
         return True
+    if "in" in a.ops or "in" in b.ops:
+        return None
     if len(a.ops) != 1 or a.ops[0] not in _FLIPPED or b.ops[0] not in _FLIPPED:
         return False if len(a.ops) == 1 else None
     return _proportional(a, b)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rewardkit.rewards.math.extract import Extraction, extract
+from rewardkit.rewards.math.extraction import Extraction, extract
 from rewardkit.rewards.math.grade import Verdict, judge, prepare, prepare_answer
 from rewardkit.rewards.math.policies import DEFAULT, Compat, Method, Options, resolve
 from rewardkit.types import Sample, Score
@@ -53,7 +53,7 @@ def score(sample: Sample, options: Options = DEFAULT) -> Score:
     return _score(options, verdict.equal, found.answer, in_format, detail)
 
 
-def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:  # noqa: B008 (frozen)
+def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:
     """Score a response +1.0 or -1.0, with `acc` as a part and the prediction as what was extracted."""
     found = score(sample, options)
     return msgspec.structs.replace(found, parts={"acc": float(bool(found.correct))})
@@ -112,7 +112,11 @@ def _compatible_one(compat: Compat, response: str, gold: str) -> Score:
         right = compat_hendrycks.correct(response, gold)
         answer = compat_hendrycks.extracted(response)
         return Score(
-            float(right), correct=right, extracted=answer, parts={"format": float(answer is not None)}, detail=compat
+            float(right),
+            correct=right,
+            extracted=answer,
+            parts={"format": float(answer is not None)},
+            detail=compat,
         )
     if compat in ("math_dapo", "math_dapo_0_8"):
         from rewardkit.rewards.math import compat_dapo
@@ -121,7 +125,11 @@ def _compatible_one(compat: Compat, response: str, gold: str) -> Score:
         right = verdict.correct
         stated = float(verdict.pred != compat_dapo.INVALID)
         return Score(
-            1.0 if right else -1.0, correct=right, extracted=verdict.pred, parts={"format": stated}, detail=compat
+            1.0 if right else -1.0,
+            correct=right,
+            extracted=verdict.pred,
+            parts={"format": stated},
+            detail=compat,
         )
     from rewardkit.rewards.math import compat_math_verify
 

@@ -43,7 +43,16 @@ from rewardkit.rewards.math.tree import (
 
 _PRECISIONS = (30, 60, 120, 240)
 _GOOD_POINTS = 3
-_RANGES = ((0.2, 0.9), (1.2, 2.9), (-2.6, -0.3), (3.1, 8.0), (-0.9, -0.2), (0.05, 0.2), (12.0, 30.0), (-7.0, -3.1))
+_RANGES = (
+    (0.2, 0.9),
+    (1.2, 2.9),
+    (-2.6, -0.3),
+    (3.1, 8.0),
+    (-0.9, -0.2),
+    (0.05, 0.2),
+    (12.0, 30.0),
+    (-7.0, -3.1),
+)
 _PRIMES = ((1 << 61) - 1, (1 << 89) - 1, (1 << 107) - 1)
 
 
@@ -93,7 +102,9 @@ def as_decimal(node: Node) -> tuple[Fraction, int] | None:
             return node.value, places
         case Percent(value=inner) if (found := as_decimal(inner)) is not None:
             return found[0] / 100, found[1] + 2
-        case Mul(factors=(Num(num=-1, den=1, places=None), inner)) if (found := as_decimal(inner)) is not None:
+        case Mul(factors=(Num(num=-1, den=1, places=None), inner)) if (
+            found := as_decimal(inner)
+        ) is not None:
             return -found[0], found[1]
         case Mul(factors=(Num() as head, Pow(base=Num(num=10, den=1), exponent=Num(den=1, num=power)))):
             found = as_decimal(head)
@@ -305,7 +316,12 @@ def _has_imaginary(node: Node) -> bool:
 def _literal_digits(a: Node, b: Node) -> int:
     """Extra precision, so that a small term beside a huge literal is not lost."""
     longest = max(
-        (part.num.bit_length() + part.den.bit_length() for n in (a, b) for part in walk(n) if isinstance(part, Num)),
+        (
+            part.num.bit_length() + part.den.bit_length()
+            for n in (a, b)
+            for part in walk(n)
+            if isinstance(part, Num)
+        ),
         default=0,
     )
     return min(int(longest * 0.302), 1_500) if longest > 64 else 0
@@ -389,4 +405,3 @@ def real_value(node: Node) -> Value | None:
         return None
     mp = context(30)
     return mp.re(value) if abs(mp.im(value)) <= abs(value) * 1e-20 else None
-

@@ -16,8 +16,9 @@ _SYNONYMS = {
     "negative infinity": "-infinity|minus infinity|负无穷|负无穷大",
     "infinitely many": "infinitely many solutions|infinite solutions|infinite number of solutions|无数个|"
     "无穷多|无数|infinite many|an infinite number|无穷多个",
-    "all real numbers": "all reals|all real number|any real number|every real number|全体实数|所有实数|任意实数|"
-    "the set of all real numbers|reals|the real numbers",
+    "all real numbers": "all reals|all real number|any real number|every real number|全体实数|所有实数|"
+    "任意实数|the set of all real numbers|reals|the real numbers",
+    "all integers": "integers|any integer|every integer|all the integers|全体整数|所有整数|任意整数",
     "yes": "是|是的|对|可以|能",
     "no": "否|不是|不能|不可以",
     "true": "正确|correct|真",
@@ -37,15 +38,18 @@ _COMMAND = re.compile(
     r"(?![a-zA-Z])"
 )
 _CHOICE = re.compile(
-    r"^(?:option|choice|answer|选项|选|答案)?\s*[:：]?\s*[\(\[（]?\s*([A-Ja-j])\s*[\)\]）]?\s*[.:：。]?$", re.IGNORECASE
+    r"^(?:option|choice|answer|选项|选|答案)?\s*[:：]?\s*[\(\[（]?\s*([A-Ja-j])\s*[\)\]）]?\s*[.:：。]?$",
+    re.IGNORECASE,
 )
-_LED_CHOICE = re.compile(r"^(?:[\(\[（]\s*([A-Ja-j])\s*[\)\]）]|([A-J])\s*[.:：)）])\s*(?P<rest>\S.*)$", re.DOTALL)
+_LED_CHOICE = re.compile(
+    r"^(?:[\(\[（]\s*([A-Ja-j])\s*[\)\]）]|([A-J])\s*[.:：)）])\s*(?P<rest>\S.*)$", re.DOTALL
+)
 _CIRCLED = re.compile(r"[①-⑳]")
 _UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _NUMBER_WORDS = {
     **{word: value for value, word in enumerate(_UNITS)},
     **{word: 10 * value for value, word in enumerate(_TENS, 2)},
@@ -54,15 +58,22 @@ _NUMBER_WORDS = {
 }  # fmt: skip
 _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _CLOCK = re.compile(
-    r"^(\d{1,2})\s*[:：]\s*(\d{2})(?:\s*[:：]\s*(\d{2}))?\s*(?:([ap])\s*\.?\s*m?\s*\.*|o'?clock)?$", re.IGNORECASE
+    r"^(\d{1,2})\s*[:：]\s*(\d{2})(?:\s*[:：]\s*(\d{2}))?\s*(?:([ap])\s*\.?\s*m?\s*\.*|o'?clock)?$",
+    re.IGNORECASE,
 )
 _HOUR = re.compile(r"^(\d{1,2})\s*(?:([ap])\s*\.?\s*m\s*\.?|o'?clock)$", re.IGNORECASE)
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
 _DATE_FORMS = (
-    re.compile(rf"^(?P<m>{_MONTH})\.? ?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,? ?(?P<y>\d{{4}}))?$", re.IGNORECASE),
     re.compile(
-        rf"^(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})\.?(?:,? ?(?P<y>\d{{4}}))?$", re.IGNORECASE
+        rf"^(?P<m>{_MONTH})\.? ?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,? ?(?P<y>\d{{4}}))?$", re.IGNORECASE
+    ),
+    re.compile(
+        rf"^(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})\.?(?:,? ?(?P<y>\d{{4}}))?$",
+        re.IGNORECASE,
     ),
     re.compile(r"^(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})$"),
     re.compile(r"^(?:(?P<y>\d{4})年)?(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]$"),
@@ -134,7 +145,7 @@ def spelled_number(text: str) -> Fraction | None:
         return Fraction(found)
     bottom, parted, top = text.strip().partition("分之")
     values = [_chinese_number(part) for part in ((bottom, top) if parted else (text.strip(),))]
-    if None in values or values[0] == 0 and parted:
+    if None in values or (values[0] == 0 and parted):
         return None
     return Fraction(values[1] or 0, values[0] or 1) if parted else Fraction(values[0] or 0)
 

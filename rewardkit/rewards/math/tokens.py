@@ -15,6 +15,8 @@ class Token(NamedTuple):
     value: str
 
 
+END = Token("", "")
+"""Stands after the last token."""
 _LEXEME = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<num>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+(?![\w.]))?)"
@@ -149,6 +151,8 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
     if not folded:
         if "," in inner or ";" in inner:
             tokens.append(Token("sep", ","))
+    elif folded == "to" and tokens and tokens[-1].kind == "num":
+        tokens.append(Token("colon", ":"))
     elif folded in words.CONNECTIVES:
         if inner.startswith(","):
             tokens.append(Token("sep", ","))
@@ -157,6 +161,8 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("percent", ""))
     elif folded in words.DEGREE_WORDS:
         tokens.append(Token("degree", ""))
+    elif bare and inner in words.UNITS and tokens and tokens[-1].kind == "num":
+        tokens.append(Token("text", inner))  # upright after a number: a unit, not a variable
     elif bare and (len(inner) == 1 or inner in words.FUNCTIONS):
         _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
     elif "\\" in inner or any(map(str.isdigit, inner)):
@@ -188,15 +194,15 @@ def _word(word: str, tokens: list[Token]) -> None:
         tokens.append(Token("percent", ""))
     elif folded in ("degrees", "degree"):
         tokens.append(Token("degree", ""))
-    elif folded == "in" and tokens and previous in ("sym", "close") :
+    elif folded == "to" and previous == "num":
+        tokens.append(Token("colon", ":"))
+    elif folded == "in" and previous in ("sym", "close"):
         tokens.append(Token("rel", "in"))
     elif word in words.GREEK:
         tokens.append(Token("sym", word))
     elif len(word) == 1:
         tokens.append(_letter(word))
-    elif after_value and (folded in words.UNITS or folded in words.PLAIN_NOUNS):
-        tokens.append(Token("text", word))
-    elif len(word) > 3:
+    elif (after_value and (folded in words.UNITS or folded in words.PLAIN_NOUNS)) or len(word) > 3:
         tokens.append(Token("text", word))
     else:
         tokens.extend(_letter(letter) for letter in word)
@@ -216,11 +222,9 @@ def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
     elif value in _SINGLE:
         kind = _SINGLE[value]
         tokens.append(Token(kind, words.RELATIONS[value] if kind == "rel" else value))
-    elif value == "~":
+    elif value == "~" or (value == "." and (position >= len(text) or not text[position].isdigit())):
         pass
-    elif value == "." and (position >= len(text) or not text[position].isdigit()):
-        pass
-    elif value in "\"`?@":
+    elif value in '"`?@':
         raise Unparsable(f"the character {value!r}")
     elif not value.isascii() and (value.isalpha() or value in "¢"):
         return _foreign_words(value, text, position, tokens)

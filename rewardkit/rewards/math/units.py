@@ -1,4 +1,4 @@
-"""Units of measure and the nouns that follow a number: what may be left out, what converts, what conflicts."""
+"""Units of measure and the nouns that follow a number: what may go, what converts, what conflicts."""
 
 from __future__ import annotations
 

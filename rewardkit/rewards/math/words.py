@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-FUNCTIONS = frozenset(
+
+def table(names: str) -> frozenset[str]:
+    """Return the words of a line, for tables that are easier to read and change as running text."""
+    return frozenset(names.split())
+
+
+FUNCTIONS = table(
     "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth sech csch "
     "arcsinh arccosh arctanh asin acos atan asinh acosh atanh ln log lg exp det gcd lcm max min sgn sign "
     "arg Re Im re im floor ceil abs sqrt cbrt factorial binomial binom deg dim tr trace rank Var erf gamma "
-    "frac mod".split()
+    "frac mod"
 )
 FUNCTION_NAMES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh", "Re": "re", "Im": "im", "binomial": "binom", "sign": "sgn", "trace": "tr",
 }  # fmt: skip
-GREEK = frozenset(
+GREEK = table(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi "
     "psi omega Gamma Delta Theta Lambda Xi Sigma Upsilon Phi Psi Omega ell hbar imath jmath partial nabla "
-    "aleph Pi".split()
+    "aleph Pi"
 )
 CONSTANTS = {
     "pi": "pi", "infty": "inf", "infinity": "inf", "Infinity": "inf", "inf": "inf", "oo": "inf",
@@ -31,8 +37,8 @@ RELATIONS = {
 SET_OPS = {"\\cup": "cup", "\\cap": "cap", "\\setminus": "minus", "\\backslash": "minus"}
 BIG_OPS = {"\\sum": "sum", "\\prod": "prod", "\\int": "int", "\\lim": "lim", "\\iint": "int"}
 CONNECTIVES = {
-    "and": "and", "or": "or", "\\land": "and", "\\lor": "or", "或": "or", "或者": "or", "和": "and", "且": "and",
-    "与": "and", "及": "and", "以及": "and", "和和": "and", "et": "and", "ou": "or", "y": "and", "und": "and",
+    "and": "and", "or": "or", "\\land": "and", "\\lor": "or", "或": "or", "或者": "or", "和": "and",
+    "且": "and", "与": "and", "及": "and", "以及": "and", "et": "and", "ou": "or", "y": "and", "und": "and",
     "oder": "or",
 }  # fmt: skip
 """Connectives. Single letters of other languages count only inside `\\text{}`."""
@@ -57,9 +63,9 @@ _UNIT_TABLE = {
     "speed": "mph 1;",
     "angle": "rad 1 radian",
 }
-_PLAIN_NOUNS = frozenset(
+_PLAIN_NOUNS = table(
     "unit units way ways time times people person student students point points item items piece pieces "
-    "个 种 人 次 只 条 本 件 名 张 页 块 颗 位 棵 头 辆 支 瓶 组 项 步 岁 th st nd rd sq square".split()
+    "个 种 人 次 只 条 本 件 名 张 页 块 颗 位 棵 头 辆 支 瓶 组 项 步 岁 th st nd rd sq square"
 )
 
 
@@ -79,9 +85,9 @@ UNITS = _build_units()
 ORDINALS = frozenset({"th", "st", "nd", "rd"})
 PLAIN_NOUNS = _PLAIN_NOUNS
 
-DENIALS = frozenset(
+DENIALS = table(
     "not no isn't aren't never wrong incorrect false invalid except neither nor without unknown cannot can't "
     "impossible is are was if when where unless but than more less greater fewer least most about roughly "
-    "maybe perhaps possibly between either 不 不是 错 错误 非".split()
+    "maybe perhaps possibly between either 不 不是 错 错误 非"
 )
 """Words that make trailing text more than a unit, so that it may not be dropped."""

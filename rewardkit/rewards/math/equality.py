@@ -7,16 +7,18 @@ or None when the rule could not tell. Symbolic algebra is not done here.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 
-from rewardkit.rewards.math import linear, realset, relations, scalar, units
+from rewardkit.rewards.math import linear, realset, relations, scalar, sequences, units
 from rewardkit.rewards.math.atoms import literal
-from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
+from rewardkit.rewards.math.guards import TooLarge
+from rewardkit.rewards.math.parse import ANYTHING
 from rewardkit.rewards.math.policies import Options
 from rewardkit.rewards.math.rational import Irrational, exact
 from rewardkit.rewards.math.realset import NotASet
 from rewardkit.rewards.math.text import fold, spelled_number
 from rewardkit.rewards.math.tree import (
+    NAMED_SETS,
     Add,
     Based,
     Builder,
@@ -26,7 +28,6 @@ from rewardkit.rewards.math.tree import (
     Logic,
     Matrix,
     Mul,
-    NAMED_SETS,
     Node,
     Num,
     Percent,
@@ -111,6 +112,7 @@ _MEANINGS: dict[str, Node] = {
     "infinity": Const("inf"),
     "negative infinity": negate(Const("inf")),
     "all real numbers": Const("R"),
+    "all integers": Const("Z"),
 }
 
 
@@ -157,10 +159,10 @@ def write_signs(node: Node) -> Node:
     return _signed(node)[0]
 
 
-def _choose(node: Node, signs: itertools.repeat[int] | object) -> Node:
+def _choose(node: Node, signs: Iterator[int]) -> Node:
     """Return the tree with each sign taken from `signs`, in reading order."""
     if isinstance(node, Pm):
-        sign = next(signs)  # type: ignore[call-overload]
+        sign = next(signs)
         inner = _choose(node.value, signs)
         return inner if (sign > 0) != node.flipped else negate(inner)
     parts = tuple(_choose(c, signs) for c in children(node))
@@ -185,7 +187,8 @@ def _percent(a: Node, b: Node, options: Options) -> bool | None:
 
 def _hundredth(node: Node) -> Node:
     if isinstance(node, Num):
-        return Num((node.value / 100).numerator, (node.value / 100).denominator, None)
+        value = node.value / 100
+        return Num(value.numerator, value.denominator, None if node.places is None else node.places + 2)
     return Div(node, _HUNDRED)
 
 
@@ -226,7 +229,11 @@ def _single_quantity(node: Node) -> Quantity | None:
     assert isinstance(node, Add)
     parts = [t for t in node.terms if isinstance(t, Quantity)]
     known = [units.read(p.unit) for p in parts]
-    if len(parts) != len(node.terms) or len({u.dimensions for u in known}) != 1 or known[0].dimensions is None:
+    if (
+        len(parts) != len(node.terms)
+        or len({u.dimensions for u in known}) != 1
+        or known[0].dimensions is None
+    ):
         return None
     terms = [Mul((number(u.factor / known[0].factor), p.value)) for u, p in zip(known, parts, strict=True)]
     return Quantity(Add(tuple(terms)), parts[0].unit)
@@ -288,7 +295,12 @@ def _relation(a: Node, b: Node, options: Options) -> bool | None:
         found = _two_relations(a, b, options)
         if found is not None:
             return found
-    if isinstance(a, Logic) and isinstance(b, Logic) and a.op == b.op and _matched(a.parts, b.parts, options):
+    if (
+        isinstance(a, Logic)
+        and isinstance(b, Logic)
+        and a.op == b.op
+        and sequences.matched(a.parts, b.parts, options)
+    ):
         return True
     return _sets(a, b, options)
 
@@ -305,6 +317,10 @@ def _relation_value(a: Rel, b: Node, options: Options) -> object:
         found = relations.assignment(a)
         if found is None:
             return None if _may_solve(a, b) else False
+        if isinstance(b, Seq) and not isinstance(found[1], Seq) and len(b.items) == len(a.sides) - 1 > 1:
+            return sequences.in_order(
+                [found[1]] * len(b.items), b.items, options
+            )  # x = y = z = 1 and (1, 1, 1)
         return equal(found[1], b, options) if options.assignment else False
     if a.ops == ("mod", "modulus") and _family(b) == "scalar":
         return equal(a.sides[1], b, options) if options.assignment else False
@@ -315,9 +331,11 @@ def _relation_value(a: Rel, b: Node, options: Options) -> object:
 
 def _may_solve(equation: Rel, answers: Node) -> bool:
     """Whether an equation in one unknown stands against a list that may be its solutions."""
-    return equation.ops == ("=",) and len(symbols(equation)) == 1 and _labels_of(answers) <= {
-        Sym(name) for name in symbols(equation)
-    }
+    return (
+        equation.ops == ("=",)
+        and len(symbols(equation)) == 1
+        and _labels_of(answers) <= {Sym(name) for name in symbols(equation)}
+    )
 
 
 def _labels_of(node: Node) -> set[Node]:
@@ -344,7 +362,8 @@ def _two_relations(a: Rel, b: Rel, options: Options) -> bool | None:
 
 
 def _congruent(a: Rel, b: Rel, options: Options) -> bool | None:
-    if not (equal(a.sides[0], b.sides[0], options) and equal(a.sides[2], b.sides[2], options)):
+    named = ANYTHING not in (a.sides[0], b.sides[0])
+    if (named and not equal(a.sides[0], b.sides[0], options)) or not equal(a.sides[2], b.sides[2], options):
         return False
     try:
         return (exact(a.sides[1]) - exact(b.sides[1])) % exact(a.sides[2]) == 0
@@ -373,7 +392,11 @@ def _sets(a: Node, b: Node, options: Options) -> bool | None:
     if name is not None and right is not None:
         return _agrees(right, a, name)
     if isinstance(a, SetOp) and isinstance(b, SetOp) and a.op == b.op:
-        return _matched(a.parts, b.parts, options) if a.op != "minus" else _in_order(a.parts, b.parts, options)
+        return (
+            sequences.matched(a.parts, b.parts, options)
+            if a.op != "minus"
+            else sequences.in_order(a.parts, b.parts, options)
+        )
     if isinstance(a, Builder) and isinstance(b, Builder):
         return equal(a.condition, b.condition, options)
     return None
@@ -417,149 +440,6 @@ def _set(a: Node, b: Node, options: Options) -> bool | None:
     return _sets(a, b, options)
 
 
-_BRACKETS = {"]": "("}
-_CLOSINGS = {"[": ")"}
-
-
-def _sequence(a: Node, b: Node, options: Options) -> bool | None:
-    assert isinstance(a, Seq)
-    if isinstance(b, Matrix):
-        return _vector(a, b, options)
-    if not isinstance(b, Seq):
-        return equal(a.items[0], b, options) if len(a.items) == 1 and a.opening in ("", "{") else False
-    loose = {s.opening for s in (a, b)} <= {"", "{"}
-    if loose:
-        return _lists(a, b, options)
-    if "{" in (a.opening, b.opening) or len(a.items) != len(b.items):
-        return False
-    if "" not in (a.opening, b.opening) and options.brackets == "exact" and _brackets(a) != _brackets(b):
-        return False
-    return _in_order(a.items, b.items, options)
-
-
-def _brackets(seq: Seq) -> tuple[str, str]:
-    return _BRACKETS.get(seq.opening, seq.opening), _CLOSINGS.get(seq.closing, seq.closing)
-
-
-def _lists(a: Seq, b: Seq, options: Options) -> bool | None:
-    """Bare lists and sets: unordered, repetitions ignored; named values without names keep their order."""
-    first, integers = _declared(a.items)
-    second, more = _declared(b.items)
-    if integers or more:
-        return _with_integers(first, second, integers | more, options)
-    labels = [_labels(first), _labels(second)]
-    if labels[0] != labels[1] and (indexed := _indexed_values(first, second)) is not None:
-        return _matched(*indexed, options)
-    one_sided = (len(labels[0]) > 1) != (len(labels[1]) > 1) and min(map(len, labels)) == 0
-    if one_sided or (options.list_order and a.opening == b.opening == ""):
-        return _in_order(first, second, options) if len(first) == len(second) else False
-    return _matched(first, second, options)
-
-
-def _labels(items: Sequence[Node]) -> set[Node]:
-    return {found[0] for item in items if (found := relations.assignment(item)) is not None}
-
-
-def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
-    """The values of `x_1 = 2, x_2 = 3` and `x = 2 or x = 3`, whose one name carries no order."""
-    bases, lists = set(), []
-    for items in (first, second):
-        values = []
-        for item in items:
-            found = relations.assignment(item)
-            if found is not None:
-                bases.add(relations.base_name(found[0]))
-            values.append(item if found is None else found[1])
-        lists.append(values)
-    return (lists[0], lists[1]) if len(bases) == 1 and "" not in bases else None
-
-
-def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], frozenset[str]]:
-    """Split off declarations like `k \\in \\mathbb{Z}`; return the rest and the declared names."""
-    names, rest = set(), []
-    for item in items:
-        match item:
-            case Rel(ops=("in",), sides=(Sym(name=name), target)) if len(items) > 1 and _is_integers(target):
-                names.add(name)
-            case _:
-                rest.append(item)
-    return tuple(rest), frozenset(names)
-
-
-def _is_integers(node: Node) -> bool:
-    return node in (Const("Z"), Const("N"), Sym("Z"), Sym("N")) or (isinstance(node, Sym) and node.name[:2] in ("Z^", "N^"))
-
-
-def _with_integers(
-    first: tuple[Node, ...], second: tuple[Node, ...], names: frozenset[str], options: Options
-) -> bool | None:
-    """Compare families in an integer parameter, whatever each side calls it."""
-    left, right = ({n for item in items for n in symbols(item)} for items in (first, second))
-    mine, others = left - right, right - left
-    if len(mine) == len(others) == 1 and (mine | others) & names:
-        old, new = others.pop(), Sym(mine.pop())
-        second = tuple(scalar.substitute(item, old, new) for item in second)
-    return _matched(first, second, options)
-
-
-def _in_order(a: Sequence[Node], b: Sequence[Node], options: Options) -> bool | None:
-    if len(a) != len(b):
-        return False
-    found: bool | None = True
-    for x, y in zip(a, b, strict=True):
-        verdict = equal(x, y, options)
-        if verdict is False:
-            return False
-        found = None if verdict is None else found
-    return found
-
-
-def _matched(a: Sequence[Node], b: Sequence[Node], options: Options) -> bool | None:
-    """Whether every item of each side has an equal on the other."""
-    if len(a) > MAX_TERMS or len(b) > MAX_TERMS:
-        raise TooLarge("a list")
-    left, right = _exact_values(a), _exact_values(b)
-    if left is not None and right is not None:
-        return left == right
-    if len(a) * len(b) > 2_500:
-        return None
-    open_verdict = False
-    for one, other in ((a, b), (b, a)):
-        for x in one:
-            verdicts = [equal(x, y, options) for y in other] if x not in other else [True]
-            if True not in verdicts:
-                if None not in verdicts:
-                    return False
-                open_verdict = True
-    return None if open_verdict else True
-
-
-def _exact_values(items: Sequence[Node]) -> set[object] | None:
-    """The values of a list of plain integers and fractions; None if there is anything else in it."""
-    try:
-        values = {exact(item) for item in items}
-    except (Irrational, TooLarge):
-        return None
-    return None if any(isinstance(i, Percent) or scalar.as_decimal(i) for i in items) else set(values)
-
-
-def _vector(a: Seq, matrix: Matrix, options: Options) -> bool | None:
-    if (listed := linear.from_lists(a)) is not None:
-        return _matrix(listed, matrix, options)
-    column = all(len(row) == 1 for row in matrix.rows)
-    cells = [row[0] for row in matrix.rows] if column else matrix.rows[0] if len(matrix.rows) == 1 else None
-    return _in_order(a.items, cells, options) if cells is not None and a.opening != "{" else False
-
-
-def _matrix(a: Node, b: Node, options: Options) -> bool | None:
-    assert isinstance(a, Matrix)
-    if not isinstance(b, Matrix):
-        return equal(a.rows[0][0], b, options) if len(a.rows) == len(a.rows[0]) == 1 else False
-    if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
-        return False
-    return _in_order([c for row in a.rows for c in row], [c for row in b.rows for c in row], options)
-
-
 def _ratio(a: Node, b: Node, options: Options) -> bool | None:
     assert isinstance(a, Ratio)
     if isinstance(b, Ratio):
@@ -600,6 +480,6 @@ _ORDER = (
 )  # fmt: skip
 _RULES: dict[str, Callable[[Node, Node, Options], bool | None]] = {
     "text": _text, "percent": _percent, "degree": _degree, "quantity": _quantity, "based": _based,
-    "time": _time, "relation": _relation, "set": _set, "sequence": _sequence, "matrix": _matrix,
-    "ratio": _ratio, "scalar": _scalar,
+    "time": _time, "relation": _relation, "set": _set, "sequence": sequences.sequence,
+    "matrix": sequences.matrix, "ratio": _ratio, "scalar": _scalar,
 }  # fmt: skip

@@ -16,12 +16,23 @@ from rewardkit.rewards.math.policies import DEFAULT, Method, Options
 _WINDOW = 20_000
 """Characters of one box, and of the tail that the looser methods read."""
 _MAX_BOXES = 64
-_STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>", "<|im_start|>", "<|end_of_text|>", "<｜")
+_STOPS = (
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|eot_id|>",
+    "<|end|>",
+    "</s>",
+    "<|im_start|>",
+    "<|end_of_text|>",
+    "<｜",
+)
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BARE_BOX = re.compile(r"\s*([^\s{}$,.]{1,40})")
 _BLANK_JOINT = re.compile(r"(?:[\s$,;、，；&{}\\()\[\]]|quad|text|and|or|和|或|与)*")
-_BREAKS_JOINT = re.compile(r"\b(?:then|wait|no|not|but|actually|hmm|instead|so|thus|therefore|because|hence)\b|\.\s", re.IGNORECASE)
+_BREAKS_JOINT = re.compile(
+    r"\b(?:then|wait|no|not|but|actually|hmm|instead|so|thus|therefore|because|hence)\b|\.\s", re.IGNORECASE
+)
 _MARKER = re.compile(
     r"(?:final\s{1,3}answer|answers?|result|réponse|respuesta|antwort|risposta)[*_\s]{0,4}"
     r"(?:is|are|was|:|：|=|(?:could|may|might|must|would|should)\s{1,3}be|est|es)[\s*_:：]{0,6}"
@@ -29,10 +40,14 @@ _MARKER = re.compile(
     r"|####\s{0,4}|答案[\s*]{0,3}(?:应该)?(?:是|为|选|:|：)?[\s*:：]{0,4}|(?:故选|应选|选)[\s:：]{0,3}(?=[A-J])",
     re.IGNORECASE,
 )
-_LEADING = re.compile(r"(?:(?:is|are|thus|therefore|simply|just|that|then|the|est|:|：|=|\*|that is)\s{0,3}|[\s*:：,])*", re.IGNORECASE)
+_LEADING = re.compile(
+    r"(?:(?:is|are|thus|therefore|simply|just|that|then|the|est|:|：|=|\*|that is)\s{0,3}|[\s*:：,])*",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"\.(?=\s|$|[A-Z][a-z])|[。\n!?！？]|(?<=\$)\s(?=[A-Z][a-z]+ )")
 _TRAILING_UNIT = re.compile(
-    r"\s{0,2}(?:\\?%|percent(?:age)?\b|pct\b|[°元米度]|(?:square |cubic )?[a-zA-Z]{1,12}(?=\s{0,2}[.\n]|\s{0,2}$)|\s(?:or|and)\s.{0,80})"
+    r"\s{0,2}(?:\\?%|percent(?:age)?\b|pct\b|[°元米度]"
+    r"|(?:square |cubic )?[a-zA-Z]{1,12}(?=\s{0,2}[.\n]|\s{0,2}$)|\s(?:or|and)\s.{0,80})"
 )
 _NUMBER = re.compile(
     r"[-+−]?\s?(?:\\?[$€£¥])?\s?(?:\d+\\?[dt]?frac|\\[dt]?frac)\s?\{[^{}]{1,40}\}\s?\{[^{}]{1,40}\}"
@@ -42,11 +57,14 @@ _NUMBER = re.compile(
 )
 _NUMBER_UNIT = re.compile(r"(?:\s?(?:percent|pct|percentage|\\%|%|km|cm|mm|kg|m²|m\^2)(?![a-zA-Z]))?")
 _DENIED = re.compile(
-    r"(?:\b(?:not|never|isn't|aren't|except|neither|nor|rule out|ruled out|exclude|wrong)|不是|并非|n't)[^.;。\d]{0,16}$",
+    r"(?:\b(?:not|never|isn't|aren't|except|neither|nor|rule out|ruled out|exclude|wrong)"
+    r"|不是|并非|n't)[^.;。\d]{0,16}$",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_MATH_SPAN = re.compile(r"\$\$(.{1,2000}?)\$\$|\$([^$\n]{1,2000})\$|\\\((.{1,2000}?)\\\)|\\\[(.{1,2000}?)\\\]", re.DOTALL)
+_MATH_SPAN = re.compile(
+    r"\$\$(.{1,2000}?)\$\$|\$([^$\n]{1,2000})\$|\\\((.{1,2000}?)\\\)|\\\[(.{1,2000}?)\\\]", re.DOTALL
+)
 _COMMENT = re.compile(r"^\[//\]: # ?.*$", re.MULTILINE)
 
 
@@ -157,13 +175,19 @@ def _boxed(text: str, options: Options) -> Extraction | None:
             break
     if not found:
         return _unclosed(text, unclosed, options)
-    if "inal answer" in (rest := text[last_end:]) and (later := _marker(rest, options)) is not None:
-        if later.answer and not _WORDS.search(_COMMAND_NAME.sub(" ", later.answer)):
-            return later  # a sentence about the final answer does not replace the box; another value does
+    if "inal answer" in text[last_end:] and (later := _restated(text[last_end:], options)) is not None:
+        return later
     if len(found) == 1:
         return Extraction(found[0].strip(), "boxed")
     unique = tuple(dict.fromkeys(part.strip() for part in found))
     return Extraction(", ".join(unique), "boxed", unique)
+
+
+def _restated(rest: str, options: Options) -> Extraction | None:
+    """A final answer stated after the last box, if it is a value and not a sentence about the answer."""
+    found = _marker(rest, options)
+    wordy = found is None or not found.answer or _WORDS.search(_COMMAND_NAME.sub(" ", found.answer))
+    return None if wordy else found
 
 
 def _first_box(text: str) -> Extraction | None:
@@ -320,7 +344,11 @@ def _inline(text: str, _: Options) -> Extraction | None:
         return None
     last = spans[-1]
     after = tail[last.end() :]
-    if _NUMBER.search(after) or "\n\n" in after or _DENIED.search(tail[max(0, last.start() - 40) : last.start()]):
+    if (
+        _NUMBER.search(after)
+        or "\n\n" in after
+        or _DENIED.search(tail[max(0, last.start() - 40) : last.start()])
+    ):
         return None
     return Extraction(_last_side(_span_text(tail, last)), "inline")
 
@@ -345,7 +373,7 @@ def _last_side(text: str) -> str:
     if text.count("=") == 0 or "\\begin" in text:
         return text
     head, _, last = text.rpartition("=")
-    if head[-1:] in "<>!\\" or text.count("=") == 1 and not re.search(r"[-+*/\d]|\\cdot|\\times", head):
+    if head[-1:] in "<>!\\" or (text.count("=") == 1 and not re.search(r"[-+*/\d]|\\cdot|\\times", head)):
         return text
     return last.strip() or text
 

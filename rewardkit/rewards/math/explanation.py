@@ -1,10 +1,10 @@
-"""What a person needs when a verdict surprises them: what was read, how each side was understood, who decided."""
+"""What a person needs when a verdict surprises them: what was read, and how; who decided."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewardkit.rewards.math.extract import Extraction, extract
+from rewardkit.rewards.math.extraction import Extraction, extract
 from rewardkit.rewards.math.grade import Prepared, Verdict, prepare, prepare_answer
 from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
 from rewardkit.rewards.math.reward import alternatives, best_verdict
