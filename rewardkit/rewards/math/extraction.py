@@ -392,6 +392,8 @@ _STANDS_ALONE = re.compile(r"[=(]\s*$")
 
 def _is_formula(text: str) -> bool:
     """Whether a response is one line of maths and no words, so that no number in it may stand for it."""
+    if "boxed" in text:
+        return False
     return "\n" not in text and not _WORDS.search(_COMMAND_NAME.sub(" ", text)) and ":" not in text
 
 

@@ -220,21 +220,24 @@ _WORKED = re.compile(
     r"|\n\s*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
 )
 _PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_EMPTY_BOX = re.compile(r"\$*\\(?:boxed|fbox) ?\{\s*\}\$*")
 _LOOKED_AT = 4_000
 
 
 _STATED_METHODS = Options(methods=("tags", "boxed", "marker", "display", "inline"))
 _WORKED_METHODS = Options()
-"""A sentence is searched for its last number only if it works something out: `all multiples of 4` is not 4."""
+"""A sentence is searched for its last number only if it works one out: `all multiples of 4` is not 4."""
 
 
 def _answer_within(source: str) -> str:
     """What a bare answer string says: its box, or its last statement when it is whole sentences."""
-    if len(source) < 12:
+    if len(source) < 7:
         return source
     if "boxed{" in source or "\\boxed" in source or "\\fbox" in source:
         found = extract(source, Options(methods=("boxed",)))
-        return found.answer if found.answer is not None else source
+        if found.answer is not None:
+            return found.answer
+        return "" if _EMPTY_BOX.fullmatch(source.strip()) else source
     source = source.partition(" because ")[0]
     end = source[-_LOOKED_AT:]
     worked = _WORKED.search(end) is not None
@@ -338,6 +341,7 @@ def _choices(gold: Prepared, answer: Prepared, options: Options) -> bool | None:
 
 def _by_tree(gold: Prepared, answer: Prepared, options: Options) -> Verdict | None:
     from rewardkit.rewards.math.equality import equal
+    from rewardkit.rewards.math.simplified import is_simplified
 
     outcome: bool | None = False
     for first in gold.readings:
@@ -346,6 +350,8 @@ def _by_tree(gold: Prepared, answer: Prepared, options: Options) -> Verdict | No
                 found = equal(first, second, options)
             except TooLarge as error:
                 return Verdict("undecided", "tree", f"too large to work out: {error}")
+            if found and options.simplified and not (is_simplified(first) and is_simplified(second)):
+                return Verdict("not_equal", "tree", "the same value, but not worked out")
             if found:
                 return Verdict("equal", "tree", "the same value or object")
             outcome = None if found is None else outcome
