@@ -372,6 +372,8 @@ class Atoms:
         """What follows a function name: brackets alone, or a product up to the next sign or function."""
         if self.peek().kind == "open" and self.peek().value in "({[":
             inner = self.bracketed()
+            if inner in (Const("empty"), Seq("(", ")", ()), Seq("[", "]", ())):
+                raise Unparsable("a function of nothing")
             return inner.items if isinstance(inner, Seq) else (inner,)
         if self.kind() == "op" and self.peek().value in "+-":
             return (self.unary(),)
@@ -455,7 +457,7 @@ def _make_function(name: str, arguments: tuple[Node, ...], base: Node | None) ->
         return Fn("root", (*arguments, Num(3)))
     if base is not None:
         raise Unparsable(f"a subscript on {name}")
-    if len(arguments) > 1 and name not in ("max", "min", "gcd", "lcm", "log", "mod"):
+    if len(arguments) > 1 and name not in ("max", "min", "gcd", "lcm", "log", "mod", "binom"):
         raise Unparsable(f"{name} of {len(arguments)} values")
     return Fn(name, arguments)
 

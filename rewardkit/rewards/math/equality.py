@@ -66,6 +66,8 @@ def equal(a: Node, b: Node, options: Options) -> bool | None:
 
 def _settled(node: Node) -> Node:
     """The tree with its matrix arithmetic done, and a set that names its members as the list of them."""
+    if isinstance(node, Pow) and node.exponent == Sym("T"):
+        return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
         return linear.fold(node)
     if isinstance(node, Builder) and isinstance(node.head, Sym):
@@ -404,8 +406,9 @@ def _sets(a: Node, b: Node, options: Options) -> bool | None:
 
 def _spans(node: Node) -> realset.Spans | None:
     if isinstance(node, Seq) and node.opening == "":
-        conditions = all(isinstance(i, Rel) for i in node.items)
-        return _spans(Logic("and", node.items)) if conditions else None
+        if not all(isinstance(i, Rel) for i in node.items):
+            return None
+        return _spans(Logic("and", node.items)) or _spans(Logic("or", node.items))
     try:
         return realset.spans(node)
     except NotASet:

@@ -92,9 +92,7 @@ class Prepared:
             return (special,), ""
         found: list[Node] = []
         problem = ""
-        led = words.led_choice(self.words)
-        spellings = _spellings(self.text) + ([clean(led[1])] if led else [])
-        for reading in spellings:
+        for reading in (*_spellings(self.text), *_rereadings(self.text, self.words)):
             try:
                 tree = parse(reading)
             except (Unparsable, TooLarge) as error:
@@ -104,7 +102,7 @@ class Prepared:
             else:
                 if tree not in found:
                     found.append(tree)
-        if self.is_wordy and len(self.words) > 3:
+        if self.is_wordy and (len(self.words) > 3 or words.spelled_number(self.words) is not None):
             found = [Text(self.words), *found]
         return tuple(found), problem if not found else ""
 
@@ -161,6 +159,32 @@ def _spellings(text: str) -> list[str]:
     if _BRACKETED.search(text) and ", " not in joined and "\\text" not in text:
         return [text, joined] if _only_calls(text) else [text]
     return [joined, text]
+
+
+_FOR_ALL = re.compile(
+    r"(?:,|\\text ?\{,?)? ?(?:\bfor (?:all|any|every|each)\b|\\forall)(?! \w+ (?:except|but))[^=<>]*$"
+)
+_EXCEPT = re.compile(r"all real (?:numbers|values)(?: \w)? (?:except|other than)(?: for)? ", re.IGNORECASE)
+_ENUMERATOR = re.compile(
+    r"(?:^|(?<=[,; }]))(?:\\text ?\{ ?)?\((?:\d|i{1,3}|iv|[a-d])\)(?: ?\})? ?(?=[^\s,;])"
+)
+
+
+def _rereadings(text: str, plain: str) -> list[str]:
+    """Further readings of a text with words in it: without a choice's letter, a closing "for all n", or
+    numbers of parts, and "all real numbers except 1" as a set."""
+    found = []
+    if led := words.led_choice(plain):
+        found.append(clean(led[1]))
+    if "for" in text:
+        shorter = _FOR_ALL.sub("", text)
+        found += [shorter] if shorter != text else []
+    if "all real" in text.casefold():
+        excluded = _EXCEPT.sub("", plain)
+        found += [f"\\mathbb{{R}}\\setminus\\{{{clean(excluded)}\\}}"] if excluded != plain else []
+    if "(" in text and len(_ENUMERATOR.findall(text)) > 1:
+        found.append(_ENUMERATOR.sub(";", text).strip("; "))
+    return found
 
 
 def _only_calls(text: str) -> bool:
@@ -350,6 +374,8 @@ def _by_tree(gold: Prepared, answer: Prepared, options: Options) -> Verdict | No
                 found = equal(first, second, options)
             except TooLarge as error:
                 return Verdict("undecided", "tree", f"too large to work out: {error}")
+            except (ArithmeticError, ValueError, RecursionError) as error:
+                return Verdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
             if found and options.simplified and not (is_simplified(first) and is_simplified(second)):
                 return Verdict("not_equal", "tree", "the same value, but not worked out")
             if found:

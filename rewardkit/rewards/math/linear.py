@@ -69,6 +69,13 @@ def _map(matrix: Matrix, change: object) -> Matrix:
     return Matrix(tuple(tuple(change(cell) for cell in row) for row in matrix.rows))
 
 
+def transpose(node: Node) -> Node | None:
+    """Return the transpose of a matrix; a tuple is its own, as rows and columns both equal tuples."""
+    if isinstance(node, Matrix):
+        return Matrix(tuple(zip(*node.rows, strict=True)))
+    return node if isinstance(node, Seq) else None
+
+
 def from_lists(seq: Seq) -> Matrix | None:
     """Return `[[1,2],[3,4]]` as a matrix."""
     rows = [item.items for item in seq.items if isinstance(item, Seq) and item.opening == "["]

@@ -95,6 +95,7 @@ _RUN_ON_SPACE = re.compile(r"\\q?quad(?=[a-zA-Z])")
 _COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
 _BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
 _OPEN_SYSTEM = re.compile(r"\\\{ ?\\begin ?\{array\} ?\{[lcr|]{1,6}\}")
+_MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
 _EDGES = ' \t\r\n.,;:!?。*`"\\~'
@@ -108,6 +109,8 @@ def clean(text: str) -> str:
         text = ascii_signs(text)
     if "\\" in text:
         text = _clean_commands(text)
+    if "egative" in text or "inus" in text:
+        text = _MINUS_WORD.sub("-", text)
     if "..." in text:
         text = text.replace("...", "\\ldots ")
     text = text.replace("$", "").replace("**", "^" if _is_power(text) else "")

@@ -346,7 +346,8 @@ def _assemble(groups: list[list[Node]], joints: list[str]) -> Node:
         return items[0] if len(items) == 1 else Seq("", "", tuple(items))
     words = {j for j in joints if j in ("and", "or")}
     flat = [item for group in groups for item in group]
-    if len(words) == 1 and all(len(g) == 1 and _is_condition(g[0]) for g in groups):
+    single_relations = all(len(g) == 1 and isinstance(g[0], Rel) for g in groups)
+    if len(words) == 1 and single_relations and any(map(_is_condition, flat)):
         return Logic(words.pop(), tuple(flat))
     sizes = {len(g) for g in groups}
     if sizes != {1} and len(sizes) == 1 and all(isinstance(item, Rel) for item in flat):

@@ -42,6 +42,8 @@ from rewardkit.rewards.math.tree import (
 )
 
 _PRECISIONS = (30, 60, 120, 240)
+_INTEGER_LETTERS = frozenset("ijklmnpq")
+"""Variables that are taken for integers inside a floor or ceiling."""
 _GOOD_POINTS = 3
 _RANGES = (
     (0.2, 0.9),
@@ -299,6 +301,8 @@ def integer_names(node: Node) -> frozenset[str]:
         match part:
             case Fn(name="factorial" | "factorial2" | "binom" | "mod" | "gcd" | "lcm"):
                 found |= symbols(part)
+            case Fn(name="floor" | "ceil"):
+                found |= symbols(part) & _INTEGER_LETTERS
             case Pow(base=Num(num=num), exponent=exponent) if num < 0:
                 found |= symbols(exponent)
             case Pow(base=Mul(factors=(Num(num=num), *_)), exponent=exponent) if num < 0:

@@ -140,9 +140,10 @@ def circled(text: str) -> str | None:
 def spelled_number(text: str) -> Fraction | None:
     """Return the value of a small number in words, English or Chinese: `seventy-two`, `十二`, `三分之一`."""
     folded = text.casefold().replace("-", " ").strip()
-    found = _NUMBER_WORDS.get(folded)
+    positive = folded.removeprefix("negative ").removeprefix("minus ")
+    found = _NUMBER_WORDS.get(positive)
     if found is not None:
-        return Fraction(found)
+        return Fraction(found if positive == folded else -found)
     bottom, parted, top = text.strip().partition("分之")
     values = [_chinese_number(part) for part in ((bottom, top) if parted else (text.strip(),))]
     if None in values or (values[0] == 0 and parted):
