@@ -20,11 +20,10 @@ from math_common import SHARED, read_jsonl
 from rewardkit.rewards.math import compat_dapo, compat_hendrycks
 
 _PIECES = (
-    "\\boxed{", "\\boxed ", "\\fbox{", "}", "{", "$", "\\frac", "\\frac12", "\\sqrt", "\\sqrt3", "\\text{ cm}",
-    "\\text{and}", "=", "k=", "/", "3/4", "-3/07", "0.5", ".5", " .", "{.", "\\%", "\\$", "^\\circ", "\\left",
-    "\\right", "\\!", "\\\\", "tfrac", "dfrac", "Answer: ", "answer : ", "\n", " ", "an ", "a ", "1,000", "{,}",
-    "\\text{", "\\overline{", "mbox", "\\dots",
-    "square", "12", "x",
+    "\\boxed{", "\\boxed ", "\\fbox{", "}", "{", "$", "\\frac", "\\frac12", "\\sqrt", "\\sqrt3",
+    "\\text{ cm}", "\\text{and}", "=", "k=", "/", "3/4", "-3/07", "0.5", ".5", " .", "{.", "\\%", "\\$",
+    "^\\circ", "\\left", "\\right", "\\!", "\\\\", "tfrac", "dfrac", "Answer: ", "answer : ", "\n", " ",
+    "an ", "a ", "1,000", "{,}", "\\text{", "\\overline{", "mbox", "\\dots", "square", "12", "x",
 )  # fmt: skip
 
 

@@ -21,6 +21,8 @@ from rewardkit.rewards.math.tree import Node, Num, Seq, Text, Time
 Outcome = Literal["equal", "not_equal", "undecided"]
 Tier = Literal["string", "number", "words", "tree", "symbolic", "none"]
 _CACHED_ANSWERS = 4_096
+_KEPT_CHARS = 400
+"""Longer sides are not kept, so that hostile answers cannot fill the memory with their trees."""
 
 
 @dataclass(frozen=True)
@@ -218,24 +220,33 @@ def _looks_like_clock(text: str) -> bool:
     return len(minutes) == 2 and (minutes.startswith("0") or minutes in ("15", "30", "45"))
 
 
-@lru_cache(maxsize=_CACHED_ANSWERS)
 def prepare(source: str) -> Prepared:
     """Return one side, ready for comparison; the last few thousand are kept, so a gold is parsed once."""
-    inner = _answer_within(source)
-    return Prepared(
-        inner, clean(inner[: 4 * MAX_ANSWER_CHARS]) if len(inner) <= 4 * MAX_ANSWER_CHARS else inner
-    )
+    return _prepare_kept(source) if len(source) <= _KEPT_CHARS else _prepare(source)
 
 
 def prepare_answer(extraction: Extraction) -> Prepared:
-    """Return an extracted answer, ready for comparison."""
-    assert extraction.answer is not None
-    return _prepare_extracted(extraction.answer)
+    """Return an extracted answer, ready for comparison; it is not searched any further."""
+    answer = extraction.answer
+    assert answer is not None
+    return _prepare_extracted(answer) if len(answer) <= _KEPT_CHARS else Prepared(answer, _cleaned(answer))
+
+
+def _prepare(source: str) -> Prepared:
+    inner = _answer_within(source)
+    return Prepared(inner, _cleaned(inner))
+
+
+def _cleaned(text: str) -> str:
+    return clean(text) if len(text) <= 4 * MAX_ANSWER_CHARS else text
+
+
+_prepare_kept = lru_cache(maxsize=_CACHED_ANSWERS)(_prepare)
 
 
 @lru_cache(maxsize=_CACHED_ANSWERS)
 def _prepare_extracted(answer: str) -> Prepared:
-    return Prepared(answer, clean(answer))
+    return Prepared(answer, _cleaned(answer))
 
 
 _SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
@@ -416,5 +427,5 @@ def _by_sympy(gold: Prepared, answer: Prepared, options: Options) -> Verdict:
 
 def clear_caches() -> None:
     """Forget every prepared side; for timing."""
-    prepare.cache_clear()
+    _prepare_kept.cache_clear()
     _prepare_extracted.cache_clear()

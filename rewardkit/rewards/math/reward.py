@@ -8,7 +8,7 @@ import msgspec
 
 from rewardkit.rewards.math.extraction import Extraction, extract
 from rewardkit.rewards.math.grade import Verdict, judge, prepare, prepare_answer
-from rewardkit.rewards.math.policies import DEFAULT, Compat, Method, Options, resolve
+from rewardkit.rewards.math.policies import DEFAULT, Compat, Options, resolve
 from rewardkit.types import Sample, Score
 
 _LINE = 200
@@ -16,9 +16,8 @@ _LINE = 200
 
 @dataclass(frozen=True)
 class DapoOptions(Options):
-    """The same judgement in DAPO's terms: +1 right, -1 wrong, an `Answer:` line before a box."""
+    """The same judgement in DAPO's terms: +1 for right and -1 for wrong."""
 
-    methods: tuple[Method, ...] = ("tags", "boxed", "marker", "display", "inline", "number")
     wrong_score: float = -1.0
     format_score: float = -1.0
 

@@ -197,13 +197,16 @@ def _functions(a: Node, b: Node, names: list[str]) -> bool | None:
     if not names:
         return _constant_identity(a, b)
     whole = integer_names(a) | integer_names(b)
+    rational = _looks_rational(a) and _looks_rational(b)
     imaginary = _has_imaginary(a) or _has_imaginary(b)
     precise = _literal_digits(a, b)
     good = alike_complex = unlike_complex = 0
     too_large: TooLarge | None = None
     for env in points(names, whole):
         try:
-            found = _at_point(a, b, env, imaginary, precise)
+            found: bool | str | None = _exactly_at(a, b, env) if rational else None
+            if found is None:
+                found = _at_point(a, b, env, imaginary, precise)
         except TooLarge as error:
             too_large = error
             continue
@@ -226,12 +229,26 @@ def _functions(a: Node, b: Node, names: list[str]) -> bool | None:
     return True if alike_complex >= 2 else None
 
 
-def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, precise: int) -> bool | str | None:
-    """Compare at one point: a verdict, `alike` or `unlike` where both are complex by accident, or None."""
+def _looks_rational(node: Node) -> bool:
+    """Whether exact arithmetic is worth trying: nothing in the tree is irrational on its face."""
+    for part in walk(node):
+        match part:
+            case Const() | App() | Degree() | Fn(name="root" | "ln" | "sin" | "cos" | "tan"):
+                return False
+            case Pow(exponent=exponent) if isinstance(exponent, (Div, Const)):
+                return False
+    return True
+
+
+def _exactly_at(a: Node, b: Node, env: dict[str, Fraction]) -> bool | None:
     try:
         return exact(a, env) == exact(b, env)
     except (Irrational, TooLarge):
-        pass
+        return None
+
+
+def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, precise: int) -> bool | str | None:
+    """Compare at one point: a verdict, `alike` or `unlike` where both are complex by accident, or None."""
     digits = _PRECISIONS[0] + precise
     try:
         x, y = evaluate(a, env, digits), evaluate(b, env, digits)

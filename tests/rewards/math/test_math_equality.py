@@ -78,8 +78,8 @@ def test_any_two_strings_compare_without_raising_and_in_either_order(a: str, b: 
 def test_random_strings_of_notation_raise_nothing() -> None:
     line = (
         "\\frac { } ( ) [ ] \\sqrt ^ _ 1 23 x + - / = < \\le \\cup \\text{ and , ; $ % \\pi i \\infty ! | & "
-        "\\\\ \\pm \\begin{pmatrix} \\end{pmatrix} \\sin \\log \\sum \\int \\{ \\} . \\circ ： 或 ① ½ \\ \x00 "
-        "\ud800 \\in \\mathbb{R} \\pmod cm \\overline{ 12:99 a.m."
+        "\\\\ \\pm \\begin{pmatrix} \\end{pmatrix} \\sin \\log \\sum \\int \\{ \\} . \\circ ： 或 ① ½ \\ "
+        "\x00 \ud800 \\in \\mathbb{R} \\pmod cm \\overline{ 12:99 a.m."
     )
     pieces = line.split(" ")
     draw = random.Random(5)
