@@ -268,12 +268,13 @@ def _answer_within(source: str) -> str:
     """What a bare answer string says: its box, or its last statement when it is whole sentences."""
     if len(source) < 7:
         return source
-    if "boxed{" in source or "\\boxed" in source or "\\fbox" in source:
+    if "\\" in source and ("boxed{" in source or "\\boxed" in source or "\\fbox" in source):
         found = extract(source, Options(methods=("boxed",)))
         if found.answer is not None:
             return found.answer
         return "" if _EMPTY_BOX.fullmatch(source.strip()) else source
-    source = source.partition(" because ")[0]
+    if len(source) <= _LOOKED_AT:
+        source = source.partition(" because ")[0]
     end = source[-_LOOKED_AT:]
     worked = _WORKED.search(end) is not None
     if (

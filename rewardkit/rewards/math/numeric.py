@@ -170,7 +170,7 @@ class Evaluator:
             self.env[node.var] = mp.mpf(index)
             term = self.value(node.body)
             total = total + term if node.op == "sum" else self._bounded(total * term)
-        self.env.pop(node.var)
+        self.env.pop(node.var, None)
         if outer is not None:
             self.env[node.var] = outer
         return total

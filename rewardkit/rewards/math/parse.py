@@ -32,9 +32,7 @@ from rewardkit.rewards.math.tree import (
 )
 from rewardkit.rewards.math.words import table
 
-_STARTS_FACTOR = table(
-    "num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency font"
-)
+_STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 ANYTHING = Sym("?")
 """The subject of a congruence that does not name one: `1 (mod 4)`."""
 

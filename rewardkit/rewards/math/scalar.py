@@ -269,7 +269,7 @@ def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, preci
 
 
 def _is_real(mp: Value, value: Value) -> bool:
-    return bool(abs(mp.im(value)) <= abs(value) * 1e-20)
+    return isinstance(value, mp.mpf) or bool(abs(mp.im(value)) <= abs(value) * 1e-20)
 
 
 def _compare_at(a: Node, b: Node, env: dict[str, Fraction], precise: int = 0) -> bool | None:
@@ -425,4 +425,4 @@ def real_value(node: Node) -> Value | None:
     except (Undefined, TooLarge):
         return None
     mp = context(30)
-    return mp.re(value) if abs(mp.im(value)) <= abs(value) * 1e-20 else None
+    return mp.re(value) if _is_real(mp, value) else None

@@ -26,8 +26,6 @@ _LEXEME = re.compile(
     r"|(?P<other>\*\*|['\u2032]+|[^\x00-\x7f]|.)",
     re.DOTALL,
 )
-_TRAILING_DOT = re.compile(r"(?<=\d)\.(?=$|[^\d])")
-_OPENINGS = {"(", "[", "{"}
 _SINGLE = {
     "+": "op", "-": "op", "*": "op", "/": "op", "^": "op", "_": "op", "!": "op", "=": "rel", "<": "rel",
     ">": "rel", "(": "open", "[": "open", "{": "open", ")": "close", "]": "close", "}": "close", ",": "sep",
@@ -43,16 +41,15 @@ _COMMAND_TOKENS = {
     "overline": ("wrap", "bar"), "vec": ("wrap", "vec"), "hat": ("wrap", "hat"), "bar": ("wrap", "bar"),
     "overrightarrow": ("wrap", "vec"), "tilde": ("wrap", "tilde"), "widehat": ("wrap", "hat"),
     "dot": ("wrap", "dot"), "ddot": ("wrap", "ddot"), "pmod": ("pmod", "group"), "bmod": ("bmod", ""),
-    "bmodmod": ("bmod", ""), "mod": ("pmod", "rest"), "Vert": ("bar", "||"), "|": ("bar", "||"),
+    "mod": ("pmod", "rest"), "Vert": ("bar", "||"), "|": ("bar", "||"),
     "langle": ("open", "("), "rangle": ("close", ")"), "{": ("open", "set"), "}": ("close", "set"),
     "emptyset": ("set", "empty"), "infty": ("const", "inf"), "pi": ("const", "pi"), "\\": ("row", ""),
-    "boxed": ("group", ""), "mathbb": ("font", "bb"), "mathcal": ("font", "cal"), "Re": ("fn", "re"),
+    "boxed": ("group", ""), "mathcal": ("wrap", "cal"), "Re": ("fn", "re"),
     "Im": ("fn", "im"), "forall": ("forall", ""), "Rightarrow": ("rel", "=>"), "neg": ("neg", ""),
-    "mathbbR": ("set", "R"), "-": ("space", ""),
+    "-": ("space", ""),
 }  # fmt: skip
 _TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
 _BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
-_WORD_SPLIT = re.compile(r"[a-zA-Z]")
 
 
 def tokenize(text: str) -> list[Token]:

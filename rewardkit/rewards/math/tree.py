@@ -175,10 +175,7 @@ Node = Union[  # noqa: UP007  (msgspec resolves this alias when it builds the re
     Rel, Logic, Builder, Matrix, Ratio, Time, Text,
 ]  # fmt: skip
 
-ZERO = Num(0)
-ONE = Num(1)
 MINUS_ONE = Num(-1)
-SCALARS = (Num, Const, Sym, Add, Mul, Div, Pow, Fn, App, BigOp)
 NAMED_SETS = frozenset({"R", "Z", "N", "Q", "C", "empty"})
 
 

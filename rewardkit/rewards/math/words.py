@@ -25,7 +25,7 @@ GREEK = table(
 )
 CONSTANTS = {
     "pi": "pi", "infty": "inf", "infinity": "inf", "Infinity": "inf", "inf": "inf", "oo": "inf",
-    "emptyset": "empty", "mathbbR": "R",
+    "emptyset": "empty",
 }  # fmt: skip
 RELATIONS = {
     "=": "=", "==": "=", ":=": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "=<": "<=", "!=": "!=",
