@@ -1,0 +1,94 @@
+"""Accuracy of the math reward beside other graders: labelled cases, MATH's own solutions, AIME.
+
+python benchmarks/math_accuracy.py --data ../shared/data --peer-python /path/to/venv/bin/python
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+from math_common import SHARED, Row, ours, peers, read_jsonl
+
+from rewardkit.rewards.math import Options, compare, extract, score
+from rewardkit.types import Sample
+
+Verdicts = dict[str, list[bool]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=SHARED, help="folder with math_cases, math and aime24")
+    parser.add_argument("--peer-python", help="Python of an environment with math-verify and verl")
+    arguments = parser.parse_args()
+    rows = read_jsonl(arguments.data / "math_cases" / "cases.jsonl")
+    for row in rows:
+        row["response"] = row["pred"]
+    verdicts: Verdicts = {"rewardkit": [v for v, _ in ours(rows, Options())]}
+    if arguments.peer_python:
+        for judged in peers(arguments.peer_python, rows):
+            for name, (verdict, _) in judged.items():
+                verdicts.setdefault(name, []).append(verdict is True)
+    report("core", rows, verdicts, disputed=False)
+    report("disputed", rows, verdicts, disputed=True)
+    by_category(rows, verdicts)
+    self_consistency(arguments.data)
+
+
+def report(title: str, rows: list[Row], verdicts: Verdicts, *, disputed: bool) -> None:
+    """Print the confusion table of the core or the disputed rows."""
+    chosen = [i for i, row in enumerate(rows) if row["disputed"] == disputed]
+    print(f"\n{title} rows: {len(chosen)}")
+    print(f"{'grader':20} {'acc %':>7} {'TP':>5} {'TN':>5} {'FP':>4} {'FN':>4}")
+    for name, judged in verdicts.items():
+        counts: dict[tuple[bool, bool], int] = defaultdict(int)
+        for i in chosen:
+            counts[judged[i], rows[i]["expected"]] += 1
+        right = counts[True, True] + counts[False, False]
+        print(
+            f"{name:20} {100 * right / len(chosen):7.2f} {counts[True, True]:5} {counts[False, False]:5} "
+            f"{counts[True, False]:4} {counts[False, True]:4}"
+        )
+
+
+def by_category(rows: list[Row], verdicts: Verdicts) -> None:
+    """Print accuracy on the core rows by category."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        if not row["disputed"]:
+            groups[row["category"]].append(i)
+    print(f"\n{'category':28} {'n':>4} " + " ".join(f"{name:>17}" for name in verdicts))
+    for category, members in sorted(groups.items(), key=lambda g: -len(g[1])):
+        cells = (
+            f"{100 * sum(v[i] == rows[i]['expected'] for i in members) / len(members):17.1f}"
+            for v in verdicts.values()
+        )
+        print(f"{category:28} {len(members):4} " + " ".join(cells))
+
+
+def self_consistency(data: Path) -> None:
+    """Score every reference solution against its own answer; list the exceptions."""
+    solutions = read_jsonl(data / "math" / "test.jsonl")
+    golds = [extract(r["solution"], Options(methods=("boxed",))).answer or "" for r in solutions]
+    wrong = [
+        (i, gold)
+        for i, (r, gold) in enumerate(zip(solutions, golds, strict=True))
+        if score(Sample("math", r["solution"], gold)).score != 1.0 or not compare(gold, gold).equal
+    ]
+    print(f"\nMATH test: {len(solutions) - len(wrong)} of {len(solutions)} score 1.0; exceptions: {wrong}")
+    problems = read_jsonl(data / "aime24" / "test.jsonl")
+    wrong = [
+        (r["id"], r["answer"])
+        for r in problems
+        if score(Sample("aime", r["solution"], str(r["answer"]))).score != 1.0
+    ]
+    print(
+        f"AIME 2024: {len(problems) - len(wrong)} of {len(problems)} solutions score 1.0; exceptions: {wrong}"
+    )
+
+
+if __name__ == "__main__":
+    main()

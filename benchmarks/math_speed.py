@@ -1,0 +1,103 @@
+"""Verifications per CPU second on one core, beside Math-Verify in the same run.
+
+    python benchmarks/math_speed.py --data ../shared/data --peer-python /path/to/venv/bin/python
+
+Caches are emptied before each timing, and no response occurs twice in a set, so what is measured is the
+work itself; a training run, with many responses to one gold, is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from pathlib import Path
+
+from math_common import SHARED, Row, ours, peers, read_jsonl
+
+from rewardkit.rewards.math import Options, grade
+
+_INLINE = Options(symbolic=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=SHARED, help="folder with math_cases")
+    parser.add_argument("--peer-python", help="Python of an environment with math-verify")
+    parser.add_argument("--repeat", type=int, default=3, help="take the best of this many runs")
+    arguments = parser.parse_args()
+    cases = read_jsonl(arguments.data / "math_cases" / "cases.jsonl")
+    for row in cases:
+        row["response"] = row["pred"]
+    real = [r for r in cases if r["category"] in ("qwen-real-response", "gym-real-response")]
+    sets = {
+        "boxed integers": integers(),
+        "mixed numerics": numerics(),
+        "real responses": real,
+        "hard cases": [r for r in cases if not r["disputed"] and r["kind"] == "answer"],
+    }
+    warm(cases[:50])
+    print(f"{'set':16} {'n':>5} {'rewardkit/s':>12} {'Math-Verify/s':>14} {'times':>7}")
+    for name, rows in sets.items():
+        mine = max(rate(rows) for _ in range(arguments.repeat))
+        other = peer_rate(arguments.peer_python, rows) if arguments.peer_python else None
+        shown = f"{other:14,.0f} {mine / other:7.0f}" if other else f"{'-':>14} {'-':>7}"
+        print(f"{name:16} {len(rows):5} {mine:12,.0f} {shown}", flush=True)
+    latencies = sorted(min(times) for times in zip(*(seconds(cases) for _ in range(3)), strict=True))
+    p50, p99 = (latencies[int(len(latencies) * q)] * 1e3 for q in (0.5, 0.99))
+    print(f"\ncases, tiers 1 to 3: median {p50:.3f} ms, p99 {p99:.2f} ms, max {latencies[-1] * 1e3:.1f} ms")
+
+
+def warm(rows: list[Row]) -> None:
+    list(ours(rows, _INLINE))
+
+
+def seconds(rows: list[Row]) -> list[float]:
+    grade.clear_caches()
+    return [spent for _, spent in ours(rows, _INLINE)]
+
+
+def rate(rows: list[Row]) -> float:
+    return len(rows) / sum(seconds(rows))
+
+
+def peer_rate(python: str, rows: list[Row]) -> float:
+    judged = peers(python, [*rows[:20], *rows], ["math_verify"])[20:]
+    return len(judged) / sum(row["math_verify"][1] for row in judged)
+
+
+def integers() -> list[Row]:
+    """Right and wrong integers in a box."""
+    draw = random.Random(7)
+    golds = [draw.randrange(1, 10**6) for _ in range(1000)]
+    return [
+        {
+            "gold": str(g),
+            "response": f"Thus the answer is $\\boxed{{{g + (g % 3 == 0)}}}$.",
+            "kind": "response",
+        }
+        for g in golds
+    ]
+
+
+def numerics() -> list[Row]:
+    """Decimals, fractions and grouped thousands against one another."""
+    draw = random.Random(11)
+    rows: list[Row] = []
+    for _ in range(250):
+        k = draw.randrange(1000, 10**6)
+        pairs = [
+            (f"{k}.5", f"\\frac{{{2 * k + 1}}}{{2}}"),
+            (f"{k}", f"{k:,}"),
+            (f"\\frac{{{k}}}{{7}}", f"{k}/7"),
+            (f"{k}", f"{k + 1}.0"),
+        ]
+        rows += [
+            {"gold": g, "response": f"So we get $\\boxed{{{a}}}$.", "kind": "response"} for g, a in pairs
+        ]
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""What the `math` reward promises about equality: our own labelled pairs, and properties of all answers."""
+
+from __future__ import annotations
+
+import builtins
+import random
+import string
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from math_examples import EXAMPLES
+
+from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math.explanation import explain
+
+INLINE = Options(symbolic=False)
+PAIRS = [pair for pairs in EXAMPLES.values() for pair in pairs]
+
+
+@pytest.mark.parametrize("topic", EXAMPLES)
+def test_labelled_pairs_are_judged_as_labelled_in_both_directions(topic: str) -> None:
+    for one, other, same in EXAMPLES[topic]:
+        forward, backward = compare(one, other), compare(other, one)
+        assert forward.equal == same, f"{one!r} and {other!r}: {forward}"
+        assert forward.outcome == backward.outcome, f"{one!r} and {other!r} depend on their order"
+
+
+def test_every_answer_equals_itself() -> None:
+    for text in {side for one, other, _ in PAIRS for side in (one, other)}:
+        assert compare(text, text).equal, text
+
+
+def test_nothing_equals_an_empty_answer() -> None:
+    for text in ("", "  ", "$$", "\\boxed{}", "\u200b"):
+        assert not compare("5", text).equal
+        assert not compare(text, text).equal
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(1, 9))
+def test_another_digit_or_sign_makes_a_number_unequal(value: int, change: int) -> None:
+    assert not compare(str(value), str(value + change)).equal
+    assert value == 0 or not compare(str(value), str(-value)).equal
+
+
+@given(st.integers(1000, 10**12))
+def test_reformatting_an_integer_keeps_it_equal(value: int) -> None:
+    latex_groups = f"{value:,}".replace(",", "{,}")
+    thin_groups = f"{value:,}".replace(",", "\\,")
+    for text in (
+        f"{value:,}",
+        latex_groups,
+        thin_groups,
+        f"${value}$",
+        f"{value}.0",
+        f"\\boxed{{{value}}}",
+        f"x={value}",
+    ):
+        assert compare(str(value), text).equal, text
+
+
+@given(st.integers(-999, 999), st.integers(1, 999))
+def test_fractions_compare_by_value_in_every_notation(top: int, bottom: int) -> None:
+    gold = f"\\frac{{{top}}}{{{bottom}}}"
+    for text in (f"{top}/{bottom}", f"\\dfrac{{{3 * top}}}{{{3 * bottom}}}", f"{top} \\div {bottom}"):
+        assert compare(gold, text, INLINE).equal, text
+    assert not compare(gold, f"\\frac{{{top + 1}}}{{{bottom}}}", INLINE).equal
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_two_strings_compare_without_raising_and_in_either_order(a: str, b: str) -> None:
+    assert compare(a, b, INLINE).outcome == compare(b, a, INLINE).outcome
+
+
+def test_random_strings_of_notation_raise_nothing() -> None:
+    line = (
+        "\\frac { } ( ) [ ] \\sqrt ^ _ 1 23 x + - / = < \\le \\cup \\text{ and , ; $ % \\pi i \\infty ! | & "
+        "\\\\ \\pm \\begin{pmatrix} \\end{pmatrix} \\sin \\log \\sum \\int \\{ \\} . \\circ ： 或 ① ½ \\ "
+        "\x00 \ud800 \\in \\mathbb{R} \\pmod cm \\overline{ 12:99 a.m."
+    )
+    pieces = line.split(" ")
+    draw = random.Random(5)
+    for _ in range(3_000):
+        a, b = ("".join(draw.choices(pieces, k=draw.randrange(1, 20))) for _ in "ab")
+        assert compare(a, b, INLINE).outcome == compare(b, a, INLINE).outcome
+        str(explain(a, f"\\boxed{{{b}}}", INLINE))
+
+
+def test_huge_integers_are_compared_exactly_without_being_written_out() -> None:
+    assert compare("2^{10^7}", "2^{10^7}", INLINE).equal
+    assert compare("2^{10^7}", "4^{5000000}", INLINE).equal
+    assert not compare("2^{10^7}", "2^{10^7}+1", INLINE).equal
+    assert not compare("\\frac{1}{2004!}", "\\frac{1}{2006!}", INLINE).equal
+    assert not compare("10^{100}", "10^{100}+1", INLINE).equal
+    assert compare("7^{10^8} \\bmod 13", "9", INLINE).equal  # 7^12 = 1 and 10^8 = 4 modulo 12: 7^4 = 9
+
+
+def test_a_number_too_large_to_work_out_is_undecided_and_says_so() -> None:
+    verdict = compare("1", "9^{9^{9^9}}", INLINE)
+    assert verdict.outcome == "undecided"
+    assert "too large" in verdict.reason
+
+
+def test_text_that_our_grammar_does_not_cover_is_never_equal_by_its_beginning() -> None:
+    for text in ("4 \\foo{2}", "4)", "4 +", "4 }{", "4 \\sqrt"):
+        assert not compare("4", text, INLINE).equal, text
+
+
+def test_answer_text_is_never_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("answer text was about to be executed")
+
+    compare("x+1", "1+x", INLINE)  # imports happen before the patch
+    monkeypatch.setattr(builtins, "eval", forbidden)
+    monkeypatch.setattr(builtins, "exec", forbidden)
+    payloads = ("__import__('os').system('true')", "open('x','w')", "(lambda: 1)()", "exec('1') or 3*\\pi")
+    for payload in payloads:
+        compare("1", payload, INLINE)
+        compare("\\begin{pmatrix}1\\end{pmatrix}", f"\\begin{{pmatrix}}{payload}\\end{{pmatrix}}", INLINE)
+    for one, other, _ in PAIRS:
+        compare(one, other, INLINE)
+
+
+def test_sympy_is_never_imported_into_our_process() -> None:
+    program = (
+        "import sys; from rewardkit.rewards.math import compare; "
+        "assert 'mpmath' not in sys.modules; "
+        "assert compare('x+1', '1+x').equal; "
+        "assert compare(r'\\sum_{k=0}^{\\infty} 2^{-k}', '2').tier == 'symbolic'; "
+        "assert 'sympy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_text_longer_than_any_answer_is_only_compared_as_it_stands() -> None:
+    long = "+".join(string.ascii_lowercase * 200)
+    assert compare(long, long).equal
+    assert compare(long, long + "+1").tier == "string"

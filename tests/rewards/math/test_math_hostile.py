@@ -1,0 +1,55 @@
+"""Hostile inputs: everything that hangs or breaks other graders is answered at once, in every setting."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+from rewardkit.rewards.math import Options, compare, score
+from rewardkit.types import Sample
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+
+from math_inputs import pathological
+
+INLINE = Options(symbolic=False)
+EQUAL = {
+    "1 MB of prose",
+    "200 KB of maths",
+    "null bytes and surrogates",
+    "power 5000, split",
+    "trinomial power",
+    "nested radicals",
+}
+
+
+def outcomes() -> list[tuple[str, bool]]:
+    return [(name, compare(gold, answer, INLINE).equal) for name, gold, answer in pathological()]
+
+
+def test_every_hostile_input_is_judged_right_and_promptly() -> None:
+    start = time.process_time()
+    found = outcomes()
+    assert time.process_time() - start < 30  # far more than it takes, far less than one explosion
+    assert {name for name, equal in found if equal} <= EQUAL
+    assert {"power 5000, split", "trinomial power", "nested radicals"} <= {
+        name for name, equal in found if equal
+    }
+
+
+def test_verdicts_are_the_same_in_a_thread() -> None:
+    found: list[list[tuple[str, bool]]] = []
+    thread = threading.Thread(target=lambda: found.append(outcomes()))
+    thread.start()
+    thread.join()
+    assert found == [outcomes()]
+
+
+def test_no_hostile_response_is_paid_or_breaks_the_reward() -> None:
+    for name, gold, answer in pathological():
+        found = score(Sample("math", f"so \\boxed{{{answer}}}", gold), INLINE)
+        assert found.status == "ok"
+        assert found.score == 0.0 or name in EQUAL
+        assert len(repr(found)) < 2_000

