@@ -1,0 +1,76 @@
+"""What counts as right: the options of the `math` reward, and its presets. docs/math.md argues each default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Method = Literal["tags", "boxed", "marker", "display", "inline", "number", "whole"]
+Compat = Literal["none", "verl_math_reward", "math_dapo", "math_dapo_0_8", "math_verify"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the `math` reward. Every default is argued in docs/math.md."""
+
+    preset: Literal["default", "strict"] = "default"
+    """`strict` demands a box, units where the gold has them, and no leniency on percent, degrees or text."""
+    compat: Compat = "none"
+    """Reproduce another grader exactly instead of judging by our own rules."""
+    methods: tuple[Method, ...] = ("tags", "boxed", "marker", "display", "inline", "number")
+    """Where an answer is looked for, in this order; `("boxed",)` demands a box."""
+    box: Literal["last", "first", "only"] = "last"
+    """Which box counts when several stand apart; `only` refuses boxes that differ."""
+    unclosed_box: bool = False
+    """Accept a last box whose brace never closes."""
+    percent: Literal["both", "fraction", "literal"] = "both"
+    """What `50%` equals: 0.5 and 50, 0.5 only, or only another percentage."""
+    units: Literal["optional", "required"] = "optional"
+    """Whether a unit that only one side has may be left out. Two different units never agree."""
+    degrees: Literal["optional", "required"] = "optional"
+    """Whether `90^\\circ` equals 90. It always equals pi/2."""
+    rounding_digits: int = 3
+    """Significant digits that a correctly rounded decimal needs to stand for an exact value; 0: never."""
+    rel_tol: float = 0.0
+    """Accept numbers this close. Never used between integers."""
+    list_order: bool = False
+    """Whether the order of a bare list matters. Tuples are always ordered."""
+    brackets: Literal["exact", "free"] = "exact"
+    """Whether `(1,2)` and `[1,2]` differ."""
+    assignment: bool = True
+    """Whether `x=5` equals 5."""
+    text_case: bool = False
+    """Whether letter case matters in words and choice letters. It always does in variables."""
+    simplified: bool = False
+    """Demand the gold's own form up to notation: no unreduced fraction, no unevaluated sum."""
+    symbolic: bool = True
+    """Ask the SymPy worker about what the tiers before it leave open."""
+    deadline_s: float = 2.0
+    """Wall seconds the SymPy worker may take for one answer."""
+    correct_score: float = 1.0
+    wrong_score: float = 0.0
+    format_score: float = 0.0
+    """Score of a wrong answer that was nevertheless given in a box or answer tags."""
+
+
+_STRICT = {
+    "methods": ("tags", "boxed"),
+    "box": "only",
+    "percent": "fraction",
+    "units": "required",
+    "degrees": "required",
+    "rounding_digits": 0,
+}
+DEFAULT = Options()
+
+
+def resolve(options: Options) -> Options:
+    """Return the options with their preset filled in; what the user set himself stays."""
+    if options.preset == "default":
+        return options
+    changed = {
+        name: value
+        for name, value in _STRICT.items()
+        if getattr(options, name) == getattr(DEFAULT, name)
+    }
+    return replace(options, **changed)  # type: ignore[arg-type]
