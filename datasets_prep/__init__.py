@@ -38,6 +38,20 @@ DATASETS = {
             example="rewardkit prep gsm8k --raw grade-school-math/data --out data/gsm8k",
         ),
         Dataset(
+            name="math",
+            module="rewardkit.datasets_prep.math",
+            summary="MATH and MATH-500: competition problems with LaTeX answers",
+            licence="MIT",
+            example="rewardkit prep math --raw MATH --out data/math",
+        ),
+        Dataset(
+            name="aime",
+            module="rewardkit.datasets_prep.aime",
+            summary="AIME 2024 and 2025: integer answers from 0 to 999",
+            licence="facts of a public contest",
+            example="rewardkit prep aime --year 2024 --raw aime24/test.jsonl --out data/aime24",
+        ),
+        Dataset(
             name="arithmetic",
             module="rewardkit.datasets_prep.arithmetic",
             summary="Word problems made on the spot, with solutions: needs no download",
