@@ -61,6 +61,8 @@ class Reward:
     """A frozen dataclass with a default for every field, or `module:Class`."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
     """What it looks at besides response and ground truth; scoring a file does not load the rest."""
+    explain: str = ""
+    """`module:function` that lays open a judgement: (gold, response, options) -> something to print."""
     summary: str = ""
     verify: bool = False
     """Cheap enough for `rewardkit prep` to score every reference solution with it by default."""

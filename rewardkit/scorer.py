@@ -145,6 +145,21 @@ class Scorer:
         reward = self._registry.resolve(data_source)
         return reward if self._timeout_s is None else replace(reward, timeout_s=self._timeout_s)
 
+    def options_for(self, data_source: str) -> Any:
+        """Return the options, an instance of the reward's own dataclass, that apply to a data source.
+
+        Raises:
+            UnknownDataSourceError: it has no reward.
+        """
+        reward = self._registry.resolve(data_source)
+        names = {reward.name, *reward.aliases, *reward.data_sources}
+        merged: dict[str, Any] = {}
+        for rank in range(3):
+            for key, values in self._options.items():
+                if _rank(key, data_source, names) == rank:
+                    merged |= values
+        return reward.make_options(merged)
+
     def describe(self, data_sources: Iterable[str]) -> dict[str, dict[str, Any]]:
         """What decides the scores of each data source: the reward, its version, its options, its deadline.
 
@@ -154,10 +169,9 @@ class Scorer:
         described = {}
         for data_source in sorted(set(data_sources)):
             reward = self.reward_for(data_source)
-            options = reward.make_options(self._options_for(data_source, reward))
             described[data_source] = {
                 "scorer": reward.scorer,
-                "options": asdict(options),
+                "options": asdict(self.options_for(data_source)),
                 "timeout_s": reward.timeout_s,
             }
         return described
@@ -201,7 +215,7 @@ class Scorer:
             reward = self.reward_for(data_source)
         except UnknownDataSourceError as error:
             return failure("invalid", str(error))
-        options = reward.make_options(self._options_for(data_source, reward))
+        options = self.options_for(data_source)
         inline = reward.runs == "inline" and not is_async(reward)
         if inline and not self._inline_in_workers:
             return _Plan(reward, Runner(reward, options), None)
@@ -209,15 +223,6 @@ class Scorer:
         if key not in self._jobs:
             self._jobs[key] = Job(len(self._jobs), reward, options)
         return _Plan(reward, Runner(reward, options), self._jobs[key])
-
-    def _options_for(self, data_source: str, reward: Reward) -> dict[str, Any]:
-        names = {reward.name, *reward.aliases, *reward.data_sources}
-        merged: dict[str, Any] = {}
-        for rank in range(3):
-            for key, values in self._options.items():
-                if _rank(key, data_source, names) == rank:
-                    merged |= values
-        return merged
 
     def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Future[list[Score]]:
         assert plan.job is not None

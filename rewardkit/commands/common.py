@@ -20,7 +20,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def reward_options(function: F) -> F:
-    """Add `--reward`, `--option`, `--options-file` and `--timeout` to a command."""
+    """Add `--reward` and the options of `judging_options` to a command."""
+    return click.option(
+        "--reward",
+        "reward_files",
+        multiple=True,
+        metavar="[SOURCE=]FILE.py[:FUNCTION]",
+        help="Register your own reward from a Python file. May be repeated.",
+    )(judging_options(function))
+
+
+def judging_options(function: F) -> F:
+    """Add `--option`, `--options-file` and `--timeout` to a command."""
     for option in (
         click.option("--timeout", "timeout_s", type=float, help="Deadline for one sample, in seconds."),
         click.option(
@@ -34,13 +45,6 @@ def reward_options(function: F) -> F:
             multiple=True,
             metavar="SOURCE:NAME=VALUE",
             help="Set an option of a reward, for example gsm8k:method=flexible. May be repeated.",
-        ),
-        click.option(
-            "--reward",
-            "reward_files",
-            multiple=True,
-            metavar="[SOURCE=]FILE.py[:FUNCTION]",
-            help="Register your own reward from a Python file. May be repeated.",
         ),
     ):
         function = option(function)
