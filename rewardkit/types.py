@@ -21,7 +21,7 @@ be judged (no such data source, malformed ground truth). Only `ok` says anything
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
-class Sample(msgspec.Struct, frozen=True):
+class Sample(msgspec.Struct, frozen=True, gc=False):
     """One response to be judged against one ground truth."""
 
     data_source: str
@@ -32,7 +32,7 @@ class Sample(msgspec.Struct, frozen=True):
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Score(msgspec.Struct, frozen=True):
+class Score(msgspec.Struct, frozen=True, gc=False):
     """What came of judging one sample. `score` is meaningful only when `status == "ok"`."""
 
     score: float
