@@ -7,11 +7,13 @@ where a tree has no finite value raises `Undefined`.
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from mpmath import fp  # type: ignore[import-untyped]
 from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
 from rewardkit.rewards.math.guards import MAX_LOG2, MAX_STEPS, MAX_TERMS, TooLarge
@@ -59,6 +61,23 @@ def evaluate(node: Node, env: Mapping[str, Fraction], digits: int) -> Value:
         TooLarge: a guard stopped it.
     """
     return Evaluator(env, digits).value(node)
+
+
+def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
+    """Whether ordinary floats already show two real values to be different, beyond any rounding.
+
+    A quick look that settles most wrong answers at a tenth of the cost; False says nothing.
+    """
+    evaluator = _FloatEvaluator(env)
+    try:
+        x, y = evaluator.value(a), evaluator.value(b)
+    except (Undefined, TooLarge, ArithmeticError, ValueError, TypeError, NotImplementedError):
+        return False
+    if isinstance(x, complex) or isinstance(y, complex):
+        return False
+    gap, size = abs(x - y), max(abs(x), abs(y))
+    # Cancellation can magnify the error of a float, but not past what the largest value on the way allows.
+    return math.isfinite(gap) and size > 1e-6 and gap > 1e-3 * size and evaluator.largest < 1e6 * gap
 
 
 class Evaluator:
@@ -137,6 +156,11 @@ class Evaluator:
         return self.mp.exp(exponent)
 
     def _bounded(self, value: Value) -> Value:
+        real = getattr(value, "_mpf_", None)
+        if real is not None and real[1]:  # a finite number that is not 0: mantissa, exponent, bits
+            if abs(real[2] + real[3]) > MAX_LOG2:
+                raise TooLarge("a product")
+            return value
         mp = self.mp
         if not mp.isfinite(value):
             raise Undefined("not finite")
@@ -248,6 +272,28 @@ class Evaluator:
         return mp.floor(value) if name == "floor" else mp.ceil(value)
 
 
+class _FloatEvaluator(Evaluator):
+    """The same rules in machine floats."""
+
+    def __init__(self, env: Mapping[str, Fraction]) -> None:
+        self.mp = fp
+        self.env = {k: v.numerator / v.denominator for k, v in env.items()}
+        self.steps = 0
+        self.largest = 0.0
+
+    def value(self, node: Node) -> Value:
+        # These look at the last digits of a value, which differ between precisions.
+        if isinstance(node, (App, BigOp)) or (isinstance(node, Fn) and node.name in _JUMPING):
+            raise Undefined("not for floats")
+        value = super().value(node)
+        self.largest = max(self.largest, abs(value))
+        return value
+
+    def _bounded(self, value: Value) -> Value:
+        return value
+
+
+_JUMPING = frozenset({"floor", "ceil", "mod", "sgn", "arg", "gcd", "lcm"})
 _ELEMENTARY = {
     "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
     "arccos": "acos", "arctan": "atan", "arcsec": "asec", "arccsc": "acsc", "sinh": "sinh", "cosh": "cosh",

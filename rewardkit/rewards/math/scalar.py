@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from rewardkit.rewards.math.guards import TooLarge
-from rewardkit.rewards.math.numeric import Undefined, Value, context, evaluate, seed
+from rewardkit.rewards.math.numeric import Undefined, Value, context, evaluate, plainly_differ, seed
 from rewardkit.rewards.math.policies import Options
 from rewardkit.rewards.math.rational import Irrational, exact, residue
 from rewardkit.rewards.math.tree import (
@@ -249,6 +250,8 @@ def _exactly_at(a: Node, b: Node, env: dict[str, Fraction]) -> bool | None:
 
 def _at_point(a: Node, b: Node, env: dict[str, Fraction], imaginary: bool, precise: int) -> bool | str | None:
     """Compare at one point: a verdict, `alike` or `unlike` where both are complex by accident, or None."""
+    if not precise and not imaginary and plainly_differ(a, b, env):
+        return False
     digits = _PRECISIONS[0] + precise
     try:
         x, y = evaluate(a, env, digits), evaluate(b, env, digits)
@@ -274,6 +277,8 @@ def _is_real(mp: Value, value: Value) -> bool:
 
 def _compare_at(a: Node, b: Node, env: dict[str, Fraction], precise: int = 0) -> bool | None:
     """Compare at one point with rising precision: two precisions that agree settle it."""
+    if not precise and plainly_differ(a, b, env):
+        return False
     agreed = differed = 0
     for digits in _PRECISIONS:
         try:
@@ -299,16 +304,19 @@ def _compare_at(a: Node, b: Node, env: dict[str, Fraction], precise: int = 0) ->
 
 def points(names: list[str], whole: frozenset[str]) -> Iterator[dict[str, Fraction]]:
     """Yield fixed pseudo-random points; variables in `whole` get small positive integers."""
-    for index, (low, high) in enumerate(_RANGES):
-        env = {}
-        for name in names:
-            draw = seed(f"{name}/{index}")
-            if name in whole:
-                env[name] = Fraction(1 + draw % (3 + 2 * index))
-            else:
-                step = Fraction(draw % 9973, 9973)
-                env[name] = Fraction(low) + (Fraction(high) - Fraction(low)) * step
-        yield {k: v.limit_denominator(97) for k, v in env.items()}
+    for index in range(len(_RANGES)):
+        yield {name: _coordinate(name, index, name in whole) for name in names}
+
+
+@lru_cache(maxsize=4_096)
+def _coordinate(name: str, index: int, whole: bool) -> Fraction:
+    """The value of a variable at the point of that index."""
+    draw = seed(f"{name}/{index}")
+    if whole:
+        return Fraction(1 + draw % (3 + 2 * index))
+    low, high = _RANGES[index]
+    place = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(draw % 9973, 9973)
+    return place.limit_denominator(97)
 
 
 def integer_names(node: Node) -> frozenset[str]:
