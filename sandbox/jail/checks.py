@@ -1,0 +1,100 @@
+"""In a second jailed child: runs assertions whose functions live in the first one, behind a socket.
+
+The program under test is not in this process, so nothing it redefines (`__eq__`, `sys.exit`, builtins,
+frames, monkeypatches) can reach an assertion: it can only answer calls, with plain values.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+from . import values
+from .calls import CHANNEL, RESULTS, describe, read_frame, write_frame
+
+
+class CandidateError(Exception):
+    """The program raised, answered nonsense or died."""
+
+
+class _Names(dict[str, Any]):
+    """The namespace of the assertions: a name that nobody defines is a function of the candidate."""
+
+    def __missing__(self, name: str) -> Any:
+        if hasattr(builtins, name) or name.startswith("__"):
+            raise KeyError(name)
+        return candidate(name)
+
+
+def check(source: bytes, module: types.ModuleType) -> None:
+    """Run the setup, then each test by itself; write one line for each."""
+    request = json.loads(source)
+    names = _Names(module.__dict__)
+    names.update({"__name__": "tests", "__builtins__": builtins, "__candidate__": candidate})
+    exec(compile(request["setup"], "setup.py", "exec", dont_inherit=True), names)
+    for test in request["tests"]:
+        os.write(RESULTS, json.dumps(_outcome(test, names)).encode() + b"\n")
+
+
+def _outcome(test: str, names: _Names) -> dict[str, Any]:
+    try:
+        exec(compile(test, "test.py", "exec", dont_inherit=True), names)
+    except BaseException as error:
+        return {"passed": False, "error": describe(error)}
+    return {"passed": True}
+
+
+def candidate(name: str) -> Callable[..., Any]:
+    """Return a function that has the candidate's process call its function `name`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        request = {"name": name, "args": values.encode(list(args)), "kwargs": values.encode(kwargs)}
+        try:
+            write_frame(CHANNEL, json.dumps(request).encode())
+            frame = read_frame(CHANNEL)
+        except OSError:
+            frame = None
+        if frame is None:
+            raise CandidateError("the program ended before it answered")
+        return _take(frame, args)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _take(frame: bytes, args: tuple[Any, ...]) -> Any:
+    try:
+        answer = values.loads(frame)
+    except ValueError as error:
+        raise CandidateError(f"an unreadable answer: {error}") from None
+    if not isinstance(answer, dict) or "error" in answer:
+        _raise(answer)
+    for mine, changed in zip(args, answer.get("args", ()), strict=False):
+        _copy_back(mine, changed)
+    return answer.get("value")
+
+
+def _raise(answer: Any) -> None:
+    """Raise what the program raised, if it is a builtin exception: a test may expect one."""
+    text = str(answer.get("error")) if isinstance(answer, dict) else "an unreadable answer"
+    kind = getattr(builtins, str(answer.get("type")), None) if isinstance(answer, dict) else None
+    if isinstance(kind, type) and issubclass(kind, Exception) and kind is not Exception:
+        try:
+            raised: Exception = kind(text)
+        except Exception:
+            raised = CandidateError(text)
+        raise raised
+    raise CandidateError(text)
+
+
+def _copy_back(mine: Any, changed: Any) -> None:
+    """Give a mutable argument the content that it has on the other side."""
+    if type(mine) is list and type(changed) is list:
+        mine[:] = changed
+    elif type(mine) in (dict, set) and type(changed) is type(mine):
+        mine.clear()
+        mine.update(changed)
