@@ -51,6 +51,8 @@ class Jail:
     uid: int | None
     """Its own uid; None: the server's."""
     base_memory: int
+    counted_apart: bool
+    """The kernel counts this server's processes apart from all others of its user."""
     ruleset: int = -1
     filters: list[kernel.Filter] = field(default_factory=list)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
@@ -133,9 +135,8 @@ def _set_limits(jail: Jail, job: Job) -> None:
         (resource.RLIMIT_STACK, _STACK),
     ):
         _limit(what, limit)
-    # Counted for each uid, so it is tight only where the uid is this run's own.
-    own = jail.uid is not None
-    _limit(resource.RLIMIT_NPROC, job.processes + job.threads + 2 if own else 30_000)
+    apart = job.processes + job.threads + 2
+    _limit(resource.RLIMIT_NPROC, apart if jail.counted_apart or jail.uid is not None else 30_000)
 
 
 def _limit(what: int, limit: int) -> None:

@@ -118,7 +118,8 @@ class _Server:
         elif setup.level == "guard":
             version = kernel.landlock_version()
             os.chdir("/")
-        self.jail = child.Jail(isolated=setup.level != "none", uid=uid, base_memory=_address_space())
+        isolated = setup.level != "none"
+        self.jail = child.Jail(isolated, uid, _address_space(), counted_apart=self.warm)
         if self.jail.isolated:
             self.jail.ruleset = kernel.landlock_rules(version, _rules(setup.readable, self.warm))
             self.jail.filters = [kernel.Filter(seccomp.build(allow_fork=fork)) for fork in (False, True)]
