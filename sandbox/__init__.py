@@ -1,1 +1,23 @@
-"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Knows nothing of rewards."""
+"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Knows nothing of rewards.
+
+    >>> from rewardkit.sandbox import Sandbox
+    >>> with Sandbox() as sandbox:
+    ...     sandbox.run("print(int(input()) + 1)", "41").stdout
+    b'42\\n'
+
+`Sandbox` is for one thread, `Pool` for many callers, `run` for a single program. `docs/sandbox.md` says
+what each level holds and what it does not.
+"""
+
+from __future__ import annotations
+
+from rewardkit.sandbox.box import Answer, Sandbox
+from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable, Status
+
+__all__ = ["Answer", "Level", "Limits", "Outcome", "Sandbox", "SandboxUnavailable", "Status", "run"]
+
+
+def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = Limits()) -> Outcome:  # noqa: B008
+    """Run one program in a sandbox started for it. For more than one, keep a `Sandbox`."""
+    with Sandbox() as sandbox:
+        return sandbox.run(program, stdin, limits)

@@ -50,10 +50,10 @@ def find(module: types.ModuleType, name: str) -> Callable[..., Any]:
 
 def _line(play: Callable[[], Any]) -> bytes:
     try:
-        line = values.dumps({"value": play()})
+        answer = {"value": values.encode(play())}
     except BaseException as error:  # SystemExit too: it is this case's failure, not the others'
-        line = values.dumps({"error": describe(error)})
-    return line + b"\n"
+        answer = {"error": describe(error)}
+    return values.line(answer) + b"\n"
 
 
 def _answer(frame: bytes, module: types.ModuleType, refs: list[Any]) -> bytes:
@@ -61,14 +61,14 @@ def _answer(frame: bytes, module: types.ModuleType, refs: list[Any]) -> bytes:
         request = json.loads(frame)
         args = values.decode(request["args"], refs)
         kwargs = values.decode(request["kwargs"], refs)
-        before = values.dumps(args)
+        before = values.encode(args)
         value = find(module, request["name"])(*args, **kwargs)
-        answer = {"value": value}
-        if values.dumps(args) != before:  # it works in place: the caller is to see that
-            answer["args"] = args
-        return values.dumps(answer, refs)
+        answer = {"value": values.encode(value, refs)}
+        if (after := values.encode(args)) != before:  # it works in place: the caller is to see that
+            answer["args"] = after
+        return values.line(answer)
     except BaseException as error:
-        return values.dumps({"error": describe(error), "type": type(error).__name__[:80]})
+        return values.line({"error": describe(error), "type": type(error).__name__[:80]})
 
 
 def describe(error: BaseException) -> str:

@@ -17,6 +17,9 @@ from . import values
 from .calls import CHANNEL, RESULTS, describe, read_frame, write_frame
 
 
+ENDED = "the program ended before it answered"
+
+
 class CandidateError(Exception):
     """The program raised, answered nonsense or died."""
 
@@ -59,7 +62,7 @@ def candidate(name: str) -> Callable[..., Any]:
         except OSError:
             frame = None
         if frame is None:
-            raise CandidateError("the program ended before it answered")
+            raise CandidateError(ENDED)
         return _take(frame, args)
 
     call.__name__ = call.__qualname__ = name
@@ -69,26 +72,25 @@ def candidate(name: str) -> Callable[..., Any]:
 def _take(frame: bytes, args: tuple[Any, ...]) -> Any:
     try:
         answer = values.loads(frame)
-    except ValueError as error:
+        value, changed = values.decode(answer.get("value")), values.decode(answer.get("args", []))
+    except (ValueError, RecursionError) as error:
         raise CandidateError(f"an unreadable answer: {error}") from None
-    if not isinstance(answer, dict) or "error" in answer:
-        _raise(answer)
-    for mine, changed in zip(args, answer.get("args", ()), strict=False):
-        _copy_back(mine, changed)
-    return answer.get("value")
+    if "error" in answer:
+        raise _raised(str(answer["error"]), str(answer.get("type")))
+    for mine, new in zip(args, changed, strict=False):
+        _copy_back(mine, new)
+    return value
 
 
-def _raise(answer: Any) -> None:
-    """Raise what the program raised, if it is a builtin exception: a test may expect one."""
-    text = str(answer.get("error")) if isinstance(answer, dict) else "an unreadable answer"
-    kind = getattr(builtins, str(answer.get("type")), None) if isinstance(answer, dict) else None
-    if isinstance(kind, type) and issubclass(kind, Exception) and kind is not Exception:
+def _raised(text: str, kind: str) -> BaseException:
+    """What the program raised, if it is a builtin exception: a test may expect one."""
+    found = getattr(builtins, kind, None)
+    if isinstance(found, type) and issubclass(found, Exception):
         try:
-            raised: Exception = kind(text)
-        except Exception:
-            raised = CandidateError(text)
-        raise raised
-    raise CandidateError(text)
+            return found(text)
+        except TypeError:
+            pass  # one that takes other arguments, such as UnicodeDecodeError
+    return CandidateError(text)
 
 
 def _copy_back(mine: Any, changed: Any) -> None:

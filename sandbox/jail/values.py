@@ -117,18 +117,21 @@ def _decode_tagged(tag: str, body: Any, refs: list[Any] | None) -> Any:
     return {"tuple": tuple, "set": set, "frozenset": frozenset, "deque": list}[tag](items)
 
 
-def dumps(value: Any, refs: list[Any] | None = None) -> bytes:
-    """Encode a value as one line of JSON."""
-    return json.dumps(encode(value, refs), separators=(",", ":")).encode("utf-8", "surrogatepass")
+def line(message: dict[str, Any]) -> bytes:
+    """Return a message, its values encoded, as one line of JSON."""
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
-def loads(line: bytes, refs: list[Any] | None = None) -> Any:
-    """Decode one line of JSON.
+def loads(text: bytes) -> dict[str, Any]:
+    """Read a message that `line` made; its values are still encoded.
 
     Raises:
-        ValueError: it is not one that `dumps` makes (too deep a nesting included).
+        ValueError: it is not one (nested too deep included).
     """
     try:
-        return decode(json.loads(line.decode("utf-8", "surrogatepass")), refs)
+        message = json.loads(text)
     except RecursionError:
-        raise ValueError("a value nested too deep") from None
+        raise ValueError("a message nested too deep") from None
+    if type(message) is not dict:
+        raise ValueError("a message that is no object")
+    return message
