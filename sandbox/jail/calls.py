@@ -29,9 +29,19 @@ def call(source: bytes, module: types.ModuleType) -> None:
 def serve(source: bytes, module: types.ModuleType) -> None:
     """Answer calls on the channel until it is closed."""
     _load(source, module)
-    refs: list[Any] = []
+    refs = _Refs(module)
     while (frame := read_frame(CHANNEL)) is not None:
         write_frame(CHANNEL, _answer(frame, module, refs))
+
+
+class _Refs(list[Any]):
+    """The program's values that the other side holds by number, and its globals by name."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self.module, key) if isinstance(key, str) else super().__getitem__(key)
 
 
 def _load(source: bytes, module: types.ModuleType) -> None:

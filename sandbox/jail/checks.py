@@ -10,7 +10,6 @@ import builtins
 import json
 import os
 import types
-from collections.abc import Callable
 from typing import Any
 
 from . import values
@@ -30,14 +29,14 @@ class _Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name) or name.startswith("__"):
             raise KeyError(name)
-        return candidate(name)
+        return Remote(name)
 
 
 def check(source: bytes, module: types.ModuleType) -> None:
     """Run the setup, then each test by itself; write one line for each."""
     request = json.loads(source)
     names = _Names(module.__dict__)
-    names.update({"__name__": "tests", "__builtins__": builtins, "__candidate__": candidate})
+    names.update({"__name__": "tests", "__builtins__": builtins, "__candidate__": Remote})
     exec(compile(request["setup"], "setup.py", "exec", dont_inherit=True), names)
     for test in request["tests"]:
         os.write(RESULTS, json.dumps(_outcome(test, names)).encode() + b"\n")
@@ -51,22 +50,23 @@ def _outcome(test: str, names: _Names) -> dict[str, Any]:
     return {"passed": True}
 
 
-def candidate(name: str) -> Callable[..., Any]:
-    """Return a function that has the candidate's process call its function `name`."""
+class Remote(values.Opaque):
+    """A global of the candidate: called there, or passed back to it as an argument."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        request = {"name": name, "args": values.encode(list(args)), "kwargs": values.encode(kwargs)}
+    def __init__(self, name: str) -> None:
+        super().__init__(name, name)
+        self.__name__ = self.__qualname__ = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        request = {"name": self.ref, "args": values.encode(list(args)), "kwargs": values.encode(kwargs)}
         try:
-            write_frame(CHANNEL, json.dumps(request).encode())
+            write_frame(CHANNEL, values.line(request))
             frame = read_frame(CHANNEL)
         except OSError:
             frame = None
         if frame is None:
             raise CandidateError(ENDED)
         return _take(frame, args)
-
-    call.__name__ = call.__qualname__ = name
-    return call
 
 
 def _take(frame: bytes, args: tuple[Any, ...]) -> Any:

@@ -14,10 +14,13 @@ from typing import Any
 MAX_DEPTH = 200
 
 
-class Opaque:
-    """A value of a type that cannot cross; `ref` names it on the other side, where it stays."""
+_TYPES = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, set, dict)}
 
-    def __init__(self, text: str, ref: int | None = None) -> None:
+
+class Opaque:
+    """A value of a type that cannot cross; `ref` is its number or name on the other side, where it stays."""
+
+    def __init__(self, text: str, ref: int | str | None = None) -> None:
         self.text = text
         self.ref = ref
 
@@ -50,8 +53,10 @@ def encode(value: Any, refs: list[Any] | None = None, depth: int = 0) -> Any:
         return {kind.__name__: value.hex()}
     if kind is complex:
         return {"complex": [encode(value.real), encode(value.imag)]}
-    if kind is Opaque and value.ref is not None:
+    if isinstance(value, Opaque) and value.ref is not None:
         return {"ref": value.ref}
+    if kind is type and _TYPES.get(value.__name__) is value:
+        return {"type": value.__name__}
     return _encode_foreign(value, refs, depth)
 
 
@@ -111,6 +116,8 @@ def _decode_tagged(tag: str, body: Any, refs: list[Any] | None) -> Any:
         if refs is None:
             raise ValueError("a reference where none is possible")
         return refs[body]
+    if tag == "type":
+        return _TYPES[body]
     if tag == "numpy":
         return decode(body, refs)
     items = [decode(v, refs) for v in body]
