@@ -6,7 +6,6 @@ or allocate much: every page that is touched here is copied, for every run.
 
 from __future__ import annotations
 
-import _signal
 import _sitebuiltins
 import atexit
 import builtins
@@ -14,6 +13,7 @@ import gc
 import io
 import os
 import resource
+import signal
 import sys
 import threading
 import types
@@ -23,8 +23,15 @@ from dataclasses import dataclass, field
 from . import calls, checks, kernel, prelude
 from .protocol import CALL, CHECK, SCRIPT, SERVE
 
-_NOFILE = 128
-_STACK = 64 << 20
+_FIXED_LIMITS = {
+    resource.RLIMIT_NOFILE: 128,
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_MEMLOCK: 0,
+    resource.RLIMIT_MSGQUEUE: 0,
+    resource.RLIMIT_STACK: 64 << 20,
+}
+"""Set once, in the server, and inherited."""
+
 _MAIN = "main.py"
 """The file name of the program in tracebacks."""
 
@@ -75,9 +82,16 @@ def prepare() -> None:
     )
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it; a flood of output is to end at once
     for name in ("exit", "quit"):  # what `site` would have added
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     prelude.prepare()
+    changing = (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_DATA)
+    for what in (*_FIXED_LIMITS, *changing):
+        _hard[what] = resource.getrlimit(what)[1]
+    for what, limit in _FIXED_LIMITS.items():
+        _limit(what, limit)
+    _limit(resource.RLIMIT_DATA, 1 << 50)  # finite is enough: the address space is what is limited
 
 
 def main(jail: Jail, job: Job) -> None:
@@ -102,9 +116,6 @@ def _take_descriptors(job: Job) -> int:
 
 
 def _enter(jail: Jail, job: Job) -> None:
-    os.setsid()
-    _signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)  # Python ignores both; a flood is to end at once
-    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
     _set_limits(jail, job)
     if not jail.isolated:
         os.eventfd_write(jail.entered, 1)
@@ -112,8 +123,9 @@ def _enter(jail: Jail, job: Job) -> None:
     if jail.uid is not None:
         os.setgroups([])
         os.setresgid(jail.uid, jail.uid, jail.uid)
-        os.setresuid(jail.uid, jail.uid, jail.uid)
-    kernel.drop_capabilities()
+        os.setresuid(jail.uid, jail.uid, jail.uid)  # which drops the capabilities of root
+    else:
+        kernel.drop_capabilities()
     kernel.no_new_privileges()
     kernel.restrict_self(jail.ruleset)
     jail.filters[job.processes > 0].install()
@@ -121,28 +133,21 @@ def _enter(jail: Jail, job: Job) -> None:
 
 
 def _set_limits(jail: Jail, job: Job) -> None:
-    cpu = int(job.cpu_s) + 2  # the server's clock is finer; this one cannot be late
-    memory = jail.base_memory + job.memory
-    for what, limit in (
-        (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_DATA, memory),
-        (resource.RLIMIT_FSIZE, job.output + 1),
-        (resource.RLIMIT_NOFILE, _NOFILE),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_MEMLOCK, 0),
-        (resource.RLIMIT_MSGQUEUE, 0),
-        (resource.RLIMIT_STACK, _STACK),
-    ):
-        _limit(what, limit)
+    # The server's clock is finer than that of the kernel; this one cannot be late.
+    _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
+    _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
+    _limit(resource.RLIMIT_FSIZE, job.output + 1)
     apart = job.processes + job.threads + 2
     _limit(resource.RLIMIT_NPROC, apart if jail.counted_apart or jail.uid is not None else 30_000)
 
 
+_hard: dict[int, int] = {}
+
+
 def _limit(what: int, limit: int) -> None:
-    hard = resource.getrlimit(what)[1]
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
+    hard = _hard[what]
+    if 0 <= hard < limit:
+        limit = hard
     resource.setrlimit(what, (limit, limit))
 
 

@@ -38,10 +38,14 @@ READ_WRITE_FILE = 0b110
 MIN_LANDLOCK = 1
 
 
+_call = libc.syscall
+_call.restype = ctypes.c_long
+
+
 def syscall(name: str, number: int, *arguments: object) -> int:
     """Make one system call; integers are passed as C longs."""
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    return _checked(name, libc.syscall(ctypes.c_long(number), *converted))
+    return _checked(name, _call(ctypes.c_long(number), *converted))
 
 
 def _checked(name: str, result: int) -> int:
@@ -160,11 +164,17 @@ def all_rights() -> int:
 
 def restrict_self(ruleset: int) -> None:
     """Enter a Landlock ruleset for good. Needs no_new_privs."""
-    syscall("landlock_restrict_self", _LANDLOCK_RESTRICT, ruleset, 0)
+    _checked("landlock_restrict_self", _call(_RESTRICT_SELF, ctypes.c_long(ruleset), _ZERO))
 
 
 def no_new_privileges() -> None:
-    _checked("prctl no_new_privs", libc.prctl(_PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0))
+    _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
+
+
+# What every child calls is made beforehand: converting arguments there costs more than the calls.
+_ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
+_NO_NEW_PRIVS = (ctypes.c_long(167 if _ARM else 157), ctypes.c_long(_PR_SET_NO_NEW_PRIVS), _ONE, _ZERO, _ZERO, _ZERO)
+_RESTRICT_SELF, _SET_FILTER = ctypes.c_long(_LANDLOCK_RESTRICT), ctypes.c_long(_SECCOMP)
 
 
 # seccomp
@@ -185,4 +195,4 @@ class Filter:
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
             self._code[offset : offset + 4] = pid
-        syscall("seccomp", _SECCOMP, 1, 0, self._header)
+        _checked("seccomp", _call(_SET_FILTER, _ONE, _ZERO, self._header))

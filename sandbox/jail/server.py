@@ -104,7 +104,7 @@ class _Server:
         sys.path[:] = setup.path
         for name in setup.preload:
             importlib.import_module(name)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # closing all descriptors has to end somewhere
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")  # should the host run out of memory, a run is to go first
         driver = os.pidfd_open(setup.driver)
