@@ -13,8 +13,23 @@ from __future__ import annotations
 
 from rewardkit.sandbox.box import Answer, Sandbox
 from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.pool import Pool, SandboxBusy, Ticket
+from rewardkit.sandbox.worker import Job
 
-__all__ = ["Answer", "Level", "Limits", "Outcome", "Sandbox", "SandboxUnavailable", "Status", "run"]
+__all__ = [
+    "Answer",
+    "Job",
+    "Level",
+    "Limits",
+    "Outcome",
+    "Pool",
+    "Sandbox",
+    "SandboxBusy",
+    "SandboxUnavailable",
+    "Status",
+    "Ticket",
+    "run",
+]
 
 
 def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = Limits()) -> Outcome:  # noqa: B008

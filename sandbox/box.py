@@ -1,6 +1,6 @@
 """`Sandbox`: runs programs, function calls and assertions on fork servers that it starts and replaces.
 
-For one thread at a time; `pool.py` shares several. A run whose server died is given to a new one once.
+For one thread at a time; `pool.py` shares several. A run whose server died is given to a new one.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Answer:
     """One line on what it raised, or why there is no answer."""
 
 
+_ATTEMPTS = 3
 _LATE = Answer("wall_timeout", error="not run: the deadline of the whole solution had passed")
 
 
@@ -51,6 +52,7 @@ class Sandbox:
         self._busy: list[Worker] = []
         self._lock = threading.Lock()
         self._cancelled = False
+        self._closed = False
 
     def run(self, program: str | bytes, stdin: str | bytes = b"", limits: Limits = Limits(), *, prelude: bool = False) -> Outcome:  # noqa: B008
         """Run a program to its end and return what came of it.
@@ -64,13 +66,14 @@ class Sandbox:
         return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude))
 
     def run_job(self, job: Job) -> Outcome:
-        """Run one job, on a second server if the first one dies of it."""
-        for _ in range(2):
+        """Run one job, on another server if the first one dies of it."""
+        for _ in range(_ATTEMPTS):
             with contextlib.suppress(WorkerDied), self._using("main", job) as worker:
-                return worker.run(job)
-            if self._cancelled:
+                self._begin(worker, job)
+                return worker.finish()
+            if self._closed or self._cancelled:
                 return Outcome("cancelled", level=self.level)
-        return Outcome("sandbox_error", level=self.level, detail="the sandbox's server died twice of this run")
+        return Outcome("sandbox_error", level=self.level, detail="the sandbox's servers die of this run")
 
     def call(
         self,
@@ -134,21 +137,21 @@ class Sandbox:
     def _check_some(self, program: bytes, setup: str, tests: Sequence[str], limits: Limits) -> list[Answer]:
         """Run tests up to the first in which either child ends; that one's answer says how."""
         request = json.dumps({"setup": setup, "tests": list(tests)}).encode()
-        for _ in range(2):
+        for _ in range(_ATTEMPTS):
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 candidate = Job(program, b"", limits, "serve", channel=ours.fileno(), prelude=True)
                 checker = Job(request, b"", limits, "check", channel=theirs.fileno(), prelude=True)
                 with contextlib.suppress(WorkerDied):
                     return self._play(candidate, checker, (ours, theirs), len(tests))
-            if self._cancelled:
+            if self._closed or self._cancelled:
                 break
-        return [Answer("sandbox_error", error="the sandbox's server died twice of this run")] * len(tests)
+        return [Answer("sandbox_error", error="the sandbox's servers die of this run")] * len(tests)
 
     def _play(self, candidate: Job, checker: Job, ends: tuple[socket.socket, ...], count: int) -> list[Answer]:
         with self._using("main", candidate) as one, self._using("second", checker) as two:
-            one.begin(candidate)
-            two.begin(checker)
+            self._begin(one, candidate)
+            self._begin(two, checker)
             for end in ends:
                 end.close()  # so that each child sees the end of the other
             judged = two.finish()
@@ -168,11 +171,11 @@ class Sandbox:
         if worker is None or worker.owner != os.getpid():
             worker = Worker(self.level, job.flavour)
         with self._lock:
-            if self._cancelled:
-                worker.close()
-                raise WorkerDied("cancelled")
+            closed = self._closed
             self._busy.append(worker)
         try:
+            if closed:
+                raise WorkerDied("the sandbox is closed")
             yield worker
         except BaseException:
             self._release(worker)
@@ -188,23 +191,35 @@ class Sandbox:
         with self._lock:
             self._busy.remove(worker)
 
-    def cancel(self) -> None:
-        """Have what is running killed, from another thread; this run ends as `cancelled`."""
+    def _begin(self, worker: Worker, job: Job) -> None:
+        worker.begin(job)
+        with self._lock:  # a cancel that came before the run had begun has not reached it
+            if self._cancelled:
+                worker.cancel()
+
+    def arm(self) -> None:
+        """Forget an earlier `cancel`: what it was meant for has ended."""
         with self._lock:
+            self._cancelled = False
+
+    def cancel(self) -> None:
+        """Have what is running killed, from any thread, and what starts before the next `arm`."""
+        with self._lock:
+            self._cancelled = True
             for worker in self._busy:
                 worker.cancel()
 
     def kill(self) -> None:
         """End for good, from another thread: what is running is killed and nothing new starts."""
         with self._lock:
-            self._cancelled = True
+            self._closed = True
             for worker in self._busy:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End every server."""
-        self._cancelled = True
+        """End every server. Idempotent."""
+        self._closed = True
         while self._workers:
             self._workers.popitem()[1].close()
 

@@ -6,6 +6,7 @@ for each level and what an administrator can do.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import socket
@@ -129,13 +130,11 @@ def prove(level: Level) -> list[Finding]:
         SandboxUnavailable: the worker does not start.
     """
     with _canaries() as (secret, port):
-        worker = Worker(level)
         try:
-            return [_try(worker, escape) for escape in escapes(secret, port)]
+            with contextlib.closing(Worker(level)) as worker:
+                return [_try(worker, escape) for escape in escapes(secret, port)]
         except WorkerDied as error:
             raise SandboxUnavailable(f"level {level}: {error}") from None
-        finally:
-            worker.close()
 
 
 def _try(worker: Worker, escape: Escape) -> Finding:

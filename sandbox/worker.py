@@ -130,11 +130,13 @@ class Worker:
         if hello != protocol.HELLO:
             said = hello.decode("utf-8", "replace") or self._last_words()
             self.close()
+            if not said:
+                raise WorkerDied("it ended as it started, without a word")
             raise SandboxUnavailable(f"level {self.level}: the sandbox's server did not start: {said}")
 
     def _last_words(self) -> str:
         text = os.pread(self._errors, 10_000, 0).decode("utf-8", "replace").strip()
-        return text.rpartition("\n")[2] or "it ended without a word"
+        return text.rpartition("\n")[2]
 
     @property
     def pid(self) -> int:
