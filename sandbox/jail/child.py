@@ -73,6 +73,13 @@ class Jail:
             return False
 
 
+_hard: dict[int, int] = {}
+"""The hard limits that the server started with."""
+
+_streams: list[io.TextIOWrapper] = []
+"""The standard output that a child starts with, to be flushed even if the program has put another there."""
+
+
 def prepare() -> None:
     """Make the standard streams of the children, so that they need not."""
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
@@ -80,6 +87,7 @@ def prepare() -> None:
     sys.stderr = io.TextIOWrapper(
         io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True
     )
+    _streams.append(sys.stdout)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it; a flood of output is to end at once
@@ -141,7 +149,6 @@ def _set_limits(jail: Jail, job: Job) -> None:
     _limit(resource.RLIMIT_NPROC, apart if jail.counted_apart or jail.uid is not None else 30_000)
 
 
-_hard: dict[int, int] = {}
 
 
 def _limit(what: int, limit: int) -> None:
@@ -172,7 +179,8 @@ def _script(source: bytes, module: types.ModuleType) -> None:
 def _finish(play: Callable[[], object]) -> int:
     """Do as the interpreter does: report what was raised, join threads, run atexit hooks, flush."""
     code = _attempt(play)
-    for ending in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush):  # type: ignore[attr-defined]
+    endings = (threading._shutdown, atexit._run_exitfuncs, lambda: sys.stdout.flush(), _streams[0].flush)  # type: ignore[attr-defined]
+    for ending in endings:
         late = _attempt(ending)
         code = code or late
     return code
