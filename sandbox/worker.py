@@ -44,7 +44,7 @@ _BASE_MODULES = (
     "numbers", "operator", "queue", "random", "re", "statistics", "string", "struct", "textwrap",
     "threading", "time", "types", "typing", "unicodedata", "encodings.latin_1", "traceback",
 )  # fmt: skip
-_NUMPY_MODULES = ("numpy", "numpy.linalg", "numpy.random")
+_NUMPY_MODULES = ("numpy",)
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 
