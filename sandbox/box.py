@@ -20,7 +20,7 @@ from typing import Any
 from rewardkit.sandbox import levels
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.checks import ENDED
-from rewardkit.sandbox.outcome import Level, Limits, Outcome, Status
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, Status
 from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
 
@@ -54,7 +54,14 @@ class Sandbox:
         self._cancelled = False
         self._closed = False
 
-    def run(self, program: str | bytes, stdin: str | bytes = b"", limits: Limits = Limits(), *, prelude: bool = False) -> Outcome:  # noqa: B008
+    def run(
+        self,
+        program: str | bytes,
+        stdin: str | bytes = b"",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        prelude: bool = False,
+    ) -> Outcome:
         """Run a program to its end and return what came of it.
 
         Args:
@@ -80,7 +87,7 @@ class Sandbox:
         program: str | bytes,
         function: str,
         cases: Sequence[Sequence[Any]],
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = DEFAULT_LIMITS,
         *,
         deadline: float = float("inf"),
         stop: bool = False,
@@ -117,7 +124,7 @@ class Sandbox:
         program: str | bytes,
         setup: str,
         tests: Sequence[str],
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = DEFAULT_LIMITS,
         *,
         deadline: float = float("inf"),
     ) -> list[Answer]:
@@ -148,7 +155,9 @@ class Sandbox:
                 break
         return [Answer("sandbox_error", error="the sandbox's servers die of this run")] * len(tests)
 
-    def _play(self, candidate: Job, checker: Job, ends: tuple[socket.socket, ...], count: int) -> list[Answer]:
+    def _play(
+        self, candidate: Job, checker: Job, ends: tuple[socket.socket, ...], count: int
+    ) -> list[Answer]:
         with self._using("main", candidate) as one, self._using("second", checker) as two:
             self._begin(one, candidate)
             self._begin(two, checker)
@@ -241,7 +250,11 @@ def within(limits: Limits, left_s: float) -> Limits:
 
 
 def _bytes(text: str | bytes) -> bytes:
-    return text.encode("utf-8", "surrogateescape" if text.isascii() else "replace") if isinstance(text, str) else text
+    return (
+        text.encode("utf-8", "surrogateescape" if text.isascii() else "replace")
+        if isinstance(text, str)
+        else text
+    )
 
 
 def _answer(line: bytes) -> Answer:

@@ -24,6 +24,7 @@ LevelChoice = Literal["auto", "full", "warm", "guard", "none"]
 SECURE: tuple[Level, ...] = ("warm", "guard")
 """What `auto` tries, the strongest first."""
 
+_LIMITS = Limits(cpu_s=2.0, wall_s=4.0, memory_mb=256, output_bytes=1 << 18)
 _SECRET = "a canary"
 _REMEDY = (
     "Level warm needs user namespaces (sysctl user.max_user_namespaces > 0, and no AppArmor or container "
@@ -38,7 +39,7 @@ class Escape:
 
     name: str
     program: str
-    limits: Limits = Limits(cpu_s=2.0, wall_s=4.0, memory_mb=256, output_bytes=1 << 18)
+    limits: Limits = _LIMITS
     held: Callable[[Outcome], bool] = lambda outcome: b"ESCAPED" not in outcome.stdout + outcome.stderr
     """Whether the sandbox held, from what is seen outside."""
 
@@ -76,9 +77,10 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
         Escape("inherit an environment", "import os\nprint('ESCAPED' if os.environ else '')"),
         Escape(
             "inherit a descriptor",
-            "import os\nfor fd in range(3, 4096):\n    try: os.fstat(fd); print('ESCAPED', fd)\n    except OSError: pass",
+            "import os\nfor fd in range(3, 4096):\n"
+            "    try: os.fstat(fd); print('ESCAPED', fd)\n    except OSError: pass",
         ),
-        Escape("open a socket", _attempt(f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)")),
+        Escape("open a socket", _attempt(f"import socket as s\ns.create_connection(('127.0.0.1', {port}), 1)")),
         Escape("signal the driver", _attempt(f"os.kill({pid}, 0)")),
         Escape("signal everything", _attempt("os.kill(-1, 0)")),
         Escape("trace a process", _raw_call(101, 117, 16, "os.getppid()", 0, 0)),
@@ -87,9 +89,13 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
         Escape("start a process", _attempt("os.fork()")),
         Escape("execute a program", _attempt("os.execv('/bin/true', ['true'])")),
         Escape("become root", _attempt("os.setresuid(0, 0, 0)")),
-        Escape("raise a limit", "import resource as r\ntry: r.setrlimit(r.RLIMIT_AS, (-1, -1)); print('ESCAPED')\nexcept (ValueError, OSError): pass"),
+        Escape(
+            "raise a limit",
+            "import resource as r\ntry: r.setrlimit(r.RLIMIT_AS, (-1, -1)); print('ESCAPED')\n"
+            "except (ValueError, OSError): pass",
+        ),
         Escape("take memory", "x = bytearray(1 << 30)\nprint('ESCAPED')", held=lambda o: not o.ok),
-        Escape("flood the output", "while True: print('x' * 100000)", held=lambda o: o.status == "output_limit"),
+        Escape("flood the output", "while True: print('x' * 9999)", held=lambda o: o.status == "output_limit"),
         Escape(
             "loop",
             "while True: pass",
@@ -174,7 +180,9 @@ def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Level:
     """
     if level == "none":
         if not allow_unsafe:
-            raise SandboxUnavailable("level 'none' runs programs without isolation; pass allow_unsafe=True to accept that")
+            raise SandboxUnavailable(
+                "level 'none' runs programs without isolation; pass allow_unsafe=True to accept that"
+            )
         return "none"
     wanted: tuple[Level, ...] = SECURE if level == "auto" else (level,)
     reasons = []

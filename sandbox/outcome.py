@@ -51,6 +51,9 @@ class Limits:
         return 5.0 * self.cpu_s if self.wall_s is None else self.wall_s
 
 
+DEFAULT_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How one run ended, as measured from outside."""

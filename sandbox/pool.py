@@ -96,7 +96,9 @@ class Pool:
         caller = threading.get_ident() if caller is None else caller
         with self._changed:
             if self._waiting >= self.queue_size and not wait:
-                raise SandboxBusy(f"{self._waiting} runs are waiting for the sandbox; try again later or raise queue_size")
+                raise SandboxBusy(
+                    f"{self._waiting} runs are waiting for the sandbox; try again later or raise queue_size"
+                )
             self._changed.wait_for(lambda: self._waiting < self.queue_size or self._closed)
             if self._closed:
                 raise RuntimeError("the sandbox pool is closed")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.sandbox.jail import protocol
-from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
 
 START_TIMEOUT_S = 60.0
 _GRACE_S = 5.0
@@ -68,7 +68,7 @@ class Job:
 
     program: bytes
     stdin: bytes = b""
-    limits: Limits = Limits()
+    limits: Limits = DEFAULT_LIMITS
     mode: str = "script"
     """`script`; `call` (`request` has the function and the cases); `serve` and `check` (on `channel`)."""
     request: bytes = b""
@@ -156,7 +156,7 @@ class Worker:
         """Start a job; `finish` has to follow."""
         if job.limits.processes and self.level in ("guard", "none"):
             raise SandboxUnavailable(
-                f"level {self.level} cannot hold a program that starts processes; use level 'warm' or processes=0"
+                f"level {self.level} cannot hold what starts processes; use level 'warm' or processes=0"
             )
         self._running = running = _Running(job)
         limits = job.limits
@@ -311,7 +311,9 @@ def module_path() -> list[str]:
     The folders that a program or PYTHONPATH put on ours are not on it.
     """
     standard = os.path.dirname(os.path.realpath(os.__file__))
-    entries = [os.path.join(os.path.dirname(standard), f"python{sys.version_info[0]}{sys.version_info[1]}.zip")]
+    entries = [
+        os.path.join(os.path.dirname(standard), f"python{sys.version_info[0]}{sys.version_info[1]}.zip")
+    ]
     entries += [standard, os.path.join(standard, "lib-dynload")]
     entries += [os.path.realpath(p) for p in sys.path if p.endswith(("site-packages", "dist-packages"))]
     return list(dict.fromkeys(entries))

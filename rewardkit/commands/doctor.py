@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from rewardkit.sandbox import SandboxUnavailable
 from rewardkit.sandbox.levels import SECURE, Finding, choose, prove
@@ -44,18 +45,26 @@ def _examine(level: Level) -> list[Finding] | str:
         return str(error)
 
 
-def _print(found: dict[Level, list[Finding] | str], chosen: Level | None, problem: str | None, verbose: bool) -> None:
+def _print(
+    found: dict[Level, list[Finding] | str], chosen: Level | None, problem: str | None, verbose: bool
+) -> None:
     console = Console(highlight=False)
-    console.print(f"Python {platform.python_version()} on {platform.system()} {platform.release()}, {platform.machine()}")
+    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    console.print(f"Python {platform.python_version()} on {machine}")
     for level, findings in found.items():
         if isinstance(findings, str):
-            console.print(f"[red]{level:6}[/red] not available: {findings}", soft_wrap=True, markup=True)
+            console.print(f"[red]{level:6}[/red] not available: {escape(findings)}", soft_wrap=True)
             continue
         escaped = [f for f in findings if not f.held]
         colour = "red" if escaped else "green"
-        console.print(f"[{colour}]{level:6}[/{colour}] {len(findings) - len(escaped)} of {len(findings)} escapes held")
+        console.print(
+            f"[{colour}]{level:6}[/{colour}] {len(findings) - len(escaped)} of {len(findings)} escapes held"
+        )
         for finding in findings if verbose else escaped:
-            console.print(f"         {'held' if finding.held else 'ESCAPED'}: {finding.escape} ({finding.seen})", markup=False)
+            console.print(
+                f"         {'held' if finding.held else 'ESCAPED'}: {finding.escape} ({finding.seen})",
+                markup=False,
+            )
     if chosen is None:
         console.print(problem or "", soft_wrap=True, markup=False)
     else:

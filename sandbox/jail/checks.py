@@ -15,7 +15,6 @@ from typing import Any
 from . import values
 from .calls import CHANNEL, RESULTS, describe, read_frame, write_frame
 
-
 ENDED = "the program ended before it answered"
 
 

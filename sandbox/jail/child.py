@@ -82,8 +82,9 @@ _streams: list[io.TextIOWrapper] = []
 
 def prepare() -> None:
     """Make the standard streams of the children, so that they need not."""
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
+    # Closed by nobody: a child ends with _exit.
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stderr = io.TextIOWrapper(
         io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True
     )
@@ -94,7 +95,13 @@ def prepare() -> None:
     for name in ("exit", "quit"):  # what `site` would have added
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     prelude.prepare()
-    changing = (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_DATA)
+    changing = (
+        resource.RLIMIT_CPU,
+        resource.RLIMIT_AS,
+        resource.RLIMIT_FSIZE,
+        resource.RLIMIT_NPROC,
+        resource.RLIMIT_DATA,
+    )
     for what in (*_FIXED_LIMITS, *changing):
         _hard[what] = resource.getrlimit(what)[1]
     for what, limit in _FIXED_LIMITS.items():
@@ -147,8 +154,6 @@ def _set_limits(jail: Jail, job: Job) -> None:
     _limit(resource.RLIMIT_FSIZE, job.output + 1)
     apart = job.processes + job.threads + 2
     _limit(resource.RLIMIT_NPROC, apart if jail.counted_apart or jail.uid is not None else 30_000)
-
-
 
 
 def _limit(what: int, limit: int) -> None:

@@ -140,9 +140,15 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
     """Return a ruleset descriptor that denies all file access but `rights` beneath each path."""
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     network, scoped = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
-    attributes = struct.pack("=3Q", handled, network, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    attributes = struct.pack("=3Q", handled, network, scoped)[
+        : 24 if version >= 6 else 16 if version >= 4 else 8
+    ]
     ruleset = syscall(
-        "landlock_create_ruleset", _LANDLOCK_CREATE, ctypes.create_string_buffer(attributes), len(attributes), 0
+        "landlock_create_ruleset",
+        _LANDLOCK_CREATE,
+        ctypes.create_string_buffer(attributes),
+        len(attributes),
+        0,
     )
     for path, rights in rules:
         try:
@@ -173,7 +179,14 @@ def no_new_privileges() -> None:
 
 # What every child calls is made beforehand: converting arguments there costs more than the calls.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
-_NO_NEW_PRIVS = (ctypes.c_long(167 if _ARM else 157), ctypes.c_long(_PR_SET_NO_NEW_PRIVS), _ONE, _ZERO, _ZERO, _ZERO)
+_NO_NEW_PRIVS = (
+    ctypes.c_long(167 if _ARM else 157),
+    ctypes.c_long(_PR_SET_NO_NEW_PRIVS),
+    _ONE,
+    _ZERO,
+    _ZERO,
+    _ZERO,
+)
 _RESTRICT_SELF, _SET_FILTER = ctypes.c_long(_LANDLOCK_RESTRICT), ctypes.c_long(_SECCOMP)
 
 
@@ -194,5 +207,5 @@ class Filter:
         """Confine this process for good. Needs no_new_privs."""
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
-            self._code[offset : offset + 4] = pid
+            ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)
         _checked("seccomp", _call(_SET_FILTER, _ONE, _ZERO, self._header))

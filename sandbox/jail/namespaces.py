@@ -28,11 +28,7 @@ _LINKS = (
     ("/proc/self/fd/2", "/dev/stderr"),
 )
 _SPACES = (
-    kernel.CLONE_NEWNS
-    | kernel.CLONE_NEWPID
-    | kernel.CLONE_NEWNET
-    | kernel.CLONE_NEWIPC
-    | kernel.CLONE_NEWUTS
+    kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 )
 
 
@@ -71,11 +67,15 @@ def _unshare_user() -> None:
 def build_root(readable: Sequence[str]) -> None:
     """Replace the root by one with `readable` (absolute paths) read-only, a few devices and `WORK`."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-    trees = {path: kernel.clone_tree(path) for path in readable if os.path.isdir(path) and not os.path.islink(path)}
+    trees = {
+        path: kernel.clone_tree(path) for path in readable if os.path.isdir(path) and not os.path.islink(path)
+    }
     links = {path: os.readlink(path) for path in readable if os.path.islink(path)}
     devices = {path: kernel.clone_tree(path) for path in _DEVICES if os.path.exists(path)}
     stage = next(path for path in ("/tmp", "/var", "/usr", "/dev") if os.path.isdir(path))
-    kernel.mount("sandbox", stage, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,nr_inodes=2k,mode=0755")
+    kernel.mount(
+        "sandbox", stage, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,nr_inodes=2k,mode=0755"
+    )
     for path in sorted(trees):
         if not os.path.isdir(stage + path):  # it may lie within one that is already there
             os.makedirs(stage + path)

@@ -84,7 +84,14 @@ _ABSENT: dict[str, tuple[int | None, int | None]] = {"clone3": (435, 435), "open
 _CLONE_THREAD = 0x0001_0000
 _CLONE_NEVER = 0x7E02_0000 | 0x8000  # any new namespace; CLONE_PARENT, which escapes from being reaped
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, get and set flags: no locks, leases, owners or pipe sizes
-_IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451, 0x5421)  # isatty, window size, FIONREAD, (non)CLOEXEC, FIONBIO
+_IOCTL = (
+    0x5401,
+    0x5413,
+    0x541B,
+    0x5450,
+    0x5451,
+    0x5421,
+)  # isatty, window size, FIONREAD, (non)CLOEXEC, FIONBIO
 _PRCTL = (15, 16, 0x53564D41)  # thread names; PR_SET_VMA, with which malloc names its arenas
 _O_ACCMODE, _O_TRUNC = 0o3, 0o1000
 _AF_UNIX = 1

@@ -216,7 +216,10 @@ def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
 
 def _rules(readable: tuple[str, ...], warm: bool) -> list[tuple[str, int]]:
     rules = [(path, kernel.READ_ONLY) for path in readable]
-    rules += [(path, kernel.READ_ONLY) for path in ("/dev/zero", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo")]
+    rules += [
+        (path, kernel.READ_ONLY)
+        for path in ("/dev/zero", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo")
+    ]
     rules.append(("/dev/null", kernel.READ_WRITE_FILE | 1 << 14))
     if warm:
         rules.append((namespaces.BOX, kernel.all_rights()))
@@ -231,7 +234,9 @@ def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
             os.setgroups([])
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
-            usable = all(os.access(p, os.R_OK | os.X_OK) for p in path if p.endswith(("lib-dynload", "packages")))
+            usable = all(
+                os.access(p, os.R_OK | os.X_OK) for p in path if p.endswith(("lib-dynload", "packages"))
+            )
             os._exit(0 if usable and os.access(os.__file__, os.R_OK) else 1)
         finally:
             os._exit(1)

@@ -14,7 +14,9 @@ from typing import Any
 MAX_DEPTH = 200
 
 
-_TYPES = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, set, dict)}
+_TYPES: dict[str, Any] = {
+    kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, set, dict)
+}
 
 
 class Opaque:
@@ -34,7 +36,7 @@ def encode(value: Any, refs: list[Any] | None = None, depth: int = 0) -> Any:
     Raises:
         ValueError: it is nested deeper than MAX_DEPTH (or contains itself).
     """
-    kind = type(value)
+    kind: Any = type(value)
     if value is None or kind is bool or kind is str:
         return value
     if kind is int:
@@ -55,8 +57,8 @@ def encode(value: Any, refs: list[Any] | None = None, depth: int = 0) -> Any:
         return {"complex": [encode(value.real), encode(value.imag)]}
     if isinstance(value, Opaque) and value.ref is not None:
         return {"ref": value.ref}
-    if kind is type and _TYPES.get(value.__name__) is value:
-        return {"type": value.__name__}
+    if kind is type and value in _TYPES.values():
+        return {"type": next(name for name, known in _TYPES.items() if known is value)}
     return _encode_foreign(value, refs, depth)
 
 
@@ -65,7 +67,8 @@ def _encode_foreign(value: Any, refs: list[Any] | None, depth: int) -> Any:
     module = type(value).__module__
     if module == "numpy" and hasattr(value, "tolist"):
         return {"numpy": encode(value.tolist(), None, depth + 1)}
-    for base in (list, tuple, dict, str, int, float):
+    for name in ("list", "tuple", "dict", "str", "int", "float"):
+        base = _TYPES[name]
         if isinstance(value, base) and module in ("collections", "typing", "enum", "builtins"):
             return encode(base(value), refs, depth + 1)
     if module == "collections" and type(value).__name__ == "deque":

@@ -8,6 +8,7 @@ or a status), `want_stdout` what must arrive, `mode` `pair` (a second program af
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -33,10 +34,8 @@ class Canaries:
         self.file = folder / "canary"
         self.file.write_text(SECRET)
         self.listeners = [socket.create_server(("127.0.0.1", 0))]
-        try:
+        with contextlib.suppress(OSError):  # another test run has it: then it is that one's canary
             self.listeners.append(socket.create_server(("127.0.0.1", 47123)))
-        except OSError:
-            pass  # another test run has it: then it is that one's canary
         abstract = socket.socket(socket.AF_UNIX)
         abstract.bind(f"\0canary-{os.getpid()}")
         abstract.listen()
@@ -76,14 +75,24 @@ class Canaries:
 def ending(outcome: Outcome) -> set[str]:
     """The names by which a corpus may call how this run ended."""
     names = {str(outcome.status)}
-    if outcome.exit_code is not None and outcome.status not in ("cpu_timeout", "wall_timeout", "sandbox_error"):
+    if outcome.exit_code is not None and outcome.status not in (
+        "cpu_timeout",
+        "wall_timeout",
+        "sandbox_error",
+    ):
         names.add("signal" if outcome.exit_code < 0 else "exit")
     return names
 
 
 def judge(worker: Worker, idle: set[int], attack: dict[str, Any], canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
-    limits = Limits(LIMITS.cpu_s, LIMITS.wall_s, LIMITS.memory_mb, LIMITS.output_bytes, 8 if attack.get("allow_fork") else 0)
+    limits = Limits(
+        LIMITS.cpu_s,
+        LIMITS.wall_s,
+        LIMITS.memory_mb,
+        LIMITS.output_bytes,
+        8 if attack.get("allow_fork") else 0,
+    )
     try:
         outcome = worker.run(job_of(attack, limits))
     except SandboxUnavailable:
@@ -136,7 +145,9 @@ def descendants(pid: int) -> set[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                parents[int(entry)] = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry)] = int(
+                    Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1]
+                )
             except OSError:
                 continue
     found = {pid}

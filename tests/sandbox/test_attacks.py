@@ -19,7 +19,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CORPORA = [HERE / "attacks.jsonl", ROOT.parent / "shared" / "data" / "attacks" / "sandbox.jsonl"]
 ATTACKS = {
-    json.loads(line)["id"]: line for path in CORPORA if path.is_file() for line in path.read_text().splitlines()
+    json.loads(line)["id"]: line
+    for path in CORPORA
+    if path.is_file()
+    for line in path.read_text().splitlines()
 }
 USERS = ["self", "nobody"] if os.geteuid() == 0 else ["self"]
 
@@ -49,11 +52,26 @@ def results(level: str, user: str, folder: str) -> dict[str, list[str]]:
 @functools.cache
 def python_for_nobody() -> str:
     """An interpreter new enough that a user without a home can run, with this source tree."""
-    for name in (sys.executable, "/usr/bin/python3.12", "/usr/bin/python3.11", "/usr/bin/python3", "/usr/local/bin/python3"):
-        probe = [name, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import rewardkit.sandbox.worker"]
+    for name in (
+        sys.executable,
+        "/usr/bin/python3.12",
+        "/usr/bin/python3.11",
+        "/usr/bin/python3",
+        "/usr/local/bin/python3",
+    ):
+        probe = [
+            name,
+            "-c",
+            f"import sys; sys.path.insert(0, {str(ROOT)!r}); import rewardkit.sandbox.worker",
+        ]
         if shutil.which(name):
             try:
-                if subprocess.run(probe, user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True).returncode == 0:
+                if (
+                    subprocess.run(
+                        probe, user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True
+                    ).returncode
+                    == 0
+                ):
                     return name
             except OSError:
                 continue

@@ -37,7 +37,7 @@ def test_every_limit_has_its_own_status(worker: Worker, status: str) -> None:
     outcome = worker.run(Job(ENDINGS[status].encode(), limits=limits))
     assert outcome.status == status, outcome
     assert outcome.level == worker.level
-    assert 0 < outcome.cpu_s < 2 and 0 < outcome.wall_s and outcome.peak_memory > 1 << 20
+    assert 0 < outcome.cpu_s < 2 and outcome.wall_s > 0 and outcome.peak_memory > 1 << 20
 
 
 def test_cpu_time_is_the_judge_not_elapsed_time(worker: Worker) -> None:
@@ -48,23 +48,41 @@ def test_cpu_time_is_the_judge_not_elapsed_time(worker: Worker) -> None:
 def test_a_raised_exception_is_told_as_the_interpreter_tells_it(worker: Worker) -> None:
     outcome = worker.run(Job(b"def f():\n    raise ValueError('no')\nf()"))
     assert outcome.exit_code == 1
-    expected = 'Traceback (most recent call last):\n  File "main.py", line 3, in <module>\n  File "main.py", line 2, in f\nValueError: no\n'
-    assert outcome.stderr.decode() == expected
+    told = 'Traceback (most recent call last):\n  File "main.py", line 3, in <module>\n  File "main.py", line 2, in f\nValueError: no\n'
+    assert outcome.stderr.decode() == told
 
 
-@pytest.mark.parametrize(("program", "code"), [("import sys; sys.exit(3)", 3), ("import os; os._exit(7)", 7), ("import sys; sys.exit('x')", 1), ("import os; os.abort()", -signal.SIGABRT)])
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("import sys; sys.exit(3)", 3),
+        ("import os; os._exit(7)", 7),
+        ("import sys; sys.exit('x')", 1),
+        ("import os; os.abort()", -signal.SIGABRT),
+    ],
+)
 def test_exit_statuses_are_kept(worker: Worker, program: str, code: int) -> None:
     assert worker.run(Job(program.encode())).exit_code == code
 
 
 def test_runs_are_bit_for_bit_alike(worker: Worker) -> None:
-    program = Job(b"import random, time, os\nprint(random.random(), hash('x'), time.tzname, dict(os.environ), {'a', 'b', 'c'})")
+    program = Job(
+        b"import random, time, os\nprint(random.random(), hash('x'), time.tzname, dict(os.environ), {'a', 'b', 'c'})"
+    )
     assert len({worker.run(program).stdout for _ in range(3)}) == 1
 
 
 def test_a_run_sees_nothing_of_the_one_before(worker: Worker) -> None:
-    worker.run(Job(b"import sys, builtins, math\nmath.pi = 3\nbuiltins.left = 1\nsys.modules['x'] = 1\nsys.path.append('y')\nsys.setrecursionlimit(99)"))
-    outcome = worker.run(Job(b"import sys, math\nprint(math.pi, 'left' in dir(__builtins__), 'x' in sys.modules, 'y' in sys.path, sys.getrecursionlimit())"))
+    worker.run(
+        Job(
+            b"import sys, builtins, math\nmath.pi = 3\nbuiltins.left = 1\nsys.modules['x'] = 1\nsys.path.append('y')\nsys.setrecursionlimit(99)"
+        )
+    )
+    outcome = worker.run(
+        Job(
+            b"import sys, math\nprint(math.pi, 'left' in dir(__builtins__), 'x' in sys.modules, 'y' in sys.path, sys.getrecursionlimit())"
+        )
+    )
     assert outcome.stdout == b"3.141592653589793 False False False 1000\n"
 
 
@@ -103,7 +121,10 @@ def test_full_gives_every_run_new_namespaces() -> None:
 
 
 def test_processes_are_allowed_only_where_they_can_be_held(level: Level) -> None:
-    job = Job(b"import os\npid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)\nprint(1)", limits=Limits(processes=4))
+    job = Job(
+        b"import os\npid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)\nprint(1)",
+        limits=Limits(processes=4),
+    )
     with Sandbox(level) as sandbox:
         if level == "guard":
             with pytest.raises(SandboxUnavailable, match="processes"):
@@ -133,7 +154,9 @@ def test_nothing_outlives_a_driver_that_is_killed(level: Level, busy: bool) -> N
         sandbox.run("while True: pass" if {busy} else "print(1)", limits=Limits(cpu_s=100))
         time.sleep(100)
     """)
-    driver = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE)
+    driver = subprocess.Popen(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE
+    )
     assert driver.stdout is not None and driver.stdout.readline() == b"up\n"
     time.sleep(0.3)
     below = descendants(driver.pid)
@@ -154,12 +177,45 @@ def _alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("value", [None, True, 3, -(10**40), 1.5, float("inf"), "x\ud800", [1, [2]], (1, (2,)), {1, 2}, frozenset({3}), {"a": 1, 2: (3,)}, b"\x00", bytearray(b"x"), 1 + 2j, int])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        -(10**40),
+        1.5,
+        float("inf"),
+        "x\ud800",
+        [1, [2]],
+        (1, (2,)),
+        {1, 2},
+        frozenset({3}),
+        {"a": 1, 2: (3,)},
+        b"\x00",
+        bytearray(b"x"),
+        1 + 2j,
+        int,
+    ],
+)
 def test_values_cross_unchanged(value: object) -> None:
     assert values.decode(values.loads(values.line({"value": values.encode(value)}))["value"]) == value
 
 
-@pytest.mark.parametrize("text", [b"[", b"[]", b"\xff", b'{"value": {"tuple": 3}}', b'{"value": {"nope": 1}}', b'{"value": {"a": 1, "b": 2}}', b'{"value": {"ref": 0}}', b'{"value": {"dict": [[[], 1]]}}', b'{"value":' + b"[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[",
+        b"[]",
+        b"\xff",
+        b'{"value": {"tuple": 3}}',
+        b'{"value": {"nope": 1}}',
+        b'{"value": {"a": 1, "b": 2}}',
+        b'{"value": {"ref": 0}}',
+        b'{"value": {"dict": [[[], 1]]}}',
+        b'{"value":' + b"[" * 100_000,
+    ],
+)
 def test_what_is_no_value_is_refused(text: bytes) -> None:
     with pytest.raises((ValueError, RecursionError)):
         values.decode(values.loads(text)["value"])

@@ -74,7 +74,10 @@ def test_a_deadline_ends_a_batch(pool: Pool) -> None:
 
 
 def test_a_failure_stops_a_batch_when_asked(pool: Pool) -> None:
-    jobs = [Job(CRASH), *(Job(b"import time\ntime.sleep(600)", b"%d" % n, Limits(wall_s=600)) for n in range(4))]
+    jobs = [
+        Job(CRASH),
+        *(Job(b"import time\ntime.sleep(600)", b"%d" % n, Limits(wall_s=600)) for n in range(4)),
+    ]
     outcomes = pool.run_batch(jobs, stop_at_failure=True)
     assert outcomes[0].exit_code == -signal.SIGABRT
     assert {o.status for o in outcomes[1:]} == {"cancelled"}
@@ -85,7 +88,9 @@ def test_event_loops_share_it_and_cancel_what_they_started(pool: Pool) -> None:
         outcomes = await pool.arun_batch([Job(GOOD, b"1"), Job(GOOD, b"2"), Job(GOOD, b"1")])
         assert [o.stdout for o in outcomes] == [b"2\n", b"3\n", b"2\n"]
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(pool.arun(Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600))), 0.3)
+            await asyncio.wait_for(
+                pool.arun(Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600))), 0.3
+            )
         assert (await pool.arun(Job(GOOD, b"5"))).stdout == b"6\n"
 
     asyncio.run(main())
@@ -147,7 +152,10 @@ def test_a_soak_keeps_memory_descriptors_and_processes_constant(pool: Pool) -> N
         return {p for p in descendants(os.getpid()) if b"jail.server" in _command(p)}
 
     def round_of(start: int) -> list[str]:
-        jobs = [Job((GOOD, LOOP, CRASH, FLOOD)[n % 4 if n % 20 < 4 else 0], b"%d" % n, SHORT) for n in range(start, start + 200)]
+        jobs = [
+            Job((GOOD, LOOP, CRASH, FLOOD)[n % 4 if n % 20 < 4 else 0], b"%d" % n, SHORT)
+            for n in range(start, start + 200)
+        ]
         return [str(o.status) for o in pool.run_batch(jobs)]
 
     round_of(0)

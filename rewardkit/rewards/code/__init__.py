@@ -124,7 +124,9 @@ def _rules(problem: Problem, options: Options) -> Rules:
         ),
         total_s=problem.limits.get("total_s", options.total_s),
         stop=options.stop_at_first_failure or not needs_all,
-        prelude=options.prelude == "always" or bool(options.compat) or (options.prelude == "auto" and not reads_stdin),
+        prelude=options.prelude == "always"
+        or bool(options.compat)
+        or (options.prelude == "auto" and not reads_stdin),
         compat=options.compat,
     )
 

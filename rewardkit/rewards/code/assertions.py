@@ -57,7 +57,11 @@ def from_check(source: str, entry: str) -> list[CallCase] | None:
 
 def _is_true(statement: ast.stmt) -> bool:
     """`assert True, "..."`, of which HumanEval has many."""
-    return isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Constant) and bool(statement.test.value)
+    return (
+        isinstance(statement, ast.Assert)
+        and isinstance(statement.test, ast.Constant)
+        and bool(statement.test.value)
+    )
 
 
 def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | None:
@@ -79,4 +83,3 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     return CallCase(entry if parameter is not None else left.func.id, arguments, expected, strict=True)
-

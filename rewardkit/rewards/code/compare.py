@@ -1,4 +1,4 @@
-"""Decides whether an output or a value is the expected one. Pure functions; no order-blind or case-blind rule.
+"""Decides whether an output or a value is the expected one. Pure functions.
 
 `tokens` is ours. `verl`, `livecodebench` and `apps` follow what those graders do (their rules as read in
 verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3), including where they err.
@@ -176,7 +176,9 @@ def _same_dict(got: dict[Any, Any], expected: dict[Any, Any]) -> bool:
     if got.keys() != expected.keys():
         got = {_json_key(key): value for key, value in got.items()}
         expected = {_json_key(key): value for key, value in expected.items()}
-    return got.keys() == expected.keys() and all(same_value(got[key], value) for key, value in expected.items())
+    return got.keys() == expected.keys() and all(
+        same_value(got[key], value) for key, value in expected.items()
+    )
 
 
 def _json_key(key: Any) -> Any:
@@ -193,7 +195,9 @@ def _close(got: float, expected: float) -> bool:
     try:
         if isinstance(expected, int):
             return abs(got - expected) <= min(max(ABS_TOL, REL_TOL * abs(expected)), _NEAR_INTEGER)
-        return math.isclose(got, expected, rel_tol=REL_TOL, abs_tol=ABS_TOL) or (got != got and expected != expected)
+        return math.isclose(got, expected, rel_tol=REL_TOL, abs_tol=ABS_TOL) or (
+            got != got and expected != expected
+        )
     except OverflowError:  # an integer beyond every float
         return False
 

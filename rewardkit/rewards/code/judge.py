@@ -92,7 +92,9 @@ def _judge_output(sandbox: Sandbox, test: StdinTest, outcome: Outcome, rules: Ru
     if outcome.status in ("sandbox_error", "cancelled"):
         raise SandboxFailed(outcome.detail or outcome.status)
     if not outcome.ok and not (rules.compat and _exited_on_purpose(outcome)):
-        return Verdict(False, outcome.status, f"input {_short(test.input)}: {explain(outcome)}", outcome.cpu_s)
+        return Verdict(
+            False, outcome.status, f"input {_short(test.input)}: {explain(outcome)}", outcome.cpu_s
+        )
     got = outcome.stdout.decode("utf-8", "surrogateescape")
     if rules.checker:
         passed = _ask_checker(sandbox, rules.checker, test.input, got, test.output, rules.limits)
@@ -106,7 +108,11 @@ def _judge_output(sandbox: Sandbox, test: StdinTest, outcome: Outcome, rules: Ru
 
 def _exited_on_purpose(outcome: Outcome) -> bool:
     """verl and LiveCodeBench take `sys.exit(1)` after the right output for success."""
-    return outcome.status == "runtime_error" and (outcome.exit_code or 0) > 0 and b"Traceback" not in outcome.stderr
+    return (
+        outcome.status == "runtime_error"
+        and (outcome.exit_code or 0) > 0
+        and b"Traceback" not in outcome.stderr
+    )
 
 
 def _ask_checker(sandbox: Sandbox, checker: str, given: str, got: str, expected: str, limits: Limits) -> bool:
@@ -115,7 +121,9 @@ def _ask_checker(sandbox: Sandbox, checker: str, given: str, got: str, expected:
     try:
         source = Path(path).read_text()
     except OSError as error:
-        raise TruthError(f"the checker '{checker}' cannot be read ({error.strerror}); expected path.py:function") from None
+        raise TruthError(
+            f"the checker '{checker}' cannot be read ({error.strerror}); expected path.py:function"
+        ) from None
     (answer,) = sandbox.call(source, function, [[given, got, expected]], replace(limits, wall_s=None))
     if answer.status != "ok":
         raise TruthError(f"the checker '{checker}' failed: {answer.error}")
@@ -141,7 +149,9 @@ def _judge_answer(test: CallCase, answer: Answer, compat: str | None) -> Verdict
         return Verdict(False, str(answer.status), f"{_cut(call)}: {answer.error}")
     # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
     if len(answer.value) > 4096 + 16 * len(repr(test.expected)):
-        return Verdict(False, "wrong", f"{_cut(call)}: expected {_short(test.expected)}, got something far larger")
+        return Verdict(
+            False, "wrong", f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
+        )
     try:
         got = values.decode(values.loads(answer.value)["value"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:

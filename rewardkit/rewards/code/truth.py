@@ -14,7 +14,7 @@ import json
 import pickletools
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from rewardkit.rewards.code.assertions import CallCase, from_assert, from_check
 
@@ -178,7 +178,9 @@ def unpack(text: str) -> str:
             if opcode.name in ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8") and found is None:
                 found = str(argument)
             elif opcode.name not in ("PROTO", "FRAME", "MEMOIZE", "BINPUT", "STOP"):
-                raise TruthError(f"packed test cases hold the pickle opcode {opcode.name}; refused: only a text is safe")
+                raise TruthError(
+                    f"packed test cases hold the pickle opcode {opcode.name}; refused: only a text is safe"
+                )
     except (zlib.error, binascii.Error, ValueError) as error:
         if isinstance(error, TruthError):
             raise

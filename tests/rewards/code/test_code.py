@@ -34,7 +34,9 @@ def test_partial_credit_counts_all_tests(judge: Judge) -> None:
     assert judge(half, ADD).score == 0.0
     found = judge(half, ADD, continuous=True)
     assert (found.score, found.correct, found.parts) == (0.5, False, {"tests": 10.0, "passed": 5.0})
-    assert found.detail is not None and "test 6 wrong: input '5\\n': expected '6\\n', got '0\\n'" in found.detail
+    assert (
+        found.detail is not None and "test 6 wrong: input '5\\n': expected '6\\n', got '0\\n'" in found.detail
+    )
     assert judge(half, ADD, first_k=5).score == 1.0
     assert judge(half, ADD, compat="verl").score == 0.5
 
@@ -46,7 +48,11 @@ def test_weights_count(judge: Judge) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    ["def square(x): return x * x", "class Solution:\n    def square(self, x: int) -> int: return x * x", "square = lambda x: pow(x, 2)"],
+    [
+        "def square(x): return x * x",
+        "class Solution:\n    def square(self, x: int) -> int: return x * x",
+        "square = lambda x: pow(x, 2)",
+    ],
 )
 def test_functions_are_called(program: str, judge: Judge) -> None:
     assert judge(program, CALLS).score == 1.0
@@ -65,7 +71,14 @@ HUMANEVAL = {
 }
 
 
-@pytest.mark.parametrize("program", ["    return 3\n", "def root(xs: List[int]) -> int:\n    return 3", "from __future__ import annotations\ndef root(xs): return 3"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "    return 3\n",
+        "def root(xs: List[int]) -> int:\n    return 3",
+        "from __future__ import annotations\ndef root(xs): return 3",
+    ],
+)
 def test_humaneval_takes_a_body_or_a_function(program: str, judge: Judge) -> None:
     assert judge(program, HUMANEVAL).score == 1.0
 
@@ -147,7 +160,9 @@ def test_compat_takes_an_exit_status_for_success(judge: Judge) -> None:
 
 def test_a_checker_decides_in_a_jail(judge: Judge, tmp_path: Path) -> None:
     file = tmp_path / "checker.py"
-    file.write_text("def check(given, got, expected):\n    return sorted(got.split()) == sorted(expected.split())\n")
+    file.write_text(
+        "def check(given, got, expected):\n    return sorted(got.split()) == sorted(expected.split())\n"
+    )
     truth = {"tests": [{"input": "", "output": "a b"}]}
     assert judge("print('b a')", truth, checker=f"{file}:check").score == 1.0
     assert judge("print('b b')", truth, checker=f"{file}:check").score == 0.0
@@ -170,7 +185,9 @@ def test_it_runs_in_the_scorers_workers(judge: Judge) -> None:
     registry = Registry()
     registry.register(reward)
     with Scorer(registry=registry, workers=1) as scorer:
-        samples = [Sample("code-test", f"```python\n{p}\n```", json.dumps(ADD)) for p in (RIGHT, "print(0)", RIGHT)]
+        samples = [
+            Sample("code-test", f"```python\n{p}\n```", json.dumps(ADD)) for p in (RIGHT, "print(0)", RIGHT)
+        ]
         assert [s.score for s in scorer.score_batch(samples)] == [1.0, 0.0, 1.0]
 
 

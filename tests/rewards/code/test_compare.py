@@ -61,7 +61,18 @@ def test_exact_forgives_only_newlines_at_the_end() -> None:
     assert not TEXT["exact"]("a b ", "a b")
 
 
-@pytest.mark.parametrize(("got", "expected"), [("1e999999999", "5"), ("9" * 100_000, "9" * 99_999 + "8"), ("1e999999999", "1" + "0" * 400), ("١", "1"), ("1_0", "10"), ("0x10", "16"), ("nan", "1")])
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        ("1e999999999", "5"),
+        ("9" * 100_000, "9" * 99_999 + "8"),
+        ("1e999999999", "1" + "0" * 400),
+        ("١", "1"),
+        ("1_0", "10"),
+        ("0x10", "16"),
+        ("nan", "1"),
+    ],
+)
 def test_odd_numbers_are_not_equal_and_not_slow(got: str, expected: str) -> None:
     assert not same_number(got, expected)
 
@@ -71,7 +82,11 @@ def test_every_output_is_itself(text: str) -> None:
     assert all(compare(text, text) for name, compare in TEXT.items())
 
 
-@given(st.lists(st.lists(st.text(alphabet="abc019.-", min_size=1, max_size=4), min_size=1, max_size=4), max_size=5))
+@given(
+    st.lists(
+        st.lists(st.text(alphabet="abc019.-", min_size=1, max_size=4), min_size=1, max_size=4), max_size=5
+    )
+)
 def test_spaces_between_tokens_do_not_matter(lines: list[list[str]]) -> None:
     tight = "\n".join(" ".join(line) for line in lines)
     loose = "\n".join("  ".join(line) + " \r" for line in lines) + "\n\n"
@@ -98,6 +113,10 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("got", "expected", "ours", "asserted", "verl", "livecodebench"), VALUES)
-def test_values_compare_by_each_graders_rule(got: object, expected: object, ours: int, asserted: int, verl: int, livecodebench: int) -> None:
-    found = [f(got, expected) for f in (same_value, same_as_asserted, same_value_verl, same_value_livecodebench)]
+def test_values_compare_by_each_graders_rule(
+    got: object, expected: object, ours: int, asserted: int, verl: int, livecodebench: int
+) -> None:
+    found = [
+        f(got, expected) for f in (same_value, same_as_asserted, same_value_verl, same_value_livecodebench)
+    ]
     assert found == [bool(x) for x in (ours, asserted, verl, livecodebench)]

@@ -56,7 +56,21 @@ def test_a_packed_truth_that_is_no_text_is_refused_unread(value: Any) -> None:
 
 @pytest.mark.parametrize(
     "truth",
-    ["", "3", "{}", "[]", "not json", '{"inputs": [], "outputs": []}', '{"inputs": ["1"], "outputs": []}', '{"tests": []}', '{"tests": [{"input": 1}]}', '{"test_list": []}', '{"tests": [{"input": "", "output": "", "weight": 0}]}', '{"public_test_cases": "????"}', "[" * 100_000],
+    [
+        "",
+        "3",
+        "{}",
+        "[]",
+        "not json",
+        '{"inputs": [], "outputs": []}',
+        '{"inputs": ["1"], "outputs": []}',
+        '{"tests": []}',
+        '{"tests": [{"input": 1}]}',
+        '{"test_list": []}',
+        '{"tests": [{"input": "", "output": "", "weight": 0}]}',
+        '{"public_test_cases": "????"}',
+        "[" * 100_000,
+    ],
 )
 def test_an_unusable_truth_is_refused(truth: str) -> None:
     with pytest.raises(TruthError):
