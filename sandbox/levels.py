@@ -80,7 +80,7 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
             "import os\nfor fd in range(3, 4096):\n"
             "    try: os.fstat(fd); print('ESCAPED', fd)\n    except OSError: pass",
         ),
-        Escape("open a socket", _attempt(f"import socket as s\ns.create_connection(('127.0.0.1', {port}), 1)")),
+        Escape("open a socket", _attempt(f"import socket\nsocket.create_connection(('', {port}), 1)")),
         Escape("signal the driver", _attempt(f"os.kill({pid}, 0)")),
         Escape("signal everything", _attempt("os.kill(-1, 0)")),
         Escape("trace a process", _raw_call(101, 117, 16, "os.getppid()", 0, 0)),
@@ -95,7 +95,7 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
             "except (ValueError, OSError): pass",
         ),
         Escape("take memory", "x = bytearray(1 << 30)\nprint('ESCAPED')", held=lambda o: not o.ok),
-        Escape("flood the output", "while True: print('x' * 9999)", held=lambda o: o.status == "output_limit"),
+        Escape("flood the output", "while True: print('x' * 99)", held=lambda o: o.status == "output_limit"),
         Escape(
             "loop",
             "while True: pass",
