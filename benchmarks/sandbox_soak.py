@@ -73,7 +73,7 @@ def main() -> None:
     counted: collections.Counter[str] = collections.Counter()
     stop = threading.Event()
     with Pool(2) as pool:
-        pool.run_batch([Job(PROGRAMS[n % len(PROGRAMS)], b"%d" % n, LIMITS) for n in range(400)])
+        pool.run_batch([Job(PROGRAMS[n % len(PROGRAMS)], b"%d" % n, LIMITS) for n in range(1000)])
         before = state()
         print(f"before: {before[0]} KiB resident, {before[1]} descriptors, {before[2]} processes")
         if arguments.kill:

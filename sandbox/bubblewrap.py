@@ -42,9 +42,7 @@ def run_command(
     """
     bwrap, prlimit = shutil.which("bwrap"), shutil.which("prlimit")
     if bwrap is None or prlimit is None:
-        raise SandboxUnavailable(
-            "bubblewrap needs the programs bwrap and prlimit; install bubblewrap and util-linux"
-        )
+        raise SandboxUnavailable("bwrap and prlimit are not both here; install bubblewrap and util-linux")
     descriptors = [_memory(content) for content in files.values()]
     given, out, err, told = _memory(stdin), _memory(), _memory(), _memory()
     arguments = [
@@ -66,7 +64,7 @@ def run_command(
             stdout=out,
             stderr=err,
             env=_ENVIRONMENT,
-            pass_fds=descriptors,
+            pass_fds=[*descriptors, told],
             start_new_session=True,
         )
         late = _wait(process.pid, limits.wall)
@@ -78,10 +76,8 @@ def run_command(
     finally:
         for fd in (*descriptors, given, out, err, told):
             os.close(fd)
-    if stderr.startswith(b"bwrap: "):
-        raise SandboxUnavailable(
-            f"bubblewrap does not work here: {stderr.decode(errors='replace').splitlines()[0]}"
-        )
+    if not started and not late:
+        raise SandboxUnavailable(f"bubblewrap does not work here: {stderr[:300].decode(errors='replace')}")
     code = process.returncode if process.returncode <= 128 else 128 - process.returncode
     cpu = usage.ru_utime + usage.ru_stime
     return Outcome(
