@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
+from rewardkit.datasets_prep.prepare import Prepared, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import BadRows, Record, Source, open_hub, open_raw
 from rewardkit.datasets_prep.writer import Progress
@@ -65,7 +65,7 @@ def prepare(
         out_dir,
         "mbpp",
         source,
-        refuse_repeats(to_row),
+        to_row,  # the set asks some questions twice, with other tests
         limit=limit,
         skip_bad=skip_bad,
         arguments={"instruction": instruction, "system": system},

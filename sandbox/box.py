@@ -250,11 +250,7 @@ def within(limits: Limits, left_s: float) -> Limits:
 
 
 def _bytes(text: str | bytes) -> bytes:
-    return (
-        text.encode("utf-8", "surrogateescape" if text.isascii() else "replace")
-        if isinstance(text, str)
-        else text
-    )
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text
 
 
 def _answer(line: bytes) -> Answer:

@@ -161,6 +161,7 @@ def _result(
     passed = sum(v.passed for v in verdicts)
     parts = {"tests": float(len(problem.tests)), "passed": float(passed)}
     correct = bool(verdicts) and passed == len(verdicts)
+    detail = detail.encode("utf-8", "replace").decode()  # a program's error may hold lone surrogates
     return Score(value, correct=correct, extracted=program, parts=parts, detail=detail)
 
 

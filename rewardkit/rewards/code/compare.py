@@ -63,7 +63,10 @@ def same_number(got: str, expected: str) -> bool:
     if _INTEGER.fullmatch(got):
         return _plain(got) == _plain(expected)
     if len(expected) > 15:  # beyond what a float holds
-        return Decimal(got) == Decimal(expected)
+        try:
+            return Decimal(got) == Decimal(expected)
+        except InvalidOperation:  # an exponent beyond what even a Decimal holds
+            return False
     allowed = min(max(ABS_TOL, REL_TOL * abs(float(expected))), _NEAR_INTEGER)
     return abs(float(got) - float(expected)) <= allowed
 
@@ -144,9 +147,9 @@ def _same_decimals(got: str, expected: str) -> bool:
     try:
         ours = [Decimal(token) for token in got.split()]
         theirs = [Decimal(token) for token in expected.split()]
-    except InvalidOperation:
+        return ours == theirs
+    except InvalidOperation:  # no number, or a signalling NaN
         return False
-    return ours == theirs
 
 
 def _rounded(lines: list[str]) -> set[frozenset[float]]:

@@ -6,6 +6,7 @@ that is decoded without running anything.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -142,13 +143,13 @@ def _run_calls(
 
 
 def _judge_answer(test: CallCase, answer: Answer, compat: str | None) -> Verdict:
-    call = f"{test.function}({', '.join(map(repr, test.arguments))})"
+    call = f"{test.function}({', '.join(map(_repr, test.arguments))})"
     if answer.status == "sandbox_error":
         raise SandboxFailed(answer.error)
     if answer.status != "ok":
         return Verdict(False, str(answer.status), f"{_cut(call)}: {answer.error}")
     # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
-    if len(answer.value) > 4096 + 16 * len(repr(test.expected)):
+    if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
         return Verdict(
             False, "wrong", f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
         )
@@ -194,7 +195,15 @@ def _judge_assert(source: str, answer: Answer) -> Verdict:
 
 
 def _short(value: Any) -> str:
-    return _cut(repr(value) if not isinstance(value, str) else repr(value[: _SHOWN + 1]))
+    return _cut(_repr(value[: _SHOWN + 1] if isinstance(value, str) else value))
+
+
+def _repr(value: Any) -> str:
+    """`repr`, of whatever a model returned: integers may be too long for it, nesting too deep."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return f"<a {type(value).__name__} too large to show>"
 
 
 def _cut(text: str) -> str:

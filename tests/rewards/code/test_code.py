@@ -217,3 +217,22 @@ def test_mbpp_solutions_pass(judge: Judge, reference_data: Path) -> None:
         if judge(row["code"], truth).score != 1.0:
             failed.append(row["task_id"])
     assert len(rows) - len(failed) >= 970, failed
+
+
+UNREADABLE = {
+    "a huge integer": "def square(x): return 10 ** 3000 + (1 << 14000)",
+    "a lone surrogate": "def square(x): raise ValueError('\\ud800')",
+    "a string with one": "def square(x): return '\\ud800'",
+    "deep nesting": "def square(x):\n    r = []\n    for _ in range(150): r = [r]\n    return r",
+    "itself": "def square(x):\n    r = []\n    r.append(r)\n    return r",
+    "colliding integers": "def square(x): return {k * ((1 << 61) - 1) for k in range(100000)}",
+    "raw bytes": "import os\ndef square(x): os.write(4, b'\\xff\\x00' * 100 + b'\\n'); return 1",
+    "an error that raises": "class E(Exception):\n    def __str__(self): raise self\ndef square(x): raise E",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_no_answer_is_taken_for_a_failure_of_ours(name: str, judge: Judge) -> None:
+    found = judge(UNREADABLE[name], CALLS)
+    assert (found.status, found.score) == ("ok", 0.0), found.detail
+    assert found.detail is not None and found.detail.encode()

@@ -120,3 +120,9 @@ def test_values_compare_by_each_graders_rule(
         f(got, expected) for f in (same_value, same_as_asserted, same_value_verl, same_value_livecodebench)
     ]
     assert found == [bool(x) for x in (ours, asserted, verl, livecodebench)]
+
+
+@pytest.mark.parametrize("got", ["sNaN", "1e" + "9" * 30, "nan", "inf", "\udcff", "9" * 10_000])
+def test_no_output_breaks_a_comparator(got: str) -> None:
+    for compare in TEXT.values():
+        assert not compare(got, "12345678901234567890")
