@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.worker import Job, Worker
 
 SECRET = "EXPECTED-OUTPUT-HIDE-me"
-LIMITS = Limits(cpu_s=0.5, wall_s=3.0, memory_mb=512, output_bytes=1 << 20)
+LIMITS = Limits(cpu_s=1.0, wall_s=4.0, memory_mb=512, output_bytes=1 << 20)
 
 
 class Canaries:
@@ -161,14 +162,9 @@ def run(level: Level, attacks: list[dict[str, Any]]) -> dict[str, list[str]]:
     os.environ["REWARDKIT_CANARY"] = SECRET
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        canaries = Canaries(Path(folder))
-        worker = Worker(level)
-        idle = descendants(worker.pid)
-        try:
+        with closing(Worker(level)) as worker, closing(Canaries(Path(folder))) as canaries:
+            idle = descendants(worker.pid)
             results = {attack["id"]: judge(worker, idle, attack, canaries) for attack in attacks}
-        finally:
-            worker.close()
-            canaries.close()
     return {name: wrong for name, wrong in results.items() if wrong}
 
 
