@@ -52,6 +52,20 @@ DATASETS = {
             example="rewardkit prep aime --year 2024 --raw aime24/test.jsonl --out data/aime24",
         ),
         Dataset(
+            name="humaneval",
+            module="rewardkit.datasets_prep.humaneval",
+            summary="HumanEval: Python functions to complete, with tests",
+            licence="MIT",
+            example="rewardkit prep humaneval --raw HumanEval.jsonl.gz --out data/humaneval",
+        ),
+        Dataset(
+            name="mbpp",
+            module="rewardkit.datasets_prep.mbpp",
+            summary="MBPP: small Python tasks with assertions",
+            licence="CC-BY-4.0",
+            example="rewardkit prep mbpp --raw mbpp.jsonl --out data/mbpp",
+        ),
+        Dataset(
             name="arithmetic",
             module="rewardkit.datasets_prep.arithmetic",
             summary="Word problems made on the spot, with solutions: needs no download",

@@ -19,6 +19,7 @@ COMMANDS = {
     "list": "Show the registered data sources and their rewards.",
     "prep": "Turn a raw dataset into train.parquet and test.parquet.",
     "score": "Score the responses in a parquet file.",
+    "doctor": "Show what holds on this machine: the sandbox's levels, proved by running escapes.",
     "explain": "Show how one response is judged, and why.",
     "serve": "Serve the rewards over HTTP.",
     "train": "Train a language model with PPO.",

@@ -1,1 +1,38 @@
-"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Knows nothing of rewards."""
+"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Knows nothing of rewards.
+
+    >>> from rewardkit.sandbox import Sandbox
+    >>> with Sandbox() as sandbox:
+    ...     sandbox.run("print(int(input()) + 1)", "41").stdout
+    b'42\\n'
+
+`Sandbox` is for one thread, `Pool` for many callers, `run` for a single program. `docs/sandbox.md` says
+what each level holds and what it does not.
+"""
+
+from __future__ import annotations
+
+from rewardkit.sandbox.box import Answer, Sandbox
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.pool import Pool, SandboxBusy, Ticket
+from rewardkit.sandbox.worker import Job
+
+__all__ = [
+    "Answer",
+    "Job",
+    "Level",
+    "Limits",
+    "Outcome",
+    "Pool",
+    "Sandbox",
+    "SandboxBusy",
+    "SandboxUnavailable",
+    "Status",
+    "Ticket",
+    "run",
+]
+
+
+def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = DEFAULT_LIMITS) -> Outcome:
+    """Run one program in a sandbox started for it. For more than one, keep a `Sandbox`."""
+    with Sandbox() as sandbox:
+        return sandbox.run(program, stdin, limits)

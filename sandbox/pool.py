@@ -1,0 +1,236 @@
+"""`Pool`: one sandbox per core, shared by any number of callers, from threads and event loops.
+
+Callers take turns, however many runs each has queued; identical runs of a batch are run once; what is
+cancelled is killed. One thread per sandbox waits for it, so a run costs no polling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Hashable, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+
+from rewardkit.errors import RewardkitError
+from rewardkit.sandbox import levels
+from rewardkit.sandbox.box import Sandbox
+from rewardkit.sandbox.outcome import Level, Outcome
+from rewardkit.sandbox.worker import Job
+
+
+class SandboxBusy(RewardkitError, RuntimeError):
+    """The pool's queue is full and the caller asked not to wait."""
+
+
+class Ticket(Future[Outcome]):
+    """The future outcome of one run; cancelling it kills the run if it has begun."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self.job = job
+        self.sandbox: Sandbox | None = None
+        self.kill_it = False
+        self.lock = threading.Lock()
+
+    def cancel(self) -> bool:
+        """Take the run out of the queue, or kill it; its outcome then has the status `cancelled`."""
+        if super().cancel():
+            return True
+        with self.lock:
+            self.kill_it = True
+            if self.sandbox is not None:
+                self.sandbox.cancel()
+        return False
+
+
+class Pool:
+    """Sandboxes that run jobs side by side. A context manager; safe from any thread.
+
+    Args:
+        size: How many run at once. None: the cores this process may use.
+        level: As for `Sandbox`; proved before the pool starts.
+        queue_size: How many runs may wait; beyond it callers do.
+
+    Raises:
+        SandboxUnavailable: the level does not hold on this host.
+    """
+
+    def __init__(
+        self,
+        size: int | None = None,
+        level: levels.LevelChoice = "auto",
+        *,
+        queue_size: int = 10_000,
+        allow_unsafe: bool = False,
+    ) -> None:
+        self.level: Level = levels.choose(level, allow_unsafe=allow_unsafe)
+        self.size = size or len(os.sched_getaffinity(0))
+        self.queue_size = queue_size
+        self._allow_unsafe = allow_unsafe
+        self._changed = threading.Condition()
+        self._queues: dict[Hashable, deque[Ticket]] = {}
+        self._turns: deque[Hashable] = deque()
+        self._waiting = 0
+        self._closed = False
+        self._sandboxes: set[Sandbox] = set()
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self.size)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, job: Job, *, caller: Hashable = None, wait: bool = True) -> Ticket:
+        """Queue a run.
+
+        Args:
+            job: What to run.
+            caller: Whose turn it takes; None: this thread's.
+            wait: Wait for room in the queue rather than raise.
+
+        Raises:
+            SandboxBusy: the queue is full and `wait` is false.
+        """
+        ticket = Ticket(job)
+        caller = threading.get_ident() if caller is None else caller
+        with self._changed:
+            if self._waiting >= self.queue_size and not wait:
+                raise SandboxBusy(
+                    f"{self._waiting} runs are waiting for the sandbox; try again later or raise queue_size"
+                )
+            self._changed.wait_for(lambda: self._waiting < self.queue_size or self._closed)
+            if self._closed:
+                raise RuntimeError("the sandbox pool is closed")
+            if caller not in self._queues:
+                self._queues[caller] = deque()
+                self._turns.append(caller)
+            self._queues[caller].append(ticket)
+            self._waiting += 1
+            self._changed.notify_all()
+        return ticket
+
+    def run_batch(
+        self, jobs: Sequence[Job], *, deadline_s: float | None = None, stop_at_failure: bool = False
+    ) -> list[Outcome]:
+        """Run jobs and return their outcomes in order; equal ones are run once.
+
+        Args:
+            jobs: What to run.
+            deadline_s: What has not ended by then is killed and `cancelled`.
+            stop_at_failure: After the first outcome that is not `ok`, the rest is cancelled.
+        """
+        caller = object()
+        until = None if deadline_s is None else time.monotonic() + deadline_s
+        tickets: dict[Job, Ticket] = {}
+        for job in jobs:
+            if job not in tickets:
+                tickets[job] = self.submit(job, caller=caller)
+        try:
+            for ticket in tickets.values():
+                left = None if until is None else max(0.0, until - time.monotonic())
+                try:
+                    failed = not ticket.result(left).ok
+                except TimeoutError:
+                    failed = True
+                if failed and (stop_at_failure or not ticket.done()):
+                    break
+        finally:
+            for ticket in tickets.values():
+                if not ticket.done():
+                    ticket.cancel()
+        return [self._outcome(tickets[job]) for job in jobs]
+
+    def _outcome(self, ticket: Ticket) -> Outcome:
+        return Outcome("cancelled", level=self.level) if ticket.cancelled() else ticket.result()
+
+    async def arun(self, job: Job, *, caller: Hashable = None) -> Outcome:
+        """Run one job from an event loop; cancelling the task kills the run.
+
+        Raises:
+            SandboxBusy: the queue is full.
+        """
+        task = asyncio.current_task()
+        ticket = self.submit(job, caller=id(task) if caller is None else caller, wait=False)
+        try:
+            return await asyncio.wrap_future(ticket)
+        except asyncio.CancelledError:
+            ticket.cancel()
+            raise
+
+    async def arun_batch(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run jobs from an event loop; outcomes in order, equal jobs run once."""
+        caller = object()
+        distinct = list(dict.fromkeys(jobs))
+        outcomes = await asyncio.gather(*(self.arun(job, caller=caller) for job in distinct))
+        found = dict(zip(distinct, outcomes, strict=True))
+        return [found[job] for job in jobs]
+
+    def _serve(self) -> None:
+        sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe)
+        with self._changed:
+            self._sandboxes.add(sandbox)
+        with sandbox:
+            while (ticket := self._next()) is not None:
+                if ticket.set_running_or_notify_cancel():
+                    self._run(sandbox, ticket)
+
+    def _run(self, sandbox: Sandbox, ticket: Ticket) -> None:
+        with ticket.lock:
+            sandbox.arm()
+            ticket.sandbox = sandbox
+            if ticket.kill_it:
+                sandbox.cancel()
+        try:
+            outcome = sandbox.run_job(ticket.job)
+        except Exception as error:
+            self._release(ticket)
+            ticket.set_exception(error)
+        else:
+            self._release(ticket)
+            ticket.set_result(outcome)
+
+    def _release(self, ticket: Ticket) -> None:
+        with ticket.lock:
+            ticket.sandbox = None
+
+    def _next(self) -> Ticket | None:
+        """Take one run of the caller whose turn it is."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._turns or self._closed)
+            if self._closed:
+                return None
+            caller = self._turns.popleft()
+            queue = self._queues[caller]
+            ticket = queue.popleft()
+            if queue:
+                self._turns.append(caller)
+            else:
+                del self._queues[caller]
+            self._waiting -= 1
+            self._changed.notify_all()
+            return ticket
+
+    def close(self) -> None:
+        """Kill what runs, cancel what waits, end every server. Idempotent."""
+        with self._changed:
+            self._closed = True
+            waiting = [ticket for queue in self._queues.values() for ticket in queue]
+            self._queues.clear()
+            self._turns.clear()
+            sandboxes = list(self._sandboxes)
+            self._changed.notify_all()
+        for ticket in waiting:
+            ticket.cancel()
+        for sandbox in sandboxes:
+            sandbox.kill()
+        for thread in self._threads:
+            thread.join()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,325 @@
+"""The driver's end of one fork server: starts it, hands it runs, reads what came of them, ends it.
+
+Not thread-safe: one run at a time. `pool.py` shares several between callers. The server is started with
+`posix_spawn` or `vfork` (never a fork of the caller's memory) and an environment without anything of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewardkit.sandbox.jail import protocol
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
+
+START_TIMEOUT_S = 60.0
+_GRACE_S = 5.0
+"""How long after its wall limit the server itself counts as stuck."""
+
+_BOOT = (
+    "import json, sys; sys.path.insert(0, json.loads(sys.argv[1])['home']);"
+    "from jail.server import boot; boot(sys.argv[1])"
+)
+_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+_BASE_MODULES = (
+    "abc", "array", "ast", "bisect", "cmath", "collections", "contextlib", "copy", "ctypes", "dataclasses",
+    "datetime", "decimal", "enum", "fractions", "functools", "heapq", "io", "itertools", "json", "math",
+    "numbers", "operator", "queue", "random", "re", "statistics", "string", "struct", "textwrap",
+    "threading", "time", "types", "typing", "unicodedata", "encodings.latin_1", "traceback",
+)  # fmt: skip
+_NUMPY_MODULES = ("numpy",)
+_NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
+
+_MODES = {"script": protocol.SCRIPT, "call": protocol.CALL, "serve": protocol.SERVE, "check": protocol.CHECK}
+_STOPPED: dict[int, Status] = {
+    protocol.CPU: "cpu_timeout",
+    protocol.WALL: "wall_timeout",
+    protocol.PROCESSES: "process_limit",
+    protocol.CANCELLED: "cancelled",
+    protocol.NOT_STARTED: "sandbox_error",
+}
+
+
+class WorkerDied(Exception):
+    """The fork server went away during a run; the run may be given to another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run. All that the child can see is in here."""
+
+    program: bytes
+    stdin: bytes = b""
+    limits: Limits = DEFAULT_LIMITS
+    mode: str = "script"
+    """`script`; `call` (`request` has the function and the cases); `serve` and `check` (on `channel`)."""
+    request: bytes = b""
+    channel: int = -1
+    prelude: bool = False
+    """Give the program the names of common modules without an import."""
+
+    @property
+    def flavour(self) -> str:
+        """Which server it needs: one that has `numpy` loaded, or the plain one."""
+        return "numpy" if _NUMPY_IMPORT.search(self.program) else "base"
+
+
+class Worker:
+    """One fork server, started on creation."""
+
+    def __init__(self, level: Level, flavour: str = "base") -> None:
+        self.level = level
+        self.flavour = flavour
+        self.owner = os.getpid()
+        self._running: _Running | None = None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._errors = os.memfd_create("sandbox-errors", os.MFD_CLOEXEC)
+        try:
+            self._process = self._spawn(theirs)
+        finally:
+            theirs.close()
+        self._await_hello()
+
+    def _spawn(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        path = module_path()
+        setup = {
+            "home": str(Path(__file__).parent),
+            "level": "warm" if self.level == "full" else self.level,
+            "socket": theirs.fileno(),
+            "driver": os.getpid(),
+            "readable": readable_paths(path),
+            "path": path,
+            "preload": _BASE_MODULES + (_NUMPY_MODULES if self.flavour == "numpy" else ()),
+        }
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, json.dumps(setup)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            env=_ENVIRONMENT,
+            cwd="/",
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,  # Ctrl-C in a terminal is for the driver, which then ends us
+        )
+
+    def _await_hello(self) -> None:
+        self._control.settimeout(START_TIMEOUT_S)
+        try:
+            hello = self._control.recv(protocol.MAX_PACKET)
+        except OSError as error:
+            hello = str(error).encode()
+        self._control.settimeout(None)
+        if hello != protocol.HELLO:
+            said = hello.decode("utf-8", "replace") or self._last_words()
+            self.close()
+            if not said:
+                raise WorkerDied("it ended as it started, without a word")
+            raise SandboxUnavailable(f"level {self.level}: the sandbox's server did not start: {said}")
+
+    def _last_words(self) -> str:
+        text = os.pread(self._errors, 10_000, 0).decode("utf-8", "replace").strip()
+        return text.rpartition("\n")[2]
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return self._process.pid
+
+    def run(self, job: Job) -> Outcome:
+        """Run one job and wait for its end.
+
+        Raises:
+            WorkerDied: the server went away.
+        """
+        self.begin(job)
+        return self.finish()
+
+    def begin(self, job: Job) -> None:
+        """Start a job; `finish` has to follow."""
+        if job.limits.processes and self.level in ("guard", "none"):
+            raise SandboxUnavailable(
+                f"level {self.level} cannot hold what starts processes; use level 'warm' or processes=0"
+            )
+        self._running = running = _Running(job)
+        limits = job.limits
+        packet = protocol.JOB.pack(
+            _MODES[job.mode],
+            job.prelude,
+            limits.processes,
+            limits.threads,
+            int(limits.cpu_s * 1e6),
+            int(limits.wall * 1e6),
+            limits.memory_mb << 20,
+            limits.output_bytes,
+        )
+        try:
+            socket.send_fds(self._control, [packet], running.descriptors)
+        except OSError as error:
+            self._abandon()
+            raise WorkerDied(str(error)) from None
+
+    def finish(self) -> Outcome:
+        """Wait for the job that was begun."""
+        running = self._running
+        assert running is not None
+        try:
+            report = self._receive(running.job.limits.wall + _GRACE_S)
+            return running.outcome(report, self.level)
+        finally:
+            self._abandon()
+
+    def _receive(self, timeout_s: float) -> bytes:
+        # poll rather than a socket timeout, which would make two system calls of every recv
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        try:
+            report = self._control.recv(protocol.MAX_PACKET) if poll.poll(timeout_s * 1000) else b""
+        except OSError:
+            report = b""
+        if len(report) != protocol.REPORT.size:
+            raise WorkerDied("the sandbox's server ended or hung during a run")
+        return report
+
+    def cancel(self) -> None:
+        """Have the run in progress killed; `finish` then returns it as `cancelled`. From any thread."""
+        with contextlib.suppress(OSError):
+            self._control.send(protocol.CANCEL)
+
+    def _abandon(self) -> None:
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+    def close(self) -> None:
+        """End the server and everything in it. Idempotent."""
+        self._abandon()
+        self._control.close()
+        if os.getpid() != self.owner:  # a fork of the driver has no children of its own to end
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        if self._errors >= 0:
+            os.close(self._errors)
+            self._errors = -1
+
+
+class _Running:
+    """The descriptors of a run, which hold its input and output in memory."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.started = time.monotonic()
+        self._own: list[int] = []
+        program, stdin = self._memory(job.program), self._memory(job.stdin)
+        self.stdout, self.stderr = self._memory(), self._memory()
+        self.results = -1
+        self.descriptors = [program, stdin, self.stdout, self.stderr]
+        if job.mode == "call":
+            self.descriptors.append(self._memory(job.request))
+        elif job.mode != "script":
+            self.descriptors.append(job.channel)
+        if job.mode in ("call", "check"):
+            self.results = self._memory()
+            self.descriptors.append(self.results)
+
+    def _memory(self, content: bytes | None = None) -> int:
+        fd = os.memfd_create("run", os.MFD_CLOEXEC)
+        self._own.append(fd)
+        if content:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+            os.lseek(fd, 0, os.SEEK_SET)
+        return fd
+
+    def outcome(self, report: bytes, level: Level) -> Outcome:
+        reason, wait_status, cpu_us, wall_us, peak_kib = protocol.REPORT.unpack(report)
+        limit = self.job.limits.output_bytes
+        stdout, out_flood = _read(self.stdout, limit)
+        stderr, err_flood = _read(self.stderr, limit)
+        results, result_flood = _read(self.results, limit) if self.results >= 0 else (b"", False)
+        exit_code = os.waitstatus_to_exitcode(wait_status)
+        status = _STOPPED.get(reason)
+        if status is None:
+            flooded = out_flood or err_flood or result_flood
+            status = "output_limit" if flooded else _status(exit_code, stderr, cpu_us / 1e6, self.job.limits)
+        return Outcome(
+            status,
+            stdout,
+            stderr,
+            exit_code,
+            cpu_s=cpu_us / 1e6,
+            wall_s=wall_us / 1e6,
+            peak_memory=peak_kib << 10,
+            level=level,
+            detail=_last_line(stderr) if status == "sandbox_error" else None,
+            results=results,
+        )
+
+    def close(self) -> None:
+        for fd in self._own:
+            os.close(fd)
+        self._own = []
+
+
+def _read(fd: int, limit: int) -> tuple[bytes, bool]:
+    """Return what was written (at most `limit` bytes) and whether it was more."""
+    size = os.fstat(fd).st_size
+    return (os.pread(fd, min(size, limit), 0) if size else b""), size > limit
+
+
+def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Status:
+    """Judge a run that ended by itself. What the program says of its own failure cannot make it better."""
+    if exit_code == 0:
+        return "ok"
+    if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_s >= limits.cpu_s):
+        return "cpu_timeout"
+    last = _last_line(stderr)
+    if last.startswith("MemoryError") or exit_code == -signal.SIGKILL:
+        return "memory_limit"  # nobody else kills a run: it was the kernel, out of memory
+    if "can't start new thread" in last:
+        return "process_limit"
+    return "runtime_error"
+
+
+def _last_line(stderr: bytes) -> str:
+    return stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
+
+
+def module_path() -> list[str]:
+    """Return the module search path of the runs: the standard library and the installed packages.
+
+    The folders that a program or PYTHONPATH put on ours are not on it.
+    """
+    standard = os.path.dirname(os.path.realpath(os.__file__))
+    entries = [
+        os.path.join(os.path.dirname(standard), f"python{sys.version_info[0]}{sys.version_info[1]}.zip")
+    ]
+    entries += [standard, os.path.join(standard, "lib-dynload")]
+    entries += [os.path.realpath(p) for p in sys.path if p.endswith(("site-packages", "dist-packages"))]
+    return list(dict.fromkeys(entries))
+
+
+def readable_paths(path: list[str]) -> list[str]:
+    """Return what runs may read: the modules and the shared libraries. No home, no /etc, no /proc."""
+    base = os.path.join(os.path.realpath(sys.base_prefix), "lib")
+    return list(dict.fromkeys([*(p for p in path if os.path.isdir(p)), base, *_LIBRARIES]))

@@ -1,0 +1,28 @@
+"""Shared by the code reward's tests: a way to score, where a sandbox holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.code import Options, score
+from rewardkit.sandbox.levels import why_not
+from rewardkit.types import Sample, Score
+
+Judge = Callable[..., Score]
+
+
+@pytest.fixture(scope="session")
+def judge() -> Judge:
+    """Score a program on a ground truth, both as written by hand."""
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+
+    def judge(program: str, truth: Any, **options: Any) -> Score:
+        response = f"Here it is:\n```python\n{program}\n```\n"
+        return score(Sample("code", response, json.dumps(truth)), Options(**options))
+
+    return judge

@@ -1,0 +1,221 @@
+"""Each limit has its own status, with what was measured; runs are alike and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from rewardkit.sandbox import Job, Limits, Sandbox, SandboxUnavailable
+from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.outcome import Level
+from rewardkit.sandbox.worker import Worker
+from tests.sandbox.corpus import descendants
+
+ROOT = Path(__file__).parents[2]
+
+ENDINGS = {
+    "ok": "print(1)",
+    "runtime_error": "1 / 0",
+    "cpu_timeout": "while True: pass",
+    "wall_timeout": "import time\ntime.sleep(60)",
+    "memory_limit": "x = 'x' * (1 << 31)",
+    "output_limit": "while True: print('x' * 1000)",
+    "process_limit": "import threading, time\nthreading.stack_size(32768)\nfor _ in range(300): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ntime.sleep(5)",
+}
+
+
+@pytest.mark.parametrize("status", ENDINGS)
+def test_every_limit_has_its_own_status(worker: Worker, status: str) -> None:
+    limits = Limits(cpu_s=0.3, wall_s=2, memory_mb=256, output_bytes=1 << 16)
+    outcome = worker.run(Job(ENDINGS[status].encode(), limits=limits))
+    assert outcome.status == status, outcome
+    assert outcome.level == worker.level
+    assert 0 < outcome.cpu_s < 2 and outcome.wall_s > 0 and outcome.peak_memory > 1 << 20
+
+
+def test_cpu_time_is_the_judge_not_elapsed_time(worker: Worker) -> None:
+    outcome = worker.run(Job(b"import time\ntime.sleep(0.5)\nprint(1)", limits=Limits(cpu_s=0.3, wall_s=10)))
+    assert outcome.ok
+
+
+def test_a_raised_exception_is_told_as_the_interpreter_tells_it(worker: Worker) -> None:
+    outcome = worker.run(Job(b"def f():\n    raise ValueError('no')\nf()"))
+    assert outcome.exit_code == 1
+    told = 'Traceback (most recent call last):\n  File "main.py", line 3, in <module>\n  File "main.py", line 2, in f\nValueError: no\n'
+    assert outcome.stderr.decode() == told
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("import sys; sys.exit(3)", 3),
+        ("import os; os._exit(7)", 7),
+        ("import sys; sys.exit('x')", 1),
+        ("import os; os.abort()", -signal.SIGABRT),
+    ],
+)
+def test_exit_statuses_are_kept(worker: Worker, program: str, code: int) -> None:
+    assert worker.run(Job(program.encode())).exit_code == code
+
+
+def test_runs_are_bit_for_bit_alike(worker: Worker) -> None:
+    program = Job(
+        b"import random, time, os\nprint(random.random(), hash('x'), time.tzname, dict(os.environ), {'a', 'b', 'c'})"
+    )
+    assert len({worker.run(program).stdout for _ in range(3)}) == 1
+
+
+def test_a_run_sees_nothing_of_the_one_before(worker: Worker) -> None:
+    worker.run(
+        Job(
+            b"import sys, builtins, math\nmath.pi = 3\nbuiltins.left = 1\nsys.modules['x'] = 1\nsys.path.append('y')\nsys.setrecursionlimit(99)"
+        )
+    )
+    outcome = worker.run(
+        Job(
+            b"import sys, math\nprint(math.pi, 'left' in dir(__builtins__), 'x' in sys.modules, 'y' in sys.path, sys.getrecursionlimit())"
+        )
+    )
+    assert outcome.stdout == b"3.141592653589793 False False False 1000\n"
+
+
+def test_files_can_be_written_where_there_is_a_room_of_their_own() -> None:
+    try:
+        sandbox = Sandbox("warm")
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    with sandbox:
+        program = "import tempfile\nwith tempfile.NamedTemporaryFile('w+') as f:\n    f.write('x')\nopen('a', 'w').write('y')\nprint(open('a').read())"
+        assert sandbox.run(program).stdout == b"y\n"
+        assert sandbox.run("import os\nprint(os.path.exists('a'))").stdout == b"False\n"
+
+
+def test_large_output_and_input_pass_without_a_pump(worker: Worker) -> None:
+    data = bytes(range(256)) * 8192
+    outcome = worker.run(Job(b"import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())", data))
+    assert outcome.stdout == data
+
+
+def test_level_none_has_to_be_asked_for_twice() -> None:
+    with pytest.raises(SandboxUnavailable, match="allow_unsafe"):
+        Sandbox("none")
+    with Sandbox("none", allow_unsafe=True) as sandbox:
+        assert sandbox.run("print(1)").level == "none"
+
+
+def test_full_gives_every_run_new_namespaces() -> None:
+    try:
+        sandbox = Sandbox("full")
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    with sandbox:
+        outcome = sandbox.run("print(1)")
+        assert (outcome.stdout, outcome.level) == (b"1\n", "full")
+
+
+def test_processes_are_allowed_only_where_they_can_be_held(level: Level) -> None:
+    job = Job(
+        b"import os\npid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)\nprint(1)",
+        limits=Limits(processes=4),
+    )
+    with Sandbox(level) as sandbox:
+        if level == "guard":
+            with pytest.raises(SandboxUnavailable, match="processes"):
+                sandbox.run_job(job)
+        else:
+            assert sandbox.run_job(job).stdout == b"1\n"
+
+
+def test_the_worker_is_of_no_use_to_a_fork_of_the_driver(level: Level) -> None:
+    with Sandbox(level) as sandbox:
+        assert sandbox.run("print(1)").ok
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if sandbox.run("print(2)").stdout == b"2\n" else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert sandbox.run("print(3)").stdout == b"3\n"
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_nothing_outlives_a_driver_that_is_killed(level: Level, busy: bool) -> None:
+    script = textwrap.dedent(f"""
+        import time
+        from rewardkit.sandbox import Sandbox, Limits
+        sandbox = Sandbox({level!r})
+        sandbox.run("print(1)")
+        print("up", flush=True)
+        sandbox.run("while True: pass" if {busy} else "print(1)", limits=Limits(cpu_s=100))
+        time.sleep(100)
+    """)
+    driver = subprocess.Popen(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE
+    )
+    assert driver.stdout is not None and driver.stdout.readline() == b"up\n"
+    time.sleep(0.3)
+    below = descendants(driver.pid)
+    assert below
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+    deadline = time.monotonic() + 20
+    while any(_alive(pid) for pid in below) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not [pid for pid in below if _alive(pid)]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        -(10**40),
+        1.5,
+        float("inf"),
+        "x\ud800",
+        [1, [2]],
+        (1, (2,)),
+        {1, 2},
+        frozenset({3}),
+        {"a": 1, 2: (3,)},
+        b"\x00",
+        bytearray(b"x"),
+        1 + 2j,
+        int,
+    ],
+)
+def test_values_cross_unchanged(value: object) -> None:
+    assert values.decode(values.loads(values.line({"value": values.encode(value)}))["value"]) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[",
+        b"[]",
+        b"\xff",
+        b'{"value": {"tuple": 3}}',
+        b'{"value": {"nope": 1}}',
+        b'{"value": {"a": 1, "b": 2}}',
+        b'{"value": {"ref": 0}}',
+        b'{"value": {"dict": [[[], 1]]}}',
+        b'{"value":' + b"[" * 100_000,
+    ],
+)
+def test_what_is_no_value_is_refused(text: bytes) -> None:
+    with pytest.raises((ValueError, RecursionError)):
+        values.decode(values.loads(text)["value"])

@@ -1,0 +1,167 @@
+"""The pool: fair, bounded, deduplicating; what is cancelled is killed; every run gets one result."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rewardkit.sandbox import Job, Limits, Pool, SandboxBusy
+from rewardkit.sandbox.levels import why_not
+from tests.sandbox.corpus import descendants
+
+GOOD, LOOP = b"print(int(input()) + 1)", b"while True: pass"
+CRASH, FLOOD = b"import os\nos.abort()", b"while True: print('x' * 1000)"
+SHORT = Limits(cpu_s=0.05, wall_s=20, output_bytes=1 << 16)
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+    with Pool(2) as pool:
+        yield pool
+
+
+def test_a_batch_keeps_its_order(pool: Pool) -> None:
+    outcomes = pool.run_batch([Job(GOOD, b"%d" % n) for n in range(20)])
+    assert [o.stdout for o in outcomes] == [b"%d\n" % (n + 1) for n in range(20)]
+
+
+def test_equal_runs_of_a_batch_run_once(pool: Pool) -> None:
+    program = Job(b"import time\nprint(time.time_ns())")
+    assert len({o.stdout for o in pool.run_batch([program] * 8)}) == 1
+
+
+def test_callers_take_turns(pool: Pool) -> None:
+    flood = [pool.submit(Job(GOOD, b"%d" % n), caller="many") for n in range(200)]
+    few = pool.submit(Job(GOOD, b"7"), caller="few")
+    assert few.result().stdout == b"8\n"
+    assert sum(t.done() for t in flood) < 100
+    assert all(t.result().ok for t in flood)
+
+
+def test_a_full_queue_refuses_who_will_not_wait() -> None:
+    with Pool(1, queue_size=2) as pool:
+        busy = [pool.submit(Job(b"import time\ntime.sleep(60)", limits=Limits(wall_s=60)))]
+        with pytest.raises(SandboxBusy, match="waiting"):
+            for _ in range(5):
+                busy.append(pool.submit(Job(GOOD, b"1"), wait=False))
+
+
+def test_cancelling_kills_the_run(pool: Pool) -> None:
+    ticket = pool.submit(Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600)))
+    while not ticket.running():
+        time.sleep(0.01)
+    while ticket.sandbox is None:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    ticket.cancel()
+    assert ticket.result(60).status == "cancelled"
+    assert pool.run_batch([Job(GOOD, b"1")])[0].stdout == b"2\n"
+
+
+def test_a_deadline_ends_a_batch(pool: Pool) -> None:
+    jobs = [Job(b"import time\ntime.sleep(600)", b"%d" % n, Limits(wall_s=600)) for n in range(4)]
+    assert {o.status for o in pool.run_batch(jobs, deadline_s=0.5)} == {"cancelled"}
+
+
+def test_a_failure_stops_a_batch_when_asked(pool: Pool) -> None:
+    jobs = [
+        Job(CRASH),
+        *(Job(b"import time\ntime.sleep(600)", b"%d" % n, Limits(wall_s=600)) for n in range(4)),
+    ]
+    outcomes = pool.run_batch(jobs, stop_at_failure=True)
+    assert outcomes[0].exit_code == -signal.SIGABRT
+    assert {o.status for o in outcomes[1:]} == {"cancelled"}
+
+
+def test_event_loops_share_it_and_cancel_what_they_started(pool: Pool) -> None:
+    async def main() -> None:
+        outcomes = await pool.arun_batch([Job(GOOD, b"1"), Job(GOOD, b"2"), Job(GOOD, b"1")])
+        assert [o.stdout for o in outcomes] == [b"2\n", b"3\n", b"2\n"]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(
+                pool.arun(Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600))), 0.3
+            )
+        assert (await pool.arun(Job(GOOD, b"5"))).stdout == b"6\n"
+
+    asyncio.run(main())
+
+
+def test_closing_leaves_no_process_thread_or_descriptor() -> None:
+    def state() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    before, children = state(), descendants(os.getpid())
+    pool = Pool(2)
+    running = [pool.submit(Job(LOOP, b"%d" % n, Limits(cpu_s=60))) for n in range(5)]
+    time.sleep(0.3)
+    pool.close()
+    assert state() == before
+    assert descendants(os.getpid()) == children
+    assert all(t.done() for t in running)
+
+
+def test_every_run_gets_its_result_while_servers_are_killed(pool: Pool) -> None:
+    stop = threading.Event()
+
+    def kill_servers() -> None:
+        chance = random.Random(0)
+        while not stop.wait(0.15):
+            mine = [p for p in descendants(os.getpid()) if b"jail.server" in _command(p)]
+            if mine:
+                try:
+                    os.kill(chance.choice(mine), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+    killer = threading.Thread(target=kill_servers)
+    killer.start()
+    try:
+        outcomes = pool.run_batch([Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT) for n in range(300)])
+    finally:
+        stop.set()
+        killer.join()
+    assert len(outcomes) == 300
+    statuses = {o.status for o in outcomes}
+    assert statuses <= {"ok", "runtime_error", "output_limit", "memory_limit", "sandbox_error", "cpu_timeout"}
+    good = [o for n, o in enumerate(outcomes) if n % 3 == 0 and o.ok]
+    assert len(good) >= 80
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_soak_keeps_memory_descriptors_and_processes_constant(pool: Pool) -> None:
+    def resident() -> int:
+        return sum(int(Path(f"/proc/{p}/statm").read_text().split()[1]) for p in servers())
+
+    def servers() -> set[int]:
+        return {p for p in descendants(os.getpid()) if b"jail.server" in _command(p)}
+
+    def round_of(start: int) -> list[str]:
+        jobs = [
+            Job((GOOD, LOOP, CRASH, FLOOD)[n % 4 if n % 20 < 4 else 0], b"%d" % n, SHORT)
+            for n in range(start, start + 200)
+        ]
+        return [str(o.status) for o in pool.run_batch(jobs)]
+
+    round_of(0)
+    before = resident(), servers(), len(os.listdir("/proc/self/fd"))
+    for start in range(1000, 1800, 200):
+        assert round_of(start).count("sandbox_error") == 0
+    after = resident(), servers(), len(os.listdir("/proc/self/fd"))
+    assert after[1:] == before[1:]
+    assert after[0] <= before[0] * 1.05 + 64
