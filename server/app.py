@@ -15,6 +15,8 @@ from fastapi import FastAPI, Query, Request, Response
 from rewardkit import __version__
 from rewardkit.errors import InputError, RewardkitError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
+from rewardkit.sandbox import Pool
+from rewardkit.sandbox.fusion import run_code
 from rewardkit.scorer import Scorer
 from rewardkit.types import Sample, Score
 
@@ -35,10 +37,17 @@ class ErrorBody(msgspec.Struct):
     message: str
 
 
-def create_app(scorer: Scorer, *, tokens: Sequence[str] = (), max_body_bytes: int = 64 << 20) -> FastAPI:
-    """Build the application. The caller closes the scorer when the server has stopped.
+def create_app(
+    scorer: Scorer,
+    *,
+    tokens: Sequence[str] = (),
+    max_body_bytes: int = 64 << 20,
+    sandbox: Pool | None = None,
+) -> FastAPI:
+    """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
     Args:
+        sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
         tokens: bearer tokens that are accepted; none: every request is.
         max_body_bytes: larger requests get 413.
     """
@@ -85,7 +94,19 @@ def create_app(scorer: Scorer, *, tokens: Sequence[str] = (), max_body_bytes: in
             return _error(503, "not_ready", "starting or stopping")
         return _json({"status": "ready"})
 
+    if sandbox is not None:
+        _add_run_code(app, sandbox)
     return app
+
+
+def _add_run_code(app: FastAPI, sandbox: Pool) -> None:
+    @app.post("/run_code", summary="Run a Python program in the sandbox, as SandboxFusion does")
+    async def run_code_route(request: Request) -> Response:
+        try:
+            body = msgspec.json.decode(await request.body(), type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return _error(422, "bad_request", f"the body is not a JSON object: {error}")
+        return _json(await run_code(sandbox, body))
 
 
 def decode_samples(body: bytes) -> Sample | list[Sample]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from rewardkit.commands.common import err, read_reward_options, reward_options
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError
+from rewardkit.sandbox import Pool
 from rewardkit.scorer import Scorer
 
 
@@ -24,6 +26,7 @@ from rewardkit.scorer import Scorer
     help="Accepted bearer tokens, one a line. Or set REWARDKIT_TOKEN.",
 )
 @click.option("--insecure", is_flag=True, help="Allow a public address without a token.")
+@click.option("--run-code", is_flag=True, help="Also serve /run_code, as SandboxFusion does.")
 @click.option("--max-body-mb", default=64, show_default=True, help="Refuse larger requests.")
 @reward_options
 def command(
@@ -32,6 +35,7 @@ def command(
     workers: int | None,
     token_file: Path | None,
     insecure: bool,
+    run_code: bool,
     max_body_mb: int,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
@@ -51,8 +55,10 @@ def command(
             f"--host {host} is open to others; set --token-file, or --insecure if that is meant"
         )
     options = read_reward_options(reward_files, option_words, options_file)
-    with Scorer(options=options, workers=workers, timeout_s=timeout_s) as scorer:
-        app = create_app(scorer, tokens=tokens, max_body_bytes=max_body_mb << 20)
+    with ExitStack() as stack:
+        scorer = stack.enter_context(Scorer(options=options, workers=workers, timeout_s=timeout_s))
+        sandbox = stack.enter_context(Pool(scorer.workers)) if run_code else None
+        app = create_app(scorer, tokens=tokens, max_body_bytes=max_body_mb << 20, sandbox=sandbox)
         listening = _bind(host, port)
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{listening.getsockname()[1]}"

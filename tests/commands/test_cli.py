@@ -19,7 +19,7 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
 
 def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["scor"]) == 2
-    assert "did you mean score?" in capsys.readouterr().err
+    assert "did you mean score" in capsys.readouterr().err
 
 
 def test_list_shows_data_sources_aliases_options_and_place(capsys: pytest.CaptureFixture[str]) -> None:

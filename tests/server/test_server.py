@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 from rewardkit import AsyncClient, Client, Sample, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import ServerError, UnknownDataSourceError
+from rewardkit.sandbox import Pool
 from rewardkit.server.app import create_app
 
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
@@ -27,6 +28,17 @@ RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
 def http() -> Iterator[TestClient]:
     with Scorer() as scorer, TestClient(create_app(scorer, max_body_bytes=1 << 20)) as client:
         yield client
+
+
+def test_code_runs_only_where_the_route_was_asked_for(http: TestClient) -> None:
+    program = {"code": "print(int(input()) + 1)", "stdin": "41", "language": "python"}
+    assert http.post("/run_code", json=program).status_code == 404
+    with Scorer() as scorer, Pool(1) as pool, TestClient(create_app(scorer, sandbox=pool)) as client:
+        answer = client.post("/run_code", json=program).json()
+        assert (answer["status"], answer["run_result"]["stdout"]) == ("Success", "42\n")
+        failed = client.post("/run_code", json={"code": "1/0", "language": "python"}).json()
+        assert (failed["status"], failed["run_result"]["return_code"]) == ("Failed", 1)
+        assert client.post("/run_code", content=b"[").status_code == 422
 
 
 @pytest.fixture(scope="module")
