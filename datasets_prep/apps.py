@@ -50,7 +50,7 @@ def prepare(
         out_dir,
         "apps",
         source,
-        to_row,  # some questions are published twice
+        to_row,
         limit=limit,
         skip_bad=skip_bad,
         arguments=style.arguments(),

@@ -56,7 +56,7 @@ def prepare(
         out_dir,
         "code_contests",
         source,
-        to_row,  # some questions are published twice
+        to_row,
         limit=limit,
         skip_bad=skip_bad,
         arguments=style.arguments(),

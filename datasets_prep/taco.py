@@ -61,7 +61,7 @@ def prepare(
         out_dir,
         "taco",
         source,
-        to_row,  # some questions are published twice
+        to_row,
         limit=limit,
         skip_bad=skip_bad,
         arguments=style.arguments(),
