@@ -76,7 +76,8 @@ class Row:
     question: str
     """The question as published, without instructions."""
     answer: str
-    """The set's own solution, as a response: it must score 1.0 against `ground_truth`."""
+    """The set's own solution, as a response: it must score 1.0 against `ground_truth`. Empty if
+    there is none."""
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Whatever else the set says of this row; JSON-ready."""
 

@@ -27,6 +27,9 @@ from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 FORMATS = (".jsonl", ".json", ".csv", ".parquet")
 SPLITS = ("train", "test")
 
+_READ_BYTES = 1 << 20
+"""Read from a parquet column at a time. Without it, a whole column of a row group: gigabytes of tests."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -298,8 +301,9 @@ def _read_csv(path: Path, label: str, bad: BadRows) -> _Numbered:
 
 def _read_parquet(path: Path, label: str, bad: BadRows) -> _Numbered:
     number = 0
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=1024):
+    # Few rows at a time and no reading ahead: a single row of a code set can hold megabytes of tests.
+    with pq.ParquetFile(path, buffer_size=_READ_BYTES, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=16):
             for values in batch.to_pylist():
                 number += 1
                 yield number, values

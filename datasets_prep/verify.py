@@ -5,9 +5,10 @@ Reads the published file rather than what was meant to be written. Chooses no re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -38,7 +39,10 @@ class Verification:
     """What came of verifying one file."""
 
     rows: int
+    """Rows whose solution was scored."""
     failures: tuple[Failure, ...]
+    without_solution: int = 0
+    """Rows whose set publishes no solution: there is nothing to score."""
 
 
 def is_cheap(path: Path) -> bool:
@@ -53,26 +57,34 @@ def is_cheap(path: Path) -> bool:
 
 
 def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | None = None) -> Verification:
-    """Score the reference solution (`extra_info.answer`) of every row of a prepared file.
+    """Score the reference solution (`extra_info.answer`) of every row of a prepared file that has one.
 
     `progress` is called with the rows done so far.
     """
-    rows = 0
+    seen = scored = 0
     failures: list[Failure] = []
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=1024, columns=_COLUMNS):
-            records = batch.to_pylist()
-            scores = scorer.score_batch([_sample(record) for record in records])
-            for number, (record, score) in enumerate(zip(records, scores, strict=True), start=rows + 1):
-                if not (score.ok and score.score == 1.0):
-                    failures.append(Failure(number, record["extra_info"]["question"][:80], _why(score)))
-            rows += len(records)
-            if progress is not None:
-                progress(rows)
-    return Verification(rows, tuple(failures))
+    for records in _batches(path):
+        solved = [(n, r) for n, r in enumerate(records, start=seen + 1) if r["extra_info"]["answer"]]
+        scores = scorer.score_batch([_sample(record) for _, record in solved])
+        for (number, record), score in zip(solved, scores, strict=True):
+            if not (score.ok and score.score == 1.0):
+                failures.append(Failure(number, record["extra_info"]["question"][:80], _why(score)))
+        seen += len(records)
+        scored += len(solved)
+        if progress is not None:
+            progress(seen)
+    return Verification(scored, tuple(failures), seen - scored)
 
 
-def _sample(record: dict[str, dict[str, str]]) -> Sample:
+def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """The rows, never more than a row group at once, as the writer bounds those by their size."""
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(batch_size=1024, row_groups=[group], columns=_COLUMNS):
+                yield batch.to_pylist()
+
+
+def _sample(record: dict[str, Any]) -> Sample:
     data_source, ground_truth = str(record["data_source"]), str(record["ground_truth"])
     return Sample(data_source, record["extra_info"]["answer"], ground_truth, extra_info=record["extra_info"])
 

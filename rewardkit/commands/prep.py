@@ -185,6 +185,7 @@ def _as_dict(dataset: Dataset, prepared: Prepared, verified: dict[str, Verificat
             "bytes": file.bytes,
             "verified": checked.rows if checked else None,
             "failed": len(checked.failures) if checked else None,
+            "without_solution": checked.without_solution if checked else None,
             "failures": [failure.as_dict() for failure in checked.failures] if checked else [],
         }
     return {
@@ -209,6 +210,8 @@ def _print(prepared: Prepared, verified: dict[str, Verification]) -> None:
     if prepared.dropped:
         click.echo(f"dropped {prepared.dropped:,} bad rows; the first: {prepared.first_dropped[0]}")
     for split, checked in verified.items():
+        if checked.without_solution:
+            click.echo(f"{split}: {checked.without_solution:,} rows have no solution to verify")
         for failure in checked.failures[:_SHOWN_FAILURES]:
             click.echo(f"{split} row {failure.row}: {failure.why} | {failure.question}")
         if len(checked.failures) > _SHOWN_FAILURES:

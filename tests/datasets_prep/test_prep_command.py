@@ -55,6 +55,7 @@ def test_json_says_everything_and_is_alone_on_stdout(
         "bytes": (out / "train.parquet").stat().st_size,
         "verified": 3,
         "failed": 0,
+        "without_solution": 0,
         "failures": [],
     }
     assert result["dropped"] == 1
