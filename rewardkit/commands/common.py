@@ -64,21 +64,14 @@ def read_reward_options(
         load_reward_file(spec)
     options = _from_file(options_file) if options_file else {}
     for word in option_words:
-        source, colon, rest = word.rpartition(":") if "=" not in word else _split_source(word)
-        name, equals, value = rest.partition("=")
-        if not (colon and source and equals and name):
+        head, equals, value = word.partition("=")
+        source, colon, name = head.rpartition(":")
+        if not (equals and colon and source and name):
             raise OptionsError(
                 f"--option {word}: expected SOURCE:NAME=VALUE, for example gsm8k:method=strict"
             )
         options.setdefault(source, {})[name] = value
     return options
-
-
-def _split_source(word: str) -> tuple[str, str, str]:
-    """Split `SOURCE:NAME=VALUE` at the last colon before the first `=`."""
-    head, _, value = word.partition("=")
-    source, colon, name = head.rpartition(":")
-    return source, colon, f"{name}={value}"
 
 
 def _from_file(path: Path) -> dict[str, dict[str, Any]]:
