@@ -116,8 +116,12 @@ def wall_rate(workers: int, runs: int) -> float:
         assert process.stdout is not None
         process.stdout.readline()
     start = time.monotonic()
+    for process in processes:  # all of them before the first is waited for
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
     for process in processes:
-        process.communicate(b"\n")
+        process.communicate()
     return workers * runs / (time.monotonic() - start)
 
 
