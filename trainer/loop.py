@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-
-from rewardkit.trainer.algorithms.advantages import gae
-from rewardkit.trainer.algorithms.kl import PENALTIES
-from rewardkit.trainer.algorithms.reductions import masked_row_means, masked_whiten
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import save_actor
-from rewardkit.trainer.metrics import Clock, batch_metrics, summarize
+from rewardkit.trainer.credit import assign_credit
+from rewardkit.trainer.generation import generate
+from rewardkit.trainer.metrics import Clock, batch_metrics
 from rewardkit.trainer.models import full_tensors
 from rewardkit.trainer.rewards import decode, judge, place_scores
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.trainer.validation import respond, validation_metrics
-
-TRAINING = 0
-"""First part of the key of a training response's seed; validation's is 1."""
 
 
 def train(parts: Parts) -> None:
@@ -70,15 +64,7 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
 
     # 3. Rewards with their KL penalty, advantages and returns.
     with clock("adv"):
-        metrics |= penalize(parts, batch)
-        advantages, batch["returns"] = gae(
-            batch["token_level_rewards"],
-            batch["values"],
-            batch["response_mask"],
-            gamma=config.algorithm.gamma,
-            lam=config.algorithm.lam,
-        )
-        batch["advantages"] = masked_whiten(advantages, batch["response_mask"], world.sum)
+        metrics |= assign_credit(parts, batch)
     metrics |= batch_metrics(batch, world)
 
     # 4. The critic learns, then the actor, and the rollout engine gets the new weights.
@@ -90,43 +76,6 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
         with clock("update_weights"):
             parts.rollout.sync_weights(full_tensors(parts.actor.model))
     return metrics
-
-
-def generate(parts: Parts, prompts: Sequence[Row], step: int) -> Batch:
-    """Return the batch of this process: `rollout.n` responses to each prompt of its share."""
-    rollout, world = parts.config.actor_rollout_ref.rollout, parts.world
-    sampling = Sampling(rollout.n, rollout.do_sample, rollout.temperature, rollout.top_k, rollout.top_p)
-    numbered = world.shard(list(enumerate(prompts)))
-    ids, mask = pad_prompts([row for _, row in numbered], rollout.prompt_length, parts.tokenizer.pad_token_id)
-    ids, mask = ids.to(world.device), mask.to(world.device)
-    seeds = [
-        row_seed(TRAINING, parts.config.data.seed, step, i, j) for i, _ in numbered for j in range(rollout.n)
-    ]
-    drawn = parts.rollout.generate(ids, mask, sampling, seeds)
-    batch = make_batch(
-        [row for _, row in numbered for _ in range(rollout.n)],
-        ids.repeat_interleave(rollout.n, dim=0),
-        mask.repeat_interleave(rollout.n, dim=0),
-        drawn.responses,
-        drawn.response_mask,
-    )
-    batch["rollout_log_probs"] = drawn.rollout_log_probs
-    return batch
-
-
-def penalize(parts: Parts, batch: Batch) -> dict[str, float]:
-    """Set `token_level_rewards`: the scores, less the KL from the reference where that is asked for."""
-    batch["token_level_rewards"] = batch["token_level_scores"]
-    if parts.reference is None:
-        return {}
-    mask = batch["response_mask"]
-    penalty = PENALTIES[parts.config.algorithm.kl_penalty]
-    kl = torch.where(mask.bool(), penalty(batch["old_log_probs"], batch["ref_log_prob"]), 0.0)
-    coef = parts.kl.coef
-    batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
-    per_response = summarize({"kl": masked_row_means(kl, mask)[batch["judged"]]}, parts.world)
-    parts.kl.update(per_response["kl/mean"], len(batch) * parts.world.size)
-    return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
 
 
 def validate(parts: Parts, clock: Clock) -> dict[str, float]:

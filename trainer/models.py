@@ -110,16 +110,19 @@ def shard(model: nn.Module, world: World, config: FsdpConfig) -> nn.Module:
     return model
 
 
-def full_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter gathered from its shards, one at a time. All processes must iterate together.
 
     A tied weight comes once, under its first name.
+
+    Args:
+        dtype: cast each shard to this before it travels; None: as it is.
     """
     for module in model.modules():
         if isinstance(module, FSDPModule):
             module.reshard()  # after a forward alone the root still holds its copy in the computing type
     for name, parameter in model.named_parameters():
-        value = parameter.detach()
+        value = parameter.detach().to(dtype) if dtype is not None else parameter.detach()
         yield name, value.full_tensor() if isinstance(value, DTensor) else value
 
 

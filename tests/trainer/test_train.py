@@ -31,7 +31,8 @@ from rewardkit.trainer.config import load_config
 from rewardkit.trainer.demo import run as demo
 from rewardkit.trainer.demo import warmup
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.loop import generate, train
+from rewardkit.trainer.generation import generate
+from rewardkit.trainer.loop import train
 from rewardkit.trainer.models import full_tensors, load_causal_lm, load_model_config
 from rewardkit.trainer.setup import open_parts
 from rewardkit.trainer.workers.actor import response_logits
