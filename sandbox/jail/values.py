@@ -13,6 +13,7 @@ from typing import Any
 
 MAX_DEPTH = 200
 
+_encoder = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` would make one for each message
 
 _TYPES: dict[str, Any] = {
     kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, set, dict)
@@ -129,7 +130,7 @@ def _decode_tagged(tag: str, body: Any, refs: list[Any] | None) -> Any:
 
 def line(message: dict[str, Any]) -> bytes:
     """Return a message, its values encoded, as one line of JSON."""
-    return json.dumps(message, separators=(",", ":")).encode()
+    return _encoder.encode(message).encode()
 
 
 def loads(text: bytes) -> dict[str, Any]:
