@@ -8,10 +8,11 @@ goes through it.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
@@ -135,6 +136,22 @@ class Scorer:
         for data_source in sorted(set(data_sources)):
             self._registry.resolve(data_source)
             self._plan(data_source)
+
+    def explain(self, sample: Sample) -> object | None:
+        """Lay open how a sample is judged, in this thread; None for a reward with nothing to add.
+
+        The result prints as text, and its public fields are the same as data.
+
+        Raises:
+            UnknownDataSourceError, OptionsError: as in `check`.
+            InputError: the ground truth cannot be used.
+        """
+        reward = self.reward_for(sample.data_source)
+        if not reward.explain:
+            return None
+        module, _, name = reward.explain.partition(":")
+        lay_open: Callable[..., object] = getattr(importlib.import_module(module), name)
+        return lay_open(sample.ground_truth, sample.response, self.options_for(sample.data_source))
 
     def reward_for(self, data_source: str) -> Reward:
         """Return the reward that this scorer uses for a data source, with its deadline.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -18,13 +19,15 @@ from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scorer import Scorer
+from rewardkit.server import page
+from rewardkit.server.traffic import Traffic
 from rewardkit.types import Sample, Score
 
 INLINE_LIMIT = 256
 """Samples of inline rewards that are scored on the event loop, a millisecond's work; more go to a thread."""
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""Paths that probes may ask for without a token."""
+OPEN_PATHS = frozenset({"/healthz", "/readyz"}) | page.PATHS
+"""Paths that probes and browsers may ask for without a token."""
 
 _samples = msgspec.json.Decoder(Sample | list[Sample])
 _encoder = msgspec.json.Encoder()
@@ -52,6 +55,7 @@ def create_app(
         max_body_bytes: larger requests get 413.
     """
     state = {"ready": False}
+    traffic = Traffic()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -69,7 +73,9 @@ def create_app(
         except InputError as error:
             return _error(422, "bad_request", str(error))
         samples = asked if isinstance(asked, list) else [asked]
+        start = time.perf_counter()
         scores = await _score(scorer, samples)
+        traffic.record(samples, scores, time.perf_counter() - start)
         return _json(scores if isinstance(asked, list) else scores[0])
 
     @app.get("/rewards", summary="What can be judged")
@@ -94,6 +100,7 @@ def create_app(
             return _error(503, "not_ready", "starting or stopping")
         return _json({"status": "ready"})
 
+    app.include_router(page.router(scorer, traffic, decode_samples))
     if sandbox is not None:
         _add_run_code(app, sandbox)
     return app

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -38,17 +36,12 @@ def command(
     options = read_reward_options((), option_words, options_file)
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
         scorer.check([data_source])
-        score = scorer.score(Sample(data_source, response, gold))
-        reward = scorer.reward_for(data_source)
-        laid_open = ""
-        if reward.explain:
-            module, _, name = reward.explain.partition(":")
-            lay_open: Callable[..., object] = getattr(importlib.import_module(module), name)
-            laid_open = str(lay_open(gold, response, scorer.options_for(data_source)))
+        sample = Sample(data_source, response, gold)
+        score, laid_open = scorer.score(sample), scorer.explain(sample)
     if as_json:
-        click.echo(json.dumps(score.as_dict() | {"explanation": laid_open or None}, indent=2))
+        click.echo(json.dumps(score.as_dict() | {"explanation": laid_open and str(laid_open)}, indent=2))
         return
-    if laid_open:
+    if laid_open is not None:
         click.echo(laid_open)
     for name in ("score", "status", "correct", "extracted", "parts", "detail", "scorer"):
         click.echo(f"{name:>13}: {score.as_dict()[name]}")

@@ -100,6 +100,7 @@ BUILTIN: tuple[Reward, ...] = (
         timeout_s=30.0,
         parts=("tests", "passed"),
         reads=(),
+        explain="rewardkit.rewards.code:explain",
         summary="The program in the response, run on its tests in the sandbox: 1.0 when all pass",
     ),
 )

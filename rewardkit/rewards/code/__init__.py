@@ -14,9 +14,10 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from rewardkit.errors import InputError
 from rewardkit.rewards.code.compare import TEXT, Comparator
 from rewardkit.rewards.code.extract import Fence, extract, extract_like_livecodebench, extract_like_verl
 from rewardkit.rewards.code.judge import Rules, SandboxFailed, Verdict, judge
@@ -82,8 +83,44 @@ def _score(response: str, problem: Problem, options: Options) -> Score:
     judged = problem if first is None else _first(problem, first)
     verdicts = judge(sandbox, _complete(program, problem), judged, _rules(judged, options))
     value = _value(verdicts, judged, options)
-    detail = _explain(verdicts, options)
+    detail = _detail(verdicts, options)
     return _result(value, verdicts, judged, program, f"{detail}; level {sandbox.level}")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One judgement, laid open: the program and the verdict on each test."""
+
+    program: str | None
+    """None: there is no code block in the response."""
+    tests: tuple[Verdict, ...]
+
+    def __str__(self) -> str:
+        if self.program is None:
+            return "no code block in the response"
+        rows = (
+            f"{i:>5}  {v.status:<14} {v.cpu_s:6.2f} s  {v.reason}" for i, v in enumerate(self.tests, start=1)
+        )
+        return "\n".join((" test  status            CPU", *rows))
+
+
+def explain(gold: str, response: str, options: Options | None = None) -> Explanation:
+    """Return the verdict on every test, also on those after a failure.
+
+    Raises:
+        InputError: the ground truth holds no usable tests, or the sandbox failed.
+    """
+    options = options or Options()
+    try:
+        problem = _problem(gold)
+        program = _extract(response, options)
+        if program is None or not program.strip():
+            return Explanation(None, ())
+        rules = replace(_rules(problem, options), stop=False)
+        sandbox = _sandbox(options.level, options.allow_unsafe)
+        return Explanation(program, tuple(judge(sandbox, _complete(program, problem), problem, rules)))
+    except (TruthError, SandboxFailed) as error:
+        raise InputError(str(error)) from None
 
 
 def _extract(response: str, options: Options) -> str | None:
@@ -144,7 +181,7 @@ def _value(verdicts: list[Verdict], problem: Problem, options: Options) -> float
     return sum(w for w, v in zip(weights, verdicts, strict=True) if v.passed) / sum(weights)
 
 
-def _explain(verdicts: list[Verdict], options: Options) -> str:
+def _detail(verdicts: list[Verdict], options: Options) -> str:
     passed, total = sum(v.passed for v in verdicts), len(verdicts)
     mode = f"; compat={options.compat}" if options.compat else ""
     if passed == total:

@@ -21,6 +21,8 @@ from rewardkit.sandbox.box import explain, within
 from rewardkit.sandbox.jail import values
 
 _SHOWN = 80
+_KEPT = 2000
+"""Characters of each text of a failed test that are kept for whoever asks to see them."""
 
 
 class SandboxFailed(RuntimeError):
@@ -36,6 +38,11 @@ class Verdict:
     """`passed`, `wrong`, how the run ended, or `not_run`."""
     reason: str = ""
     cpu_s: float = 0.0
+    given: str = ""
+    """The input, the call or the assertion of a failed test; with `expected` and `got`, cut to 2,000
+    characters each."""
+    expected: str = ""
+    got: str = ""
 
 
 NOT_RUN = Verdict(False, "not_run", "not run")
@@ -92,11 +99,11 @@ def _run_stdin(
 def _judge_output(sandbox: Sandbox, test: StdinTest, outcome: Outcome, rules: Rules) -> Verdict:
     if outcome.status in ("sandbox_error", "cancelled"):
         raise SandboxFailed(outcome.detail or outcome.status)
-    if not outcome.ok and not (rules.compat and _exited_on_purpose(outcome)):
-        return Verdict(
-            False, outcome.status, f"input {_short(test.input)}: {explain(outcome)}", outcome.cpu_s
-        )
     got = outcome.stdout.decode("utf-8", "surrogateescape")
+    shown = (test.input[:_KEPT], test.output[:_KEPT], got[:_KEPT])
+    if not outcome.ok and not (rules.compat and _exited_on_purpose(outcome)):
+        reason = f"input {_short(test.input)}: {explain(outcome)}"
+        return Verdict(False, outcome.status, reason, outcome.cpu_s, *shown)
     if rules.checker:
         passed = _ask_checker(sandbox, rules.checker, test.input, got, test.output, rules.limits)
     else:
@@ -104,7 +111,7 @@ def _judge_output(sandbox: Sandbox, test: StdinTest, outcome: Outcome, rules: Ru
     if passed:
         return Verdict(True, "passed", "", outcome.cpu_s)
     reason = f"input {_short(test.input)}: expected {_short(test.output)}, got {_short(got)}"
-    return Verdict(False, "wrong", reason, outcome.cpu_s)
+    return Verdict(False, "wrong", reason, outcome.cpu_s, *shown)
 
 
 def _exited_on_purpose(outcome: Outcome) -> bool:
@@ -146,20 +153,22 @@ def _judge_answer(test: CallCase, answer: Answer, compat: str | None) -> Verdict
     call = f"{test.function}({', '.join(map(_repr, test.arguments))})"
     if answer.status == "sandbox_error":
         raise SandboxFailed(answer.error)
+    given, expected = call[:_KEPT], _repr(test.expected)[:_KEPT]
     if answer.status != "ok":
-        return Verdict(False, str(answer.status), f"{_cut(call)}: {answer.error}")
+        return Verdict(False, str(answer.status), f"{_cut(call)}: {answer.error}", 0.0, given, expected)
     # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
     if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
-        return Verdict(
-            False, "wrong", f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
-        )
+        reason = f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
+        return Verdict(False, "wrong", reason, 0.0, given, expected)
     try:
         got = values.decode(values.loads(answer.value)["value"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        return Verdict(False, "wrong", f"{_cut(call)}: an unreadable answer ({type(error).__name__})")
+        reason = f"{_cut(call)}: an unreadable answer ({type(error).__name__})"
+        return Verdict(False, "wrong", reason, 0.0, given, expected)
     if _equal(got, test, compat):
         return Verdict(True, "passed")
-    return Verdict(False, "wrong", f"{_cut(call)}: expected {_short(test.expected)}, got {_short(got)}")
+    reason = f"{_cut(call)}: expected {_short(test.expected)}, got {_short(got)}"
+    return Verdict(False, "wrong", reason, 0.0, given, expected, _repr(got)[:_KEPT])
 
 
 def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
@@ -191,7 +200,8 @@ def _judge_assert(source: str, answer: Answer) -> Verdict:
     if answer.status == "sandbox_error":
         raise SandboxFailed(answer.error)
     failed = (answer.error or "").startswith("AssertionError")
-    return Verdict(False, "wrong" if failed else str(answer.status), f"{_cut(source)}: {answer.error}")
+    status = "wrong" if failed else str(answer.status)
+    return Verdict(False, status, f"{_cut(source)}: {answer.error}", given=source[:_KEPT])
 
 
 def _short(value: Any) -> str:

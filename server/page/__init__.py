@@ -1,0 +1,98 @@
+"""The page at `/`: score a response by hand, see why, watch the traffic. Static files and three small routes.
+
+The files hold no data and need no token; the routes they call do, where the server has tokens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from rewardkit.errors import InputError, RewardkitError
+from rewardkit.scorer import Scorer
+from rewardkit.server.traffic import Traffic
+from rewardkit.types import Sample
+
+_TYPES = {"index.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
+PATHS = frozenset({"/", *(f"/page/{name}" for name in _TYPES)})
+"""What a browser asks for before it can have a token."""
+
+_HEADERS = {
+    # A response is hostile; were its HTML ever taken for HTML, no script of it would run.
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+_MAX_EXPLAINING = 8
+
+
+def router(scorer: Scorer, traffic: Traffic, decode: Callable[[bytes], Any]) -> APIRouter:
+    """Return the page's routes.
+
+    Args:
+        decode: a request body to a Sample; raises InputError.
+    """
+    routes = APIRouter(include_in_schema=False)
+    files = {name: resources.files(__package__).joinpath(name).read_bytes() for name in _TYPES}
+    examples = json.loads(resources.files(__package__).joinpath("examples.json").read_bytes())
+    one_at_a_time = asyncio.Lock()
+    waiting = 0
+
+    @routes.get("/")
+    async def index() -> Response:
+        return Response(files["index.html"], media_type="text/html", headers=_HEADERS)
+
+    @routes.get("/page/{name}")
+    async def file(name: str) -> Response:
+        if name not in files:
+            return Response(status_code=404)
+        return Response(files[name], media_type=_TYPES[name], headers=_HEADERS)
+
+    @routes.get("/examples")
+    async def give_examples() -> Response:
+        return _json(examples)
+
+    @routes.get("/traffic")
+    async def give_traffic() -> Response:
+        return _json(traffic.snapshot())
+
+    @routes.post("/explain")
+    async def explain(request: Request) -> Response:
+        """Lay a judgement open: {"text": ..., "fields": ...}, null for a reward with nothing to add."""
+        nonlocal waiting
+        if waiting >= _MAX_EXPLAINING:
+            message = "others are asking for explanations; try again in a few seconds"
+            return _json({"error": {"message": message}}, 503, {"Retry-After": "5"})
+        waiting += 1
+        try:
+            sample = decode(await request.body())
+            if not isinstance(sample, Sample):
+                raise InputError("send one sample")
+            async with one_at_a_time:
+                laid_open = await asyncio.to_thread(scorer.explain, sample)
+        except RewardkitError as error:
+            return _json({"error": {"message": str(error)}}, 422)
+        finally:
+            waiting -= 1
+        return _json({"text": laid_open and str(laid_open), "fields": _fields(laid_open)})
+
+    return routes
+
+
+def _fields(laid_open: object | None) -> dict[str, Any] | None:
+    if dataclasses.is_dataclass(laid_open) and not isinstance(laid_open, type):
+        return dataclasses.asdict(laid_open)
+    return None
+
+
+def _json(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    # ASCII: a lone surrogate of a response goes out as the escape that it came as.
+    return Response(json.dumps(data), status, media_type="application/json", headers=headers)

@@ -1,0 +1,160 @@
+"""The page in a real headless Chromium, against a real server."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+def serve(*options: str) -> tuple[subprocess.Popen[str], str]:
+    command = "from rewardkit.cli import main; main()"
+    server = subprocess.Popen(
+        [sys.executable, "-c", command, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True
+    )
+    assert server.stderr is not None
+    line = server.stderr.readline()
+    url = next(word for word in line.split() if word.startswith("http"))
+    return server, url
+
+
+def stop(server: subprocess.Popen[str]) -> None:
+    server.terminate()
+    server.wait(30)
+    assert server.stderr is not None
+    server.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    server, address = serve()
+    yield address
+    stop(server)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Any, url: str) -> Iterator[Any]:
+    page = browser.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(url)
+    page.wait_for_selector("#example option:nth-child(2)", state="attached")
+    yield page
+    page.close()
+    assert not faults
+
+
+def judge(page: Any, example: str) -> None:
+    page.select_option("#example", label=example)
+    page.click("#go")
+    page.wait_for_selector(".verdict", timeout=60_000)
+
+
+def test_an_example_is_scored_and_the_answer_is_marked_in_the_response(page: Any) -> None:
+    judge(page, "GSM8K: right, in format")
+    assert page.inner_text(".score") == "1"
+    assert page.inner_text(".badge") == "correct"
+    assert page.inner_text("#highlighted mark") == "72"
+
+
+def test_a_math_judgement_is_laid_open(page: Any) -> None:
+    judge(page, "MATH: another notation of the same")
+    assert page.inner_text(".score") == "1"
+    assert "verdict" in page.inner_text("#explanation")
+
+
+def test_a_failing_test_of_a_program_shows_what_differs(page: Any) -> None:
+    judge(page, "Code: one test fails")
+    assert page.inner_text(".score") == "0"
+    tests = page.locator("details.test")
+    assert [tests.nth(i).locator(".badge").inner_text() for i in range(3)] == ["passed", "wrong", "passed"]
+    failing = tests.nth(1)
+    assert failing.get_attribute("open") is not None
+    assert failing.locator("ins").all_inner_texts() == ["3"]
+    assert failing.locator("del").all_inner_texts() == ["3"]
+
+
+def test_html_in_a_response_is_shown_as_text(page: Any) -> None:
+    judge(page, "Hostile: HTML in the response")
+    assert "<script>" in page.inner_text("#highlighted")
+    assert page.locator("#result img, #result script").count() == 0
+    page.click("#tab-traffic")
+    page.wait_for_selector("#rates tbody tr")
+    assert page.title() == "rewardkit"
+
+
+def test_it_can_be_used_with_the_keyboard_alone(page: Any) -> None:
+    page.fill("#source", "gsm8k")
+    page.fill("#response", "#### 72")
+    page.fill("#truth", "72")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".verdict")
+    page.focus("#tab-try")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#traffic").is_visible() and not page.locator("#try").is_visible()
+
+
+def test_traffic_shows_what_came_and_what_could_not_be_judged(page: Any, url: str) -> None:
+    page.fill("#source", "no/such<b>source</b>")
+    page.click("#go")
+    page.wait_for_selector(".verdict")
+    assert "not judged: invalid" in page.inner_text(".badge")
+    page.click("#tab-traffic")
+    row = page.locator("#failures tbody tr", has_text="no/such<b>source</b>").first
+    row.wait_for()
+    assert "no reward is registered" in row.inner_text()
+
+
+def test_what_cannot_be_reached_is_said_rather_than_hidden(browser: Any) -> None:
+    server, address = serve()
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_selector("#example option:nth-child(2)", state="attached")
+    stop(server)
+    page.fill("#source", "gsm8k")
+    page.click("#go")
+    page.wait_for_selector("#result .error")
+    page.close()
+
+
+def test_a_server_with_tokens_serves_the_page_and_asks_for_one(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWARDKIT_TOKEN", "secret-token")
+    server, address = serve()
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_selector("#token-form:not([hidden])")
+    page.fill("#token", "secret-token")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#example option:nth-child(2)", state="attached")
+    judge(page, "GSM8K: wrong, but in format")
+    assert page.inner_text(".score") == "0.1"
+    page.close()
+    stop(server)
+
+
+def test_no_script_from_elsewhere_may_run(url: str) -> None:
+    with urllib.request.urlopen(url) as answer:
+        policy = answer.headers["Content-Security-Policy"]
+        text = answer.read().decode()
+    assert "default-src 'none'" in policy and "script-src 'self'" in policy
+    assert "http://" not in text and "https://" not in text
