@@ -7,7 +7,10 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
     values                                                       (B, T) float32
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
+    rollout_is_weights, chosen                                   (B, T) float32, bool: see `credit.py`
     judged                                                       (B,) bool: the reward's status was `ok`
+    groups, seeds                                                (B,) int64: number of the prompt, of the draw
+    reward_baselines                                             (B,) float32: ReMax's greedy scores
 """
 
 from __future__ import annotations
@@ -63,6 +66,10 @@ class Batch:
         numbers = list(range(len(self)))[index] if isinstance(index, slice) else index.tolist()
         return Batch({k: v[index] for k, v in self.tensors.items()}, [self.rows[i] for i in numbers])
 
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch with its tensors on `device`."""
+        return Batch({name: t.to(device) for name, t in self.tensors.items()}, self.rows)
+
     def split(self, size: int | None) -> Iterator[Batch]:
         """Yield consecutive pieces of at most `size` rows (the whole batch if None)."""
         for start in range(0, len(self), size or len(self)):
@@ -83,6 +90,12 @@ class Batch:
             if t.dim() == 2
         }
         return Batch(cut, self.rows)
+
+
+def join(batches: Sequence[Batch]) -> Batch:
+    """Return the rows of batches of the same width and the same tensors as one batch."""
+    names = batches[0].tensors
+    return Batch({n: torch.cat([b[n] for b in batches]) for n in names}, [r for b in batches for r in b.rows])
 
 
 def pad_prompts(rows: Sequence[Row], width: int, pad_id: int) -> tuple[Tensor, Tensor]:

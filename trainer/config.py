@@ -59,6 +59,22 @@ class FsdpConfig:
 
 
 @dataclass
+class PolicyLossConfig:
+    loss_mode: str = "vanilla"
+    """`vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `clip_cov` or `kl_cov`. `sapo` and
+    `geo_mean` are `seq-mean-token-mean` by definition, whatever `loss_agg_mode` says."""
+    clip_cov_ratio: float = 2e-4
+    """Clip-Cov: the share of a step's tokens that is left out of the loss."""
+    clip_cov_lb: float = 1.0
+    """Clip-Cov: they are drawn from those whose covariance is above this, and below:"""
+    clip_cov_ub: float = 5.0
+    kl_cov_ratio: float = 2e-4
+    """KL-Cov: the share of a step's tokens, those of the largest covariance, that is penalised."""
+    ppo_kl_coef: float = 0.1
+    """KL-Cov: the weight of |log-ratio| on them."""
+
+
+@dataclass
 class ActorConfig:
     ppo_mini_batch_size: int = 256
     """Prompts per optimizer step, over all processes (times `rollout.n` responses)."""
@@ -73,6 +89,20 @@ class ActorConfig:
     clip_ratio_high: float = II("actor_rollout_ref.actor.clip_ratio")
     clip_ratio_c: float = 3.0
     """Dual clip: a lower bound on the objective of a negative advantage, in units of it."""
+    tau_pos: float = 1.0
+    """SAPO: temperature of its gate for positive advantages; `tau_neg` for the others."""
+    tau_neg: float = 1.05
+    policy_loss: PolicyLossConfig = field(default_factory=PolicyLossConfig)
+    loss_agg_mode: str = "token-mean"
+    """`token-mean`, `seq-mean-token-sum`, `seq-mean-token-mean` or `seq-mean-token-sum-norm` (Dr.GRPO)."""
+    loss_scale_factor: int = II("actor_rollout_ref.rollout.response_length")
+    """What `seq-mean-token-sum-norm` divides a sequence's sum by."""
+    use_kl_loss: bool = False
+    """Add `kl_loss_coef` times the KL from the reference to the loss (GRPO); see also `use_kl_in_reward`."""
+    kl_loss_coef: float = 0.001
+    kl_loss_type: str = "low_var_kl"
+    """As `algorithm.kl_penalty`. The gradient of `kl` is 0 on average, that of `low_var_kl` not the KL's;
+    `mse` or a `+` gives the KL's."""
     entropy_coeff: float = 0.0
     grad_clip: float = 1.0
     optim: OptimConfig = field(default_factory=OptimConfig)
@@ -137,6 +167,8 @@ class CriticConfig:
     ppo_epochs: int = II("actor_rollout_ref.actor.ppo_epochs")
     shuffle: bool = II("actor_rollout_ref.actor.shuffle")
     cliprange_value: float = 0.5
+    loss_agg_mode: str = II("actor_rollout_ref.actor.loss_agg_mode")
+    loss_scale_factor: int = II("actor_rollout_ref.actor.loss_scale_factor")
     grad_clip: float = 1.0
 
 
@@ -150,14 +182,56 @@ class KlCtrlConfig:
 
 
 @dataclass
+class FilterGroupsConfig:
+    enable: bool = False
+    """DAPO's dynamic sampling: a prompt all of whose responses come out the same is replaced by another."""
+    metric: str = "reward"
+    """What is compared: `reward`, or `acc` (whether the response is correct)."""
+    max_num_gen_batches: int = 0
+    """The run ends with an error when this many batches of prompts do not fill a step; 0: no limit."""
+
+
+@dataclass
+class RolloutCorrectionConfig:
+    rollout_is: str | None = None
+    """Truncated importance sampling against the rollout engine's distribution: `token` or `sequence`."""
+    rollout_is_threshold: float = 2.0
+    """The largest weight."""
+
+
+@dataclass
 class AlgorithmConfig:
     adv_estimator: str = "gae"
+    """`gae` (with a critic), `grpo`, `grpo_passk`, `rloo`, `opo`, `gpg`, `reinforce_plus_plus`,
+    `reinforce_plus_plus_baseline` or `remax` (without)."""
+    norm_adv_by_std_in_grpo: bool = True
+    """False, with `loss_agg_mode=seq-mean-token-sum-norm`: Dr.GRPO."""
     gamma: float = 1.0
     lam: float = 1.0
     use_kl_in_reward: bool = False
     kl_penalty: str = "kl"
     """`kl` (k1), `abs`, `mse` (k2) or `low_var_kl` (k3)."""
     kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
+    filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
+    rollout_correction: RolloutCorrectionConfig = field(default_factory=RolloutCorrectionConfig)
+    mask_truncated_completions: bool = False
+    """DAPO's overlong filtering: a response of full length counts for the advantages, not in the loss."""
+
+
+@dataclass
+class OverlongBufferConfig:
+    enable: bool = False
+    """DAPO's soft punishment: the reward falls linearly over the last `len` tokens of the response length."""
+    len: int = 0
+    penalty_factor: float = 1.0
+    """The punishment of a response of full length."""
+    log: bool = False
+    """Log the mean punishment and the share that is punished."""
+
+
+@dataclass
+class RewardModelConfig:
+    overlong_buffer: OverlongBufferConfig = field(default_factory=OverlongBufferConfig)
 
 
 @dataclass
@@ -195,7 +269,7 @@ class TrainerConfig:
     """Steps between validations; one is always made at the end when there are `val_files`."""
     val_before_train: bool = True
     critic_warmup: int = 0
-    """Number of first steps in which only the critic learns."""
+    """Number of first steps in which only the critic learns, where there is one."""
     default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
 
 
@@ -206,6 +280,7 @@ class Config:
     critic: CriticConfig = field(default_factory=CriticConfig)
     algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
     reward: RewardConfig = field(default_factory=RewardConfig)
+    reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
     custom_reward_function: CustomRewardFunctionConfig = field(default_factory=CustomRewardFunctionConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 

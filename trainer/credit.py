@@ -1,4 +1,5 @@
-"""From scores to `token_level_rewards`, advantages and returns, as the config asks.
+"""From scores to `token_level_rewards`, advantages and returns, as the config asks; and what else the actor's
+loss needs from the whole batch: importance weights and chosen tokens.
 
 The formulas are in `algorithms/`; here they meet the batch, the config and the other processes.
 """
@@ -7,32 +8,69 @@ from __future__ import annotations
 
 import torch
 
-from rewardkit.trainer.algorithms.advantages import gae
+from rewardkit.trainer.algorithms import correction, covariance
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS, Experience
 from rewardkit.trainer.algorithms.kl import PENALTIES
-from rewardkit.trainer.algorithms.reductions import masked_row_means, masked_whiten
+from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.metrics import summarize
 from rewardkit.trainer.setup import Parts
 
 
 def assign_credit(parts: Parts, batch: Batch) -> dict[str, float]:
-    """Set `token_level_rewards`, `advantages` and `returns`; return the metrics of the KL penalty."""
-    metrics = penalize(parts, batch)
-    advantages, batch["returns"] = gae(
-        batch["token_level_rewards"],
-        batch["values"],
-        batch["response_mask"],
-        gamma=parts.config.algorithm.gamma,
-        lam=parts.config.algorithm.lam,
+    """Set `token_level_rewards`, `advantages`, `returns` and what the loss needs; return their metrics.
+
+    Needs `token_level_scores`, `judged`, `groups`, `old_log_probs`; `ref_log_prob`, `values` and
+    `reward_baselines` where the algorithm uses them. The rows must be those of a whole step; members of a
+    group may be in different processes.
+    """
+    algorithm = parts.config.algorithm
+    metrics = shape_overlong(parts, batch) | penalize(parts, batch)
+    experience = Experience(
+        rewards=batch["token_level_rewards"],
+        mask=batch["response_mask"],
+        judged=batch["judged"],
+        groups=batch["groups"],
+        values=batch.tensors.get("values"),
+        baselines=batch.tensors.get("reward_baselines"),
+        gamma=algorithm.gamma,
+        lam=algorithm.lam,
+        norm_by_std=algorithm.norm_adv_by_std_in_grpo,
+        reduce=parts.world.sum,
+        gather=parts.world.gather,
+        rank=parts.world.rank,
     )
-    batch["advantages"] = masked_whiten(advantages, batch["response_mask"], parts.world.sum)
-    return metrics
+    batch["advantages"], batch["returns"] = ESTIMATORS[algorithm.adv_estimator](experience)
+    if algorithm.mask_truncated_completions:
+        truncated = _lengths(batch) == batch["responses"].shape[1]
+        batch["response_mask"] = batch["response_mask"] * ~truncated.unsqueeze(1)
+        metrics["response/masked_truncated"] = float(parts.world.sum(truncated.sum()))
+    choose_tokens(parts, batch)
+    return metrics | correct_rollout(parts, batch)
+
+
+def shape_overlong(parts: Parts, batch: Batch) -> dict[str, float]:
+    """Take DAPO's soft punishment (Yu et al. 2025, arXiv:2503.14476, eq. 13) off `token_level_scores`."""
+    buffer, mask = parts.config.reward_model.overlong_buffer, batch["response_mask"]
+    if not buffer.enable:
+        return {}
+    lengths, width = _lengths(batch), batch["responses"].shape[1]
+    punishment = ((lengths - (width - buffer.len)).clamp(min=0) / buffer.len) * buffer.penalty_factor
+    last = mask.cumsum(dim=1).argmax(dim=1, keepdim=True)
+    judged = batch["judged"]
+    taken_off = (punishment * judged).to(mask.dtype).unsqueeze(1)
+    batch["token_level_scores"] = batch["token_level_scores"].scatter_add(1, last, -taken_off)
+    if not buffer.log:
+        return {}
+    values = {"overlong_reward": -punishment[judged], "overlong": (punishment[judged] > 0).float()}
+    means = summarize(values, parts.world)
+    return {f"reward/{name}": means[f"{name}/mean"] for name in values}
 
 
 def penalize(parts: Parts, batch: Batch) -> dict[str, float]:
     """Set `token_level_rewards`: the scores, less the KL from the reference where that is asked for."""
     batch["token_level_rewards"] = batch["token_level_scores"]
-    if parts.reference is None:
+    if not parts.config.algorithm.use_kl_in_reward:
         return {}
     mask = batch["response_mask"]
     penalty = PENALTIES[parts.config.algorithm.kl_penalty]
@@ -42,3 +80,68 @@ def penalize(parts: Parts, batch: Batch) -> dict[str, float]:
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["judged"]]}, parts.world)
     parts.kl.update(per_response["kl/mean"], len(batch) * parts.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
+
+
+def correct_rollout(parts: Parts, batch: Batch) -> dict[str, float]:
+    """Set `rollout_is_weights` where they are asked for, and return their metrics."""
+    asked = parts.config.algorithm.rollout_correction
+    if asked.rollout_is is None:
+        return {}
+    mask, kept = batch["response_mask"], batch["response_mask"].bool()
+    logs = correction.rollout_log_weights(
+        batch["old_log_probs"], batch["rollout_log_probs"], mask, asked.rollout_is
+    )
+    weights = correction.truncate(logs, mask, asked.rollout_is_threshold)
+    batch["rollout_is_weights"] = weights
+    values = {
+        "rollout_is": weights[kept],
+        "squares": weights[kept].square(),
+        "rollout_is_ratio_fraction_high": (logs.exp() > asked.rollout_is_threshold)[kept].float(),
+    }
+    found = summarize(values, parts.world)
+    metrics = {f"rollout_is_{name}": found[f"rollout_is/{name}"] for name in ("mean", "max", "min")}
+    metrics["rollout_is_eff_sample_size"] = found["rollout_is/mean"] ** 2 / found["squares/mean"]
+    metrics["rollout_is_ratio_fraction_high"] = found["rollout_is_ratio_fraction_high/mean"]
+    return {f"rollout_corr/{name}": value for name, value in metrics.items()}
+
+
+def choose_tokens(parts: Parts, batch: Batch) -> None:
+    """Set `chosen`, the tokens that the losses clip_cov and kl_cov treat apart."""
+    options, world, mask = (
+        parts.config.actor_rollout_ref.actor.policy_loss,
+        parts.world,
+        batch["response_mask"],
+    )
+    if options.loss_mode not in ("clip_cov", "kl_cov"):
+        return
+    cov = covariance.covariance(batch["old_log_probs"], batch["advantages"], mask, world.sum)
+    if options.loss_mode == "kl_cov":
+        chosen = covariance.choose_kl_cov(
+            cov, mask, ratio=options.kl_cov_ratio, reduce=world.sum, gather=world.gather
+        )
+    else:
+        chosen = covariance.choose_clip_cov(
+            cov,
+            mask,
+            _draws(batch),
+            ratio=options.clip_cov_ratio,
+            bounds=(options.clip_cov_lb, options.clip_cov_ub),
+            reduce=world.sum,
+            gather=world.gather,
+        )
+    batch["chosen"] = chosen
+
+
+def _lengths(batch: Batch) -> torch.Tensor:
+    """Return the length of each response, (B,), a tool's tokens and what was not judged included."""
+    return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)
+
+
+def _draws(batch: Batch) -> torch.Tensor:
+    """Return (B, T) uniform numbers, those of a response from its own seed alone."""
+    generator = torch.Generator()
+    rows = [
+        torch.rand(batch["responses"].shape[1], generator=generator.manual_seed(seed), dtype=torch.float64)
+        for seed in batch["seeds"].tolist()
+    ]
+    return torch.stack(rows).to(batch["responses"].device)

@@ -114,20 +114,24 @@ class PromptLoader:
             )
         self._rows, self._batch_size, self._shuffle, self._seed = rows, batch_size, shuffle, seed
         self.steps_per_epoch = len(rows) // batch_size
+        self.taken = 0
+        """Batches served so far. It alone decides which one comes next."""
 
     def epoch_of(self, step: int) -> int:
         """Return the epoch (from 0) that step `step` (from 1) belongs to."""
         return (step - 1) // self.steps_per_epoch
 
     def batches(self, n_steps: int) -> Iterator[list[Row]]:
-        """Yield the prompts of steps 1 to `n_steps`. The last, partial batch of an epoch is left out."""
-        order: list[int] = []
-        for step in range(1, n_steps + 1):
-            place = (step - 1) % self.steps_per_epoch
-            if place == 0:
-                order = self._order(self.epoch_of(step))
-            chosen = order[place * self._batch_size : (place + 1) * self._batch_size]
-            yield [self._rows[i] for i in chosen]
+        """Yield the prompts of `n_steps` steps, which may `take` further batches in between."""
+        for _ in range(n_steps):
+            yield self.take()
+
+    def take(self) -> list[Row]:
+        """Return the next batch of prompts. The last, partial batch of an epoch is left out."""
+        epoch, place = divmod(self.taken, self.steps_per_epoch)
+        self.taken += 1
+        chosen = self._order(epoch)[place * self._batch_size : (place + 1) * self._batch_size]
+        return [self._rows[i] for i in chosen]
 
     def _order(self, epoch: int) -> list[int]:
         if not self._shuffle:

@@ -1,22 +1,37 @@
-"""From prompts to a batch of responses: this process's share of a step, drawn by its rollout engine."""
+"""From prompts to a batch of responses: this process's share of a step, drawn by its rollout engine.
+
+Also the responses that some algorithms ask for besides: ReMax's greedy ones, and DAPO's dynamic sampling.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+import torch
+from torch import Tensor
+
+from rewardkit.errors import RewardkitError, ScoringError
+from rewardkit.trainer.batch import Batch, Row, join, make_batch, pad_prompts
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.metrics import Clock
+from rewardkit.trainer.rewards import decode, judge, place_scores
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
+from rewardkit.types import Score
 
 TRAINING = 0
 """First part of the key of a training response's seed; validation's is 1."""
 
 
-def generate(parts: Parts, prompts: Sequence[Row], step: int) -> Batch:
-    """Return the batch of this process: `rollout.n` responses to each prompt of its share."""
+def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) -> Batch:
+    """Return the batch of this process: `rollout.n` responses to each prompt of its share.
+
+    Sets `groups`, the number of the prompt within the step, counted from `first`, and `seeds`.
+    """
     rollout, world = parts.config.actor_rollout_ref.rollout, parts.world
     sampling = Sampling(rollout.n, rollout.do_sample, rollout.temperature, rollout.top_k, rollout.top_p)
-    numbered = world.shard(list(enumerate(prompts)))
+    numbered = world.shard(list(enumerate(prompts, first)))
     ids, mask = pad_prompts([row for _, row in numbered], rollout.prompt_length, parts.tokenizer.pad_token_id)
     ids, mask = ids.to(world.device), mask.to(world.device)
     seeds = [
@@ -31,4 +46,114 @@ def generate(parts: Parts, prompts: Sequence[Row], step: int) -> Batch:
         drawn.response_mask,
     )
     batch["rollout_log_probs"] = drawn.rollout_log_probs
+    groups = torch.tensor([i for i, _ in numbered], device=world.device)
+    batch["groups"] = groups.repeat_interleave(rollout.n)
+    batch["seeds"] = torch.tensor(seeds, device=world.device)
     return batch
+
+
+def score_greedy(parts: Parts, batch: Batch) -> dict[str, float]:
+    """Set `reward_baselines`, (B,): the score of the greedy response to each row's prompt (ReMax).
+
+    A prompt whose greedy response could not be judged has no baseline: its responses are left out.
+
+    Returns:
+        `reward_baseline/mean` and, as for the responses themselves, `reward_baseline/failed/<status>`.
+    """
+    n, world = parts.config.actor_rollout_ref.rollout.n, parts.world
+    prompt_ids, prompt_mask = (
+        batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask")
+    )
+    drawn = parts.rollout.generate(prompt_ids, prompt_mask, Sampling(do_sample=False), [0] * len(prompt_ids))
+    greedy = Batch({"response_mask": drawn.response_mask.float()}, batch.rows[::n])
+    texts = decode(parts.tokenizer, drawn.responses, drawn.response_mask)
+    scores = judge(parts.rewards, greedy.rows, texts, world)
+    failed = place_scores(greedy, scores, world, parts.config.reward.on_error)
+    judged = greedy["judged"].repeat_interleave(n)
+    baselines = greedy["token_level_scores"].sum(dim=1)
+    batch["reward_baselines"] = baselines.repeat_interleave(n)
+    batch["judged"] = batch["judged"] & judged
+    batch["response_mask"] = batch["response_mask"] * judged.unsqueeze(1)
+    total, number = world.sum(torch.stack([baselines.sum(), greedy["judged"].sum()])).tolist()
+    renamed = {k.replace("reward/", "reward_baseline/"): v for k, v in failed.items()}
+    return {"reward_baseline/mean": total / number, **renamed}
+
+
+def sample_dynamically(
+    parts: Parts, prompts: Sequence[Row], step: int, clock: Clock
+) -> tuple[Batch, dict[str, float]]:
+    """Return a judged batch in which the responses to each prompt differ in outcome.
+
+    DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2). While the batch is not full,
+    whole batches of further prompts are taken from the loader; of the groups that differ the first ones are
+    used, in the order of the prompts, so that the number of processes has no say in it.
+
+    Raises:
+        ScoringError: `max_num_gen_batches` batches were not enough, or the reward does not say what is
+            correct and `metric` is `acc`.
+    """
+    asked, world, wanted = parts.config.algorithm.filter_groups, parts.world, len(prompts)
+    drawn: list[Batch] = []
+    found: list[int] = []
+    metrics: Counter[str] = Counter()
+    while len(found) < wanted:
+        if drawn and len(drawn) == asked.max_num_gen_batches:
+            raise ScoringError(
+                f"expected {wanted} prompts whose responses differ in {asked.metric}, found {len(found)} in "
+                f"{len(drawn)} batches; raise algorithm.filter_groups.max_num_gen_batches (0: no limit), or "
+                "train on prompts that the policy solves sometimes"
+            )
+        batch_prompts = prompts if not drawn else parts.loader.take()
+        with clock("gen"):
+            batch = generate(parts, batch_prompts, step, first=len(drawn) * wanted)
+        with clock("reward"):
+            texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
+            scores = judge(parts.rewards, batch.rows, texts, world)
+            metrics.update(place_scores(batch, scores, world, parts.config.reward.on_error))
+        mine = differing_groups(
+            batch["groups"], _outcomes(asked.metric, batch, scores, world), batch["judged"]
+        )
+        found += sorted(group for share in world.gather(mine) for group in share)
+        drawn.append(batch)
+    metrics["training/filter_groups/num_gen_batches"] = len(drawn)
+    metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
+    return deal(join(drawn), found[:wanted], world), dict(metrics)
+
+
+def differing_groups(groups: Tensor, outcomes: Tensor, judged: Tensor) -> list[int]:
+    """Return the groups in which judged responses differ in outcome; all arguments are (B,)."""
+    seen: dict[int, set[float]] = {}
+    for group, outcome in zip(groups[judged].tolist(), outcomes[judged].tolist(), strict=True):
+        seen.setdefault(group, set()).add(outcome)
+    return [group for group, values in seen.items() if len(values) > 1]
+
+
+def deal(batch: Batch, order: Sequence[int], world: World) -> Batch:
+    """Give the k-th group of `order` to process k % size, as `World.shard` does with prompts.
+
+    The groups of `batch` that are not in `order` are left out; `len(order)` is divisible by the world size.
+    """
+    place = {group: k for k, group in enumerate(order)}
+    targets = torch.tensor([place[g] % world.size if g in place else -1 for g in batch["groups"].tolist()])
+    share = [batch.select((targets == rank).nonzero().squeeze(1)) for rank in range(world.size)]
+    sent = [piece.to(torch.device("cpu")) if rank != world.rank else None for rank, piece in enumerate(share)]
+    received = [pieces[world.rank] for pieces in world.gather(sent)]
+    mine = join([share[world.rank], *(piece.to(world.device) for piece in received if piece is not None)])
+    places = torch.tensor([place[g] for g in mine["groups"].tolist()])
+    return mine.select(places.argsort(stable=True))
+
+
+def _outcomes(metric: str, batch: Batch, scores: Sequence[Score], world: World) -> Tensor:
+    if metric == "reward":
+        return batch["token_level_scores"].sum(dim=1)
+    silent = next((s for s in scores if s.ok and s.correct is None), None)
+    error: RewardkitError | None = None
+    if silent is not None:
+        error = ScoringError(
+            f"algorithm.filter_groups.metric=acc, but {silent.scorer or 'the reward'} does not say what is "
+            "correct; set algorithm.filter_groups.metric=reward"
+        )
+    first = world.first_error(error)
+    if first is not None:
+        raise first
+    return torch.tensor([float(bool(s.correct)) for s in scores], device=world.device)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.credit import assign_credit
-from rewardkit.trainer.generation import generate
+from rewardkit.trainer.generation import generate, sample_dynamically, score_greedy
 from rewardkit.trainer.metrics import Clock, batch_metrics
 from rewardkit.trainer.models import full_tensors
 from rewardkit.trainer.rewards import decode, judge, place_scores
@@ -46,12 +46,18 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     config, world, seed = parts.config, parts.world, parts.config.data.seed
 
     # 1. The policy acts, and its responses are judged.
-    with clock("gen"):
-        batch = generate(parts, prompts, step)
-    with clock("reward"):
-        texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
-        scores = judge(parts.rewards, batch.rows, texts, world)
-        metrics = place_scores(batch, scores, world, config.reward.on_error)
+    if config.algorithm.filter_groups.enable:
+        batch, metrics = sample_dynamically(parts, prompts, step, clock)
+    else:
+        with clock("gen"):
+            batch = generate(parts, prompts, step)
+        with clock("reward"):
+            texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
+            scores = judge(parts.rewards, batch.rows, texts, world)
+            metrics = place_scores(batch, scores, world, config.reward.on_error)
+    if config.algorithm.adv_estimator == "remax":
+        with clock("gen_max"):
+            metrics |= score_greedy(parts, batch)
 
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):
@@ -59,8 +65,9 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     if parts.reference is not None:
         with clock("ref"):
             batch["ref_log_prob"], _ = parts.reference.log_probs(batch)
-    with clock("values"):
-        batch["values"] = parts.critic.values(batch)
+    if parts.critic is not None:
+        with clock("values"):
+            batch["values"] = parts.critic.values(batch)
 
     # 3. Rewards with their KL penalty, advantages and returns.
     with clock("adv"):
@@ -68,9 +75,10 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     metrics |= batch_metrics(batch, world)
 
     # 4. The critic learns, then the actor, and the rollout engine gets the new weights.
-    with clock("update_critic"):
-        metrics |= _named("critic", parts.critic.update(batch, step, row_seed(seed, step)))
-    if step > config.trainer.critic_warmup:
+    if parts.critic is not None:
+        with clock("update_critic"):
+            metrics |= _named("critic", parts.critic.update(batch, step, row_seed(seed, step)))
+    if parts.critic is None or step > config.trainer.critic_warmup:
         with clock("update_actor"):
             metrics |= _named("actor", parts.actor.update(batch, step, row_seed(seed, step)))
         with clock("update_weights"):

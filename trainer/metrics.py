@@ -64,13 +64,14 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
     kept, judged = batch["response_mask"].bool(), batch["judged"]
     width = batch["responses"].shape[1]
     lengths = batch["attention_mask"][:, -width:].sum(dim=1)
+    values = {"critic/values": batch["values"][kept]} if "values" in batch.tensors else {}
     metrics = summarize(
         {
             "critic/score": batch["token_level_scores"].sum(dim=1)[judged],
             "critic/rewards": torch.where(kept, batch["token_level_rewards"], 0.0).sum(dim=1)[judged],
             "critic/advantages": batch["advantages"][kept],
             "critic/returns": batch["returns"][kept],
-            "critic/values": batch["values"][kept],
+            **values,
             "response_length": lengths,
             "prompt_length": batch["attention_mask"][:, :-width].sum(dim=1),
         },

@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS, NEEDS_GROUPS
+from rewardkit.trainer.algorithms.correction import LEVELS
+from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
+from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
 from rewardkit.trainer.config import ActorConfig, Config, CriticConfig
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.rewards import open_rewards
@@ -16,8 +21,14 @@ CHOICES = {
     "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
     "actor_rollout_ref.actor.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
     "critic.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
-    "algorithm.adv_estimator": ("gae",),
-    "algorithm.kl_penalty": ("kl", "abs", "mse", "low_var_kl"),
+    "actor_rollout_ref.actor.loss_agg_mode": AGGREGATIONS,
+    "actor_rollout_ref.actor.kl_loss_type": tuple(PENALTIES),
+    "actor_rollout_ref.actor.policy_loss.loss_mode": tuple(POLICY_LOSSES),
+    "critic.loss_agg_mode": AGGREGATIONS,
+    "algorithm.adv_estimator": tuple(ESTIMATORS),
+    "algorithm.kl_penalty": tuple(PENALTIES),
+    "algorithm.filter_groups.metric": ("reward", "acc"),
+    "algorithm.rollout_correction.rollout_is": ("None", *LEVELS),
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
     "reward.on_error": ("mask", "raise"),
     "trainer.device": ("auto", "cpu", "cuda"),
@@ -33,6 +44,8 @@ def check(config: Config) -> None:
     _check_choices(config)
     _check_ranges(config)
     _check_batch_sizes(config)
+    _check_groups(config)
+    _check_overlong(config)
     _check_validation(config)
     _check_data(config)
     _check_model(config.actor_rollout_ref.model.path)
@@ -77,6 +90,10 @@ def _check_ranges(config: Config) -> None:
         "actor_rollout_ref.actor.ppo_mini_batch_size",
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
         "actor_rollout_ref.actor.ppo_epochs",
+        "actor_rollout_ref.actor.loss_scale_factor",
+        "actor_rollout_ref.actor.policy_loss.clip_cov_ratio",
+        "actor_rollout_ref.actor.policy_loss.kl_cov_ratio",
+        "algorithm.rollout_correction.rollout_is_threshold",
         "critic.ppo_mini_batch_size",
         "critic.ppo_micro_batch_size_per_gpu",
         "critic.ppo_epochs",
@@ -123,6 +140,32 @@ def _check_batch_sizes(config: Config) -> None:
                 f"{name}.ppo_mini_batch_size={mini} must be divisible by the {processes} processes "
                 "(trainer.nnodes x trainer.n_gpus_per_node)"
             )
+
+
+def _check_groups(config: Config) -> None:
+    """What compares the responses to one prompt needs more than one."""
+    if config.actor_rollout_ref.rollout.n > 1:
+        return
+    estimator = config.algorithm.adv_estimator
+    if estimator in NEEDS_GROUPS:
+        raise ConfigError(
+            f"algorithm.adv_estimator={estimator} compares the responses to one prompt; set "
+            "actor_rollout_ref.rollout.n above 1, or take gae, reinforce_plus_plus or remax"
+        )
+    if config.algorithm.filter_groups.enable:
+        raise ConfigError(
+            "algorithm.filter_groups compares the responses to one prompt; set actor_rollout_ref.rollout.n "
+            "above 1"
+        )
+
+
+def _check_overlong(config: Config) -> None:
+    buffer, limit = config.reward_model.overlong_buffer, config.data.max_response_length
+    if buffer.enable and not 0 < buffer.len <= limit:
+        raise ConfigError(
+            f"reward_model.overlong_buffer.len must be from 1 to data.max_response_length={limit}, "
+            f"found {buffer.len}"
+        )
 
 
 def _check_validation(config: Config) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from rewardkit.trainer.algorithms.advantages import WITH_CRITIC
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.config import Config, KlCtrlConfig, as_yaml
@@ -45,8 +46,9 @@ class Parts:
     rewards: RewardSource
     actor: Actor
     reference: Reference | None
-    """None where no KL penalty is asked for."""
-    critic: Critic
+    """None where no KL is asked for, in the reward or in the loss."""
+    critic: Critic | None
+    """None where the advantages need none."""
     rollout: RolloutEngine
     kl: KlController
     logger: Logger
@@ -110,7 +112,7 @@ def _policy(config: Config, world: World, tokenizer: Any) -> tuple[Actor, Refere
         micro_batch_size=policy.rollout.micro_batch_size,
     )
     reference = None
-    if config.algorithm.use_kl_in_reward:
+    if config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss:
         frozen = unsharded_copy(model, torch.float32, world.device).requires_grad_(False)
         reference = Reference(
             shard(frozen, world, policy.actor.fsdp_config),
@@ -128,7 +130,9 @@ def _policy(config: Config, world: World, tokenizer: Any) -> tuple[Actor, Refere
     return actor, reference, rollout
 
 
-def _critic(config: Config, world: World) -> Critic:
+def _critic(config: Config, world: World) -> Critic | None:
+    if config.algorithm.adv_estimator not in WITH_CRITIC:
+        return None
     model = shard(load_value_model(config.critic.model.path), world, config.critic.fsdp_config)
     return Critic(model, world, config.critic, samples_per_prompt=config.actor_rollout_ref.rollout.n)
 

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
 from rewardkit.trainer.distributed import World
@@ -34,6 +35,7 @@ def critic_config(**changes: Any) -> CriticConfig:
         "ppo_micro_batch_size_per_gpu": None,
         "ppo_epochs": 1,
         "shuffle": False,
+        "loss_agg_mode": "token-mean",
         "optim": OPTIM,
     }
     return CriticConfig(**{**settings, **changes})
@@ -121,9 +123,9 @@ def test_gradients_of_a_split_add_up_to_the_whole(model_folder: Any, batch: Batc
 
     def gradient(micro: int | None) -> Any:
         actor = make_actor(model, world)
-        tokens = batch["response_mask"].sum()
+        totals = count(batch["response_mask"], world.sum)
         for piece in batch.split(micro):
-            loss, _ = actor._loss(piece.trimmed(), tokens)
+            loss, _ = actor._loss(piece.trimmed(), totals)
             loss.backward()
         return torch.cat([p.grad.full_tensor().flatten() for p in actor.model.parameters()])
 

@@ -33,13 +33,23 @@ def k3(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
     return (log_ratio.expm1() - log_ratio).clamp(-10, 10)
 
 
-PENALTIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "kl": k1,
-    "abs": absolute,
-    "mse": k2,
-    "low_var_kl": k3,
-}
-"""By the names of `algorithm.kl_penalty`."""
+Penalty = Callable[[Tensor, Tensor], Tensor]
+
+
+def straight_through(penalty: Penalty) -> Penalty:
+    """Return `penalty` with the gradient of k2, the one whose expected gradient is that of the KL."""
+
+    def estimate(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+        through = k2(log_probs, ref_log_probs)
+        return penalty(log_probs, ref_log_probs).detach() + (through - through.detach())
+
+    return estimate
+
+
+_ESTIMATORS = {"kl": k1, "k1": k1, "abs": absolute, "mse": k2, "k2": k2, "low_var_kl": k3, "k3": k3}
+
+PENALTIES: dict[str, Penalty] = _ESTIMATORS | {f"{n}+": straight_through(f) for n, f in _ESTIMATORS.items()}
+"""By the names of `algorithm.kl_penalty` and `kl_loss_type`; a `+` asks for the straight-through gradient."""
 
 
 @dataclass
@@ -59,3 +69,11 @@ class KlController:
         if self.target is not None:
             error = min(max(kl / self.target - 1, -0.2), 0.2)
             self.coef *= 1 + error * n_samples / self.horizon
+
+    def state_dict(self) -> dict[str, float]:
+        """Return what a checkpoint must hold."""
+        return {"coef": self.coef}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        """Take over the state of a checkpoint; target and horizon stay those of the config."""
+        self.coef = state["coef"]

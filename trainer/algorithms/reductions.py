@@ -1,14 +1,59 @@
-"""Masked sums and moments. What is masked out may be anything, NaN included, and changes nothing."""
+"""Masked sums, moments and loss aggregation. What is masked out may be anything, NaN included, and changes
+nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 Reduce = Callable[[Tensor], Tensor]
 """Sums a tensor over all processes, elementwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The denominators of a mini-batch: counts over all of its micro-batches and all processes."""
+
+    tokens: Tensor
+    """Unmasked tokens; at least 1."""
+    sequences: Tensor
+    """Responses with an unmasked token; at least 1."""
+
+
+def count(mask: Tensor, reduce: Reduce) -> Totals:
+    """Count what is unmasked in (B, T) masks of all processes."""
+    kept = mask.bool()
+    tokens, sequences = reduce(torch.stack([kept.sum(), kept.any(dim=1).sum()])).clamp(min=1).unbind()
+    return Totals(tokens, sequences)
+
+
+AGGREGATIONS = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
+"""By the names of `loss_agg_mode`."""
+
+
+def aggregate(values: Tensor, mask: Tensor, totals: Totals, mode: str, horizon: int) -> Tensor:
+    """Reduce per-token values of a piece of a mini-batch to its share of the mini-batch's loss.
+
+    The shares of all pieces add up to the whole, however the rows were split. The mean over sequences is
+    over those with an unmasked token.
+
+    Args:
+        values, mask: (B, T).
+        mode: `token-mean`; `seq-mean-token-sum`; `seq-mean-token-mean` (GRPO); `seq-mean-token-sum-norm`
+            (Dr.GRPO, arXiv:2503.20783): the sum of a sequence divided by `horizon`.
+        horizon: a constant, usually the response length; never the padded width, which differs by piece.
+    """
+    if mode == "token-mean":
+        return masked_sum(values, mask) / totals.tokens
+    if mode == "seq-mean-token-mean":
+        return masked_row_means(values, mask).sum() / totals.sequences
+    if mode not in AGGREGATIONS:
+        raise ValueError(f"loss_agg_mode must be one of {', '.join(AGGREGATIONS)}, found '{mode}'")
+    per_sequence = masked_sum(values, mask) / totals.sequences
+    return per_sequence / horizon if mode == "seq-mean-token-sum-norm" else per_sequence
 
 
 def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
@@ -30,10 +75,10 @@ def masked_moments(values: Tensor, mask: Tensor, reduce: Reduce) -> tuple[Tensor
     cancellation do not show.
     """
     values = values.double()
-    count, total = reduce(torch.stack([mask.bool().sum().double(), masked_sum(values, mask)]))
-    mean = total / count.clamp(min=1)
+    number, total = reduce(torch.stack([mask.bool().sum().double(), masked_sum(values, mask)]))
+    mean = total / number.clamp(min=1)
     squares = reduce(masked_sum((values - mean) ** 2, mask))
-    return mean, squares / (count - 1).clamp(min=1)
+    return mean, squares / (number - 1).clamp(min=1)
 
 
 def masked_whiten(values: Tensor, mask: Tensor, reduce: Reduce) -> Tensor:

@@ -76,7 +76,7 @@ def run_demo(
         ],
     )
     console.print("[bold]2. model[/] a Llama of 0.4M parameters, warmed up on answers in mixed formats")
-    test_rows, tokenizer = _make_start(config, start_model, seed, console)
+    test_rows, tokenizer = make_start(config, start_model, seed, console)
     before = _evaluate(start_model, tokenizer, test_rows, folder / "before.parquet", seed)
     console.print("[bold]3. PPO[/]   reward: 1.0 right, 0.1 in format only, 0.0 neither")
     train_here(config)
@@ -93,7 +93,7 @@ def run_demo(
     return outcome
 
 
-def _make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[Row], Any]:
+def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[Row], Any]:
     """Make, warm up and save model and tokenizer; return the held-out problems and the tokenizer."""
     train_file = str(config.data.train_files)
     texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()

@@ -6,8 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from rewardkit.trainer.algorithms.losses import Stats, policy_loss, token_entropy, token_log_probs
-from rewardkit.trainer.algorithms.reductions import masked_sum
+from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.algorithms.losses import Stats, token_entropy, token_log_probs
+from rewardkit.trainer.algorithms.policy_losses import PolicyOptions, policy_loss
+from rewardkit.trainer.algorithms.reductions import Totals, aggregate
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import ActorConfig
 from rewardkit.trainer.distributed import World
@@ -67,6 +69,14 @@ class Actor(Reference):
         self._world, self._config = world, config
         self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
         self.optimizer = Optimizer(model, config.optim, config.grad_clip)
+        self._options = PolicyOptions(
+            clip_low=config.clip_ratio_low,
+            clip_high=config.clip_ratio_high,
+            clip_c=config.clip_ratio_c,
+            tau_pos=config.tau_pos,
+            tau_neg=config.tau_neg,
+            ppo_kl_coef=config.policy_loss.ppo_kl_coef,
+        )
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the PPO steps of training step `step` and return their metrics."""
@@ -83,19 +93,32 @@ class Actor(Reference):
         )
         return {**metrics, "lr": lr}
 
-    def _loss(self, batch: Batch, tokens: Tensor) -> tuple[Tensor, Stats]:
+    def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
+        config, mask = self._config, batch["response_mask"]
         logits = response_logits(self.model, batch, self._temperature)
+        log_probs = token_log_probs(logits, batch["responses"])
         loss, stats = policy_loss(
-            token_log_probs(logits, batch["responses"]),
+            log_probs,
             batch["old_log_probs"],
             batch["advantages"],
-            batch["response_mask"],
-            clip_low=self._config.clip_ratio_low,
-            clip_high=self._config.clip_ratio_high,
-            clip_c=self._config.clip_ratio_c,
-            denominator=tokens,
+            mask,
+            totals,
+            mode=config.policy_loss.loss_mode,
+            options=self._options,
+            aggregation=config.loss_agg_mode,
+            horizon=config.loss_scale_factor,
+            weights=batch.tensors.get("rollout_is_weights"),
+            chosen=batch.tensors.get("chosen"),
         )
-        if self._config.entropy_coeff:
-            entropy = masked_sum(token_entropy(logits), batch["response_mask"]) / tokens
-            loss = loss - self._config.entropy_coeff * entropy
+        if config.entropy_coeff:
+            loss = loss - config.entropy_coeff * self._aggregate(token_entropy(logits), mask, totals)
+        if config.use_kl_loss:
+            difference = torch.where(mask.bool(), log_probs - batch["ref_log_prob"], 0.0)
+            kl = PENALTIES[config.kl_loss_type](difference, torch.zeros_like(difference))
+            kl_loss = self._aggregate(kl, mask, totals)
+            loss = loss + config.kl_loss_coef * kl_loss
+            stats["kl_loss"] = kl_loss.detach()
         return loss, stats
+
+    def _aggregate(self, values: Tensor, mask: Tensor, totals: Totals) -> Tensor:
+        return aggregate(values, mask, totals, self._config.loss_agg_mode, self._config.loss_scale_factor)

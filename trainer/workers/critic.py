@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Stats, value_loss
+from rewardkit.trainer.algorithms.reductions import Totals
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import CriticConfig
 from rewardkit.trainer.distributed import World
@@ -57,12 +58,14 @@ class Critic:
         )
         return {**metrics, "lr": lr}
 
-    def _loss(self, batch: Batch, tokens: Tensor) -> tuple[Tensor, Stats]:
+    def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         return value_loss(
             response_values(self.model, batch),
             batch["values"],
             batch["returns"],
             batch["response_mask"],
+            totals,
             clip_range=self._config.cliprange_value,
-            denominator=tokens,
+            aggregation=self._config.loss_agg_mode,
+            horizon=self._config.loss_scale_factor,
         )

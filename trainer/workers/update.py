@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Stats
+from rewardkit.trainer.algorithms.reductions import Totals, count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import OptimConfig
 from rewardkit.trainer.distributed import World
 
-LossOf = Callable[[Batch, Tensor], tuple[Tensor, Stats]]
-"""Given a micro-batch and the token count of its whole mini-batch: the loss and its statistics, as shares
-of the mini-batch's token mean (see `algorithms/losses.py`)."""
+LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
+"""Given a micro-batch and the counts of its whole mini-batch: the loss and its statistics, as shares of the
+mini-batch's (see `algorithms/losses.py`)."""
 
 
 class Optimizer:
@@ -76,9 +77,9 @@ def update(
             order = torch.randperm(len(batch), generator=generator)
             batch = batch.select(order.to(world.device))
         for mini in batch.split(mini_batch_size):
-            tokens = world.sum(mini["response_mask"].sum()).clamp(min=1)
+            of_mini = count(mini["response_mask"], world.sum)
             for micro in mini.split(micro_batch_size):
-                loss, stats = loss_of(micro.trimmed(), tokens)
+                loss, stats = loss_of(micro.trimmed(), of_mini)
                 # FSDP averages gradients over the processes; the shares must be added up.
                 (loss * world.size).backward()  # type: ignore[no-untyped-call]
                 for name, value in stats.items():

@@ -1,0 +1,204 @@
+"""Promises of every policy loss, aggregation and KL: no split, padding or masked value shows in them."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rewardkit.trainer.algorithms.covariance import choose_clip_cov, choose_kl_cov, covariance
+from rewardkit.trainer.algorithms.losses import value_loss
+from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES, PolicyOptions, policy_loss
+from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, aggregate, count
+
+NAMES = ("log_probs", "old_log_probs", "advantages", "weights", "values", "old_values", "returns")
+
+
+def here(value: Any) -> Any:
+    return value
+
+
+def batch(seed: int = 0) -> dict[str, Any]:
+    """Eight ragged rows, one of them masked out whole, one with a hole."""
+    generator = torch.Generator().manual_seed(seed)
+    made = {name: torch.randn((8, 6), generator=generator) for name in NAMES}
+    made["weights"] = made["weights"].exp().clamp(max=2)
+    made["mask"] = (torch.arange(6) < torch.tensor([6, 5, 4, 3, 2, 1, 0, 6])[:, None]).float()
+    made["mask"][7, 2:4] = 0
+    made["chosen"] = torch.rand((8, 6), generator=generator) < 0.3
+    return made
+
+
+def loss_of(given: dict[str, Any], totals: Any, name: str, mode: str, log_probs: Any) -> Any:
+    policy, stats = policy_loss(
+        log_probs,
+        given["old_log_probs"],
+        given["advantages"],
+        given["mask"],
+        totals,
+        mode=name,
+        options=PolicyOptions(),
+        aggregation=mode,
+        horizon=6,
+        weights=given["weights"],
+        chosen=given["chosen"],
+    )
+    value, more = value_loss(
+        log_probs + given["values"],
+        given["old_values"],
+        given["returns"],
+        given["mask"],
+        totals,
+        clip_range=0.2,
+        aggregation=mode,
+        horizon=6,
+    )
+    return torch.stack([policy, value, *(stats | more).values()])
+
+
+def rows(given: dict[str, Any], start: int, end: int) -> dict[str, Any]:
+    """Rows start..end without the columns that are masked in all of them, as a micro-batch is trimmed."""
+    width = max(int(given["mask"][start:end].any(dim=0).sum()), 1)
+    width = 6 if bool(given["mask"][start:end, -1].any()) else width
+    return {name: tensor[start:end, :width] for name, tensor in given.items()}
+
+
+@pytest.mark.parametrize("mode", AGGREGATIONS)
+@pytest.mark.parametrize("name", POLICY_LOSSES)
+def test_no_split_and_no_padding_changes_loss_statistics_or_gradient(name: str, mode: str) -> None:
+    given = batch()
+    totals = count(given["mask"], here)
+    whole_input = given["log_probs"].clone().requires_grad_()
+    whole = loss_of(given, totals, name, mode, whole_input)
+    whole[:2].sum().backward()
+    for size in (1, 3, 5):
+        split_input = given["log_probs"].clone().requires_grad_()
+        total = torch.zeros_like(whole)
+        for start in range(0, 8, size):
+            piece = rows(given, start, start + size)
+            width = piece["mask"].shape[1]
+            found = loss_of(piece, totals, name, mode, split_input[start : start + size, :width])
+            total = total + found
+        total[:2].sum().backward()
+        torch.testing.assert_close(total, whole, rtol=1e-6, atol=1e-6)
+        torch.testing.assert_close(split_input.grad, whole_input.grad, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("filler", [torch.nan, torch.inf, 1e9])
+@pytest.mark.parametrize("name", POLICY_LOSSES)
+def test_what_is_masked_changes_no_value_and_no_gradient(name: str, filler: float) -> None:
+    def found(fill: float | None) -> tuple[Any, Any]:
+        given = batch()
+        if fill is not None:
+            kept = given["mask"].bool()
+            given |= {key: torch.where(kept, given[key], fill) for key in NAMES if key != "weights"}
+        log_probs = given["log_probs"].clone().requires_grad_()
+        losses = loss_of(given, count(given["mask"], here), name, "token-mean", log_probs)
+        losses[:2].sum().backward()
+        return losses.detach(), log_probs.grad
+
+    for clean, dirty in zip(found(None), found(filler), strict=True):
+        torch.testing.assert_close(dirty, clean, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", POLICY_LOSSES)
+def test_an_unchanged_policy_has_the_policy_gradient_and_no_clipping(name: str) -> None:
+    """At ratio 1 every objective's gradient is that of REINFORCE, mask and weights aside."""
+    given = batch()
+    mask, log_probs = given["mask"], given["log_probs"].clone().requires_grad_()
+    # one advantage per response, as geo_mean supposes
+    advantages = given["advantages"][:, :1].expand(8, 6)
+    loss, stats = policy_loss(
+        log_probs,
+        log_probs.detach(),
+        advantages,
+        mask,
+        count(mask, here),
+        mode=name,
+        options=PolicyOptions(tau_neg=1.0),
+        aggregation="seq-mean-token-mean",
+    )
+    loss.backward()
+    lengths = mask.sum(dim=1, keepdim=True).clamp(min=1)
+    torch.testing.assert_close(log_probs.grad, -advantages * mask / lengths / 7)
+    assert float(stats["pg_clipfrac"]) == float(stats["pg_clipfrac_lower"]) == 0.0
+    assert float(stats["approx_kl"]) == 0.0
+
+
+def test_aggregation_by_hand() -> None:
+    values = torch.tensor([[1.0, 2.0, 3.0], [4.0, 9.0, 9.0], [9.0, 9.0, 9.0]])
+    mask = torch.tensor([[1, 1, 1], [1, 0, 0], [0, 0, 0]])
+    expected = {
+        "token-mean": 10 / 4,
+        "seq-mean-token-sum": (6 + 4) / 2,
+        "seq-mean-token-mean": (2 + 4) / 2,
+        "seq-mean-token-sum-norm": (6 + 4) / 2 / 10,
+    }
+    for mode, number in expected.items():
+        assert float(aggregate(values, mask, count(mask, here), mode, 10)) == pytest.approx(number)
+    with pytest.raises(ValueError, match="loss_agg_mode must be one of token-mean"):
+        aggregate(values, mask, count(mask, here), "mean", 10)
+
+
+def test_a_batch_with_nothing_left_has_loss_0() -> None:
+    given = batch()
+    given["mask"] = torch.zeros(8, 6)
+    log_probs = given["log_probs"].requires_grad_()
+    for mode in AGGREGATIONS:
+        losses = loss_of(given, count(given["mask"], here), "vanilla", mode, log_probs)
+        assert not bool(losses.any())
+
+
+def test_covariance_choices_are_the_same_however_rows_are_spread() -> None:
+    given = batch()
+    mask, draws = given["mask"], torch.rand((8, 6), generator=torch.Generator().manual_seed(3))
+    parts = [slice(0, 8, 2), slice(1, 8, 2)]
+
+    def choose(spread: bool) -> Any:
+        cov = covariance(given["old_log_probs"], given["advantages"], mask, here)
+        tokens = int(mask.sum())
+        shares = [(cov[p], mask[p], draws[p]) for p in (parts if spread else [slice(0, 8)])]
+        chosen = []
+        for c, m, d in shares:
+
+            def gather(item: Any, of: str) -> list[Any]:
+                lists = []
+                for other_c, other_m, other_d in shares:
+                    inside = other_m.bool() if of == "kl" else other_m.bool() & (other_c > 0) & (other_c < 5)
+                    keys = (other_c if of == "kl" else other_d)[inside]
+                    lists.append(keys.topk(min(int(0.2 * tokens), len(keys))).values)
+                assert any(torch.equal(item, known) for known in lists)
+                return lists
+
+            kl = choose_kl_cov(
+                c,
+                m,
+                ratio=0.2,
+                reduce=lambda _: torch.tensor(tokens),
+                gather=lambda item: gather(item, "kl"),
+            )
+            clip = choose_clip_cov(
+                c,
+                m,
+                d,
+                ratio=0.2,
+                bounds=(0.0, 5.0),
+                reduce=lambda _: torch.tensor(tokens),
+                gather=lambda item: gather(item, "clip"),
+            )
+            chosen.append(torch.stack([kl, clip], dim=1))
+        if not spread:
+            return chosen[0]
+        whole = torch.zeros((8, 2, 6), dtype=torch.bool)
+        for part, piece in zip(parts, chosen, strict=True):
+            whole[part] = piece
+        return whole
+
+    together = choose(spread=False)
+    assert together[:, 0].sum() == together[:, 1].sum() == int(0.2 * int(mask.sum()))
+    assert not bool((together & ~mask.bool()[:, None]).any())
+    assert torch.equal(choose(spread=True), together)
