@@ -24,9 +24,6 @@ from torch import Tensor
 
 from rewardkit.types import Message
 
-SEQUENCE_TENSORS = ("input_ids", "attention_mask", "position_ids")
-"""The tensors over prompt and response, (B, L); all others are over the response, (B, T)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -46,6 +43,7 @@ class Batch:
 
     tensors: dict[str, Tensor]
     rows: list[Row]
+    """Empty in what workers pass around among themselves."""
 
     def __getitem__(self, name: str) -> Tensor:
         return self.tensors[name]
@@ -54,7 +52,7 @@ class Batch:
         self.tensors[name] = value
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self["input_ids"])
 
     @property
     def prompt_width(self) -> int:
@@ -63,8 +61,10 @@ class Batch:
 
     def select(self, index: Tensor | slice) -> Batch:
         """Return the rows at `index`."""
-        numbers = list(range(len(self)))[index] if isinstance(index, slice) else index.tolist()
-        return Batch({k: v[index] for k, v in self.tensors.items()}, [self.rows[i] for i in numbers])
+        tensors = {k: v[index] for k, v in self.tensors.items()}
+        if isinstance(index, slice) or not self.rows:
+            return Batch(tensors, self.rows[index] if isinstance(index, slice) else [])
+        return Batch(tensors, [self.rows[i] for i in index.tolist()])
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch with its tensors on `device`."""
@@ -74,22 +74,6 @@ class Batch:
         """Yield consecutive pieces of at most `size` rows (the whole batch if None)."""
         for start in range(0, len(self), size or len(self)):
             yield self.select(slice(start, start + (size or len(self))))
-
-    def trimmed(self) -> Batch:
-        """Return the per-token tensors without the columns that are padding in every row.
-
-        Left prompt columns and right response columns go; what the model computes for the rest is the same.
-        """
-        width = self.prompt_width
-        used = self["attention_mask"].any(dim=0)
-        left = int(used.int().argmax())
-        length = max(int(used[width:].sum()), 1)
-        cut = {
-            name: t[:, left : width + length] if name in SEQUENCE_TENSORS else t[:, :length]
-            for name, t in self.tensors.items()
-            if t.dim() == 2
-        }
-        return Batch(cut, self.rows)
 
 
 def join(batches: Sequence[Batch]) -> Batch:

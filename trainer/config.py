@@ -15,6 +15,19 @@ from omegaconf.errors import OmegaConfBaseException
 
 from rewardkit.errors import ConfigError, did_you_mean
 
+DTYPE_NAMES = {
+    "float32": "float32",
+    "fp32": "float32",
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "float16": "float16",
+    "fp16": "float16",
+}
+"""The names a type may be given by."""
+
+OPEN = ("reward.options.", "actor_rollout_ref.model.override_config.", "critic.model.override_config.")
+"""Sections whose keys are not ours to know."""
+
 RECIPES = Path(__file__).parent / "recipes"
 
 
@@ -40,6 +53,25 @@ class DataConfig:
 class ModelConfig:
     path: str = MISSING
     """A Hugging Face folder or hub name."""
+    trust_remote_code: bool = False
+    """Run Python code that comes with the model."""
+    override_config: dict[str, Any] = field(default_factory=dict)
+    """Changes to the model's own config. `attn_implementation`: flash_attention_2 on CUDA where flash-attn
+    is installed, else what transformers chooses (sdpa)."""
+    enable_gradient_checkpointing: bool = True
+    """Keep one hidden state per layer and compute the rest again in backward: less memory, more time."""
+    use_remove_padding: bool = True
+    """Pack sequences in the forward pass. Where a model mixes up packed sequences it is not done."""
+    use_liger: bool = False
+    """Use Liger's fused kernels (CUDA; needs liger-kernel)."""
+    lora_rank: int = 0
+    """Train a low-rank adapter of this rank and freeze the model; 0: train the model."""
+    lora_alpha: int = 16
+    """The adapter's output is scaled by lora_alpha / lora_rank."""
+    target_modules: Any = "all-linear"
+    """The layers to adapt: `all-linear` (all but the output layer), a list of names, or a regex."""
+    exclude_modules: Any = None
+    """Layers not to adapt, a list of names or a regex."""
 
 
 @dataclass
@@ -47,15 +79,54 @@ class OptimConfig:
     lr: float = 1e-6
     weight_decay: float = 0.01
     betas: tuple[float, float] = (0.9, 0.999)
-    lr_warmup_steps: int = 0
-    """Training steps over which the learning rate rises linearly; constant afterwards."""
+    lr_warmup_steps: int = -1
+    """Training steps over which the learning rate rises linearly; below 0: as the ratio says."""
+    lr_warmup_steps_ratio: float = 0.0
+    """The same as a share of all steps."""
+    lr_scheduler_type: str = "constant"
+    """After the warm-up: `constant`, or `cosine` down to `min_lr_ratio`."""
+    warmup_style: str | None = None
+    """verl's older name for `lr_scheduler_type`; rules where it is set."""
+    min_lr_ratio: float = 0.0
+    """Where the cosine ends, as a share of `lr`."""
+    num_cycles: float = 0.5
+    """Waves of the cosine; half a wave goes down once."""
+    total_training_steps: int = -1
+    """Where the cosine ends; -1: the run's last step."""
+
+
+@dataclass
+class MixedPrecisionConfig:
+    param_dtype: str | None = None
+    """Forward and backward run in this type; null: `dtype` of the section above."""
+    reduce_dtype: str = "float32"
+    """Gradients are added up over processes in this type."""
+
+
+@dataclass
+class WrapPolicyConfig:
+    transformer_layer_cls_to_wrap: list[str] | None = None
+    """Classes whose modules are sharded, and gathered, as one; null: the decoder layers."""
 
 
 @dataclass
 class FsdpConfig:
     dtype: str = "bfloat16"
-    """Forward and backward run in this type. Master weights, gradients and Adam are float32 always."""
+    """Forward and backward run in this type."""
+    model_dtype: str = "float32"
+    """Master weights and Adam's state. In bfloat16 small updates are rounded away."""
+    mixed_precision: MixedPrecisionConfig = field(default_factory=MixedPrecisionConfig)
     reshard_after_forward: bool = True
+    """Gather each layer's weights again in backward, rather than keep them from the forward."""
+    fsdp_size: int = -1
+    """Shard over groups of so many processes, and replicate over the groups; -1: over all of them."""
+    param_offload: bool = False
+    """Weights, gradients and Adam's state live in the host's memory; layers visit the GPU to compute."""
+    offload_policy: bool = False
+    """verl's other name for `param_offload`."""
+    optimizer_offload: bool = False
+    """Adam's state waits in the host's memory between the updates of two training steps."""
+    wrap_policy: WrapPolicyConfig = field(default_factory=WrapPolicyConfig)
 
 
 @dataclass
@@ -76,10 +147,17 @@ class PolicyLossConfig:
 
 @dataclass
 class ActorConfig:
+    strategy: str = "fsdp2"
+    """`fsdp2`. `fsdp` is taken to mean the same."""
     ppo_mini_batch_size: int = 256
     """Prompts per optimizer step, over all processes (times `rollout.n` responses)."""
     ppo_micro_batch_size_per_gpu: int | None = None
     """Responses per forward and backward; changes memory and speed, never the result."""
+    use_dynamic_bsz: bool = False
+    """Fill each forward and backward up to `ppo_max_token_len_per_gpu` instead."""
+    ppo_max_token_len_per_gpu: int = 16384
+    """Tokens per forward and backward, prompts and padding included."""
+    ulysses_sequence_parallel_size: int = 1
     ppo_epochs: int = 1
     shuffle: bool = False
     """Permute the responses of a step before each epoch, within each process: with it, the mini-batches
@@ -109,11 +187,30 @@ class ActorConfig:
     fsdp_config: FsdpConfig = field(default_factory=FsdpConfig)
 
 
+def _like_actor() -> FsdpConfig:
+    """Types, sharding and layers follow the actor's; what is offloaded is each model's own choice."""
+    actor = "actor_rollout_ref.actor.fsdp_config."
+    mixed, wrap = f"{actor}mixed_precision.", f"{actor}wrap_policy."
+    return FsdpConfig(
+        dtype=II(f"{actor}dtype"),
+        model_dtype=II(f"{actor}model_dtype"),
+        mixed_precision=MixedPrecisionConfig(II(f"{mixed}param_dtype"), II(f"{mixed}reduce_dtype")),
+        reshard_after_forward=II(f"{actor}reshard_after_forward"),
+        fsdp_size=II(f"{actor}fsdp_size"),
+        wrap_policy=WrapPolicyConfig(II(f"{wrap}transformer_layer_cls_to_wrap")),
+    )
+
+
 @dataclass
 class RefConfig:
     log_prob_micro_batch_size_per_gpu: int | None = II(
         "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu"
     )
+    log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
+    log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
+    strategy: str = II("actor_rollout_ref.actor.strategy")
+    fsdp_config: FsdpConfig = field(default_factory=_like_actor)
+    ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
 
 
 @dataclass
@@ -139,6 +236,9 @@ class RolloutConfig:
     micro_batch_size: int | None = None
     """Responses generated at once by a process."""
     log_prob_micro_batch_size_per_gpu: int | None = None
+    log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
+    """Fill each forward up to `log_prob_max_token_len_per_gpu` instead."""
+    log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
     prompt_length: int = II("data.max_prompt_length")
     response_length: int = II("data.max_response_length")
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
@@ -154,16 +254,25 @@ class ActorRolloutRefConfig:
 
 @dataclass
 class CriticConfig:
-    model: ModelConfig = field(default_factory=lambda: ModelConfig(II("actor_rollout_ref.model.path")))
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-5))
-    fsdp_config: FsdpConfig = field(
-        default_factory=lambda: FsdpConfig(
-            dtype=II("actor_rollout_ref.actor.fsdp_config.dtype"),
-            reshard_after_forward=II("actor_rollout_ref.actor.fsdp_config.reshard_after_forward"),
+    strategy: str = II("actor_rollout_ref.actor.strategy")
+    model: ModelConfig = field(
+        default_factory=lambda: ModelConfig(
+            path=II("actor_rollout_ref.model.path"),
+            trust_remote_code=II("actor_rollout_ref.model.trust_remote_code"),
+            enable_gradient_checkpointing=II("actor_rollout_ref.model.enable_gradient_checkpointing"),
+            use_remove_padding=II("actor_rollout_ref.model.use_remove_padding"),
         )
     )
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-5))
+    fsdp_config: FsdpConfig = field(default_factory=_like_actor)
     ppo_mini_batch_size: int = II("actor_rollout_ref.actor.ppo_mini_batch_size")
     ppo_micro_batch_size_per_gpu: int | None = II("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu")
+    use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
+    ppo_max_token_len_per_gpu: int = 32768
+    forward_micro_batch_size_per_gpu: int | None = II("critic.ppo_micro_batch_size_per_gpu")
+    """Responses per forward where values are computed without an update."""
+    forward_max_token_len_per_gpu: int = II("critic.ppo_max_token_len_per_gpu")
+    ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
     ppo_epochs: int = II("actor_rollout_ref.actor.ppo_epochs")
     shuffle: bool = II("actor_rollout_ref.actor.shuffle")
     cliprange_value: float = 0.5
@@ -261,6 +370,9 @@ class TrainerConfig:
     nnodes: int = 1
     n_gpus_per_node: int = 1
     """Processes on each machine: one per GPU, or any number on CPU."""
+    balance_batch: bool = True
+    """Let processes compute each other's responses, so that all have about as many tokens to go through;
+    what a mini-batch holds, and so the result, stays."""
     device: str = "auto"
     """`auto` (cuda where there is one), `cuda` or `cpu`."""
     save_freq: int = -1
@@ -360,7 +472,7 @@ def _flat_keys(values: Any, prefix: str = "") -> Iterable[str]:
 
 def _refuse_unknown(keys: Iterable[str], known: Sequence[str], where: str) -> None:
     for key in keys:
-        if key in known or key.startswith("reward.options.") or any(k.startswith(key + ".") for k in known):
+        if key in known or key.startswith(OPEN) or any(k.startswith(key + ".") for k in known):
             continue
         raise ConfigError(
             f"unknown setting '{key}' in {where}{did_you_mean(key, known) or _siblings(key, known)}"

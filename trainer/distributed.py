@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 TIMEOUT = datetime.timedelta(minutes=30)
 
@@ -69,6 +70,15 @@ class World:
         mini-batch holds the same prompts whatever the world size.
         """
         return list(items[self.rank :: self.size])
+
+
+def gathered(tensor: Tensor) -> Tensor:
+    """Return a sharded tensor whole, on the device of its mesh; others as they are. All must call it."""
+    if not isinstance(tensor, DTensor):
+        return tensor
+    here: Any = tensor.to(tensor.device_mesh.device_type)  # offloaded shards are elsewhere
+    whole: Tensor = here.full_tensor()
+    return whole
 
 
 def started_by_torchrun() -> bool:

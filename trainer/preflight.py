@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from rewardkit.errors import ConfigError, did_you_mean
@@ -11,7 +12,7 @@ from rewardkit.trainer.algorithms.correction import LEVELS
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
-from rewardkit.trainer.config import ActorConfig, Config, CriticConfig
+from rewardkit.trainer.config import DTYPE_NAMES, ActorConfig, Config, CriticConfig
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.rewards import open_rewards
 
@@ -19,8 +20,6 @@ CHOICES = {
     "data.truncation": ("error", "left", "right"),
     "actor_rollout_ref.rollout.name": ("hf",),
     "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
-    "actor_rollout_ref.actor.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
-    "critic.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
     "actor_rollout_ref.actor.loss_agg_mode": AGGREGATIONS,
     "actor_rollout_ref.actor.kl_loss_type": tuple(PENALTIES),
     "actor_rollout_ref.actor.policy_loss.loss_mode": tuple(POLICY_LOSSES),
@@ -29,6 +28,25 @@ CHOICES = {
     "algorithm.kl_penalty": tuple(PENALTIES),
     "algorithm.filter_groups.metric": ("reward", "acc"),
     "algorithm.rollout_correction.rollout_is": ("None", *LEVELS),
+    **{
+        f"{section}.{key}": choices
+        for section in ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
+        for key, choices in {
+            "fsdp_config.dtype": tuple(DTYPE_NAMES),
+            "fsdp_config.model_dtype": tuple(DTYPE_NAMES),
+            "fsdp_config.mixed_precision.param_dtype": ("None", *DTYPE_NAMES),
+            "fsdp_config.mixed_precision.reduce_dtype": tuple(DTYPE_NAMES),
+            "strategy": ("fsdp2", "fsdp"),
+        }.items()
+    },
+    **{
+        f"{section}.optim.{key}": choices
+        for section in ("actor_rollout_ref.actor", "critic")
+        for key, choices in {
+            "lr_scheduler_type": ("constant", "cosine"),
+            "warmup_style": ("None", "constant", "cosine"),
+        }.items()
+    },
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
     "reward.on_error": ("mask", "raise"),
     "trainer.device": ("auto", "cpu", "cuda"),
@@ -46,6 +64,7 @@ def check(config: Config) -> None:
     _check_batch_sizes(config)
     _check_groups(config)
     _check_overlong(config)
+    _check_workers(config)
     _check_validation(config)
     _check_data(config)
     _check_model(config.actor_rollout_ref.model.path)
@@ -166,6 +185,58 @@ def _check_overlong(config: Config) -> None:
             f"reward_model.overlong_buffer.len must be from 1 to data.max_response_length={limit}, "
             f"found {buffer.len}"
         )
+
+
+def _check_workers(config: Config) -> None:
+    """What the models at work cannot do, and packages that they would need."""
+    policy, critic, rollout = config.actor_rollout_ref, config.critic, config.actor_rollout_ref.rollout
+    row = rollout.prompt_length + rollout.response_length
+    processes = world_size(config)
+    for name, dynamic, tokens in (
+        ("actor_rollout_ref.actor.ppo", policy.actor.use_dynamic_bsz, policy.actor.ppo_max_token_len_per_gpu),
+        ("critic.ppo", critic.use_dynamic_bsz, critic.ppo_max_token_len_per_gpu),
+        ("critic.forward", critic.use_dynamic_bsz, critic.forward_max_token_len_per_gpu),
+        (
+            "actor_rollout_ref.rollout.log_prob",
+            rollout.log_prob_use_dynamic_bsz,
+            rollout.log_prob_max_token_len_per_gpu,
+        ),
+        (
+            "actor_rollout_ref.ref.log_prob",
+            policy.ref.log_prob_use_dynamic_bsz,
+            policy.ref.log_prob_max_token_len_per_gpu,
+        ),
+    ):
+        if dynamic and tokens < row:
+            raise ConfigError(
+                f"{name}_max_token_len_per_gpu={tokens} does not hold one sequence: prompt_length + "
+                f"response_length of actor_rollout_ref.rollout are {row}"
+            )
+    for name, worker in (
+        ("actor_rollout_ref.actor", policy.actor),
+        ("actor_rollout_ref.ref", policy.ref),
+        ("critic", critic),
+    ):
+        if worker.ulysses_sequence_parallel_size != 1:
+            raise ConfigError(
+                f"{name}.ulysses_sequence_parallel_size={worker.ulysses_sequence_parallel_size}: sequences "
+                "are not split over processes here; set 1, and for long ones lower the tokens per forward"
+            )
+        groups = worker.fsdp_config.fsdp_size
+        if groups > 0 and processes % groups:
+            raise ConfigError(
+                f"{name}.fsdp_config.fsdp_size={groups} must divide the {processes} processes, or be -1"
+            )
+    for name, model in (("actor_rollout_ref.model", policy.model), ("critic.model", critic.model)):
+        for needed, package, asked in (
+            ("peft", "peft", model.lora_rank > 0),
+            ("liger_kernel", "liger-kernel", model.use_liger),
+        ):
+            if asked and find_spec(needed) is None:
+                key = "lora_rank" if needed == "peft" else "use_liger"
+                raise ConfigError(
+                    f"{name}.{key} is set, but {package} is not installed: pip install {package}"
+                )
 
 
 def _check_validation(config: Config) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from rewardkit.trainer.algorithms.advantages import WITH_CRITIC
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import Config, KlCtrlConfig, as_yaml
+from rewardkit.trainer.config import Config, KlCtrlConfig, RefConfig, RolloutConfig, as_yaml
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logger import Logger
@@ -23,12 +24,14 @@ from rewardkit.trainer.models import (
     load_model_config,
     load_tokenizer,
     load_value_model,
+    prepare,
     shard,
 )
 from rewardkit.trainer.rewards import RewardSource, open_rewards
 from rewardkit.trainer.rollout.base import RolloutEngine
 from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
 from rewardkit.trainer.workers.actor import Actor, Reference
+from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 
 
@@ -59,9 +62,9 @@ class Parts:
 @contextmanager
 def open_parts(config: Config, world: World) -> Iterator[Parts]:
     """Build them: data first, models last; close reward workers and the log at the end, however it comes."""
-    path = config.actor_rollout_ref.model.path
+    model = config.actor_rollout_ref.model
     folder = Path(config.trainer.default_local_dir)
-    tokenizer = load_tokenizer(path)
+    tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     train_rows = load_rows(config.data.train_files, tokenizer, config.data)
     loader = PromptLoader(
         train_rows,
@@ -74,22 +77,24 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
     if world.is_main:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
+        if "fsdp" in (config.actor_rollout_ref.actor.strategy, config.critic.strategy):
+            print("strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here")
     with ExitStack() as stack:
         sources = {row.data_source for row in (*train_rows, *val_rows)}
         rewards = stack.enter_context(closing(open_rewards(config, sources, world.size)))
-        actor, reference, rollout = _policy(config, world, tokenizer)
+        actor, reference, rollout = _policy(config, world, tokenizer, total_steps)
         yield Parts(
             config=config,
             world=world,
             tokenizer=tokenizer,
-            model_config=load_model_config(path),
+            model_config=load_model_config(model.path, model),
             loader=loader,
             val_rows=val_rows,
             total_steps=total_steps,
             rewards=rewards,
             actor=actor,
             reference=reference,
-            critic=_critic(config, world),
+            critic=_critic(config, world, total_steps),
             rollout=rollout,
             kl=_kl_controller(config.algorithm.kl_ctrl),
             logger=stack.enter_context(
@@ -99,42 +104,64 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
         )
 
 
-def _policy(config: Config, world: World, tokenizer: Any) -> tuple[Actor, Reference | None, RolloutEngine]:
+def _policy(
+    config: Config, world: World, tokenizer: Any, total_steps: int
+) -> tuple[Actor, Reference | None, RolloutEngine]:
     policy = config.actor_rollout_ref
-    model = load_causal_lm(policy.model.path)
+    fsdp, ref_fsdp = policy.actor.fsdp_config, policy.ref.fsdp_config
+    model = load_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
     eos_ids = _eos_ids(model, tokenizer)
-    copied = unsharded_copy(model, DTYPES[policy.rollout.dtype], world.device)
     rollout = HfRollout(
-        copied,
+        unsharded_copy(model, DTYPES[policy.rollout.dtype], world.device),
         eos_ids=eos_ids,
         pad_id=tokenizer.pad_token_id,
         response_length=policy.rollout.response_length,
         micro_batch_size=policy.rollout.micro_batch_size,
     )
-    reference = None
-    if config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss:
-        frozen = unsharded_copy(model, torch.float32, world.device).requires_grad_(False)
-        reference = Reference(
-            shard(frozen, world, policy.actor.fsdp_config),
-            temperature=policy.rollout.temperature,
-            micro_batch_size=policy.ref.log_prob_micro_batch_size_per_gpu,
-        )
+    needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
+    adapted = policy.model.lora_rank > 0
+    frozen: nn.Module | None = None
+    if needs_reference and not adapted:
+        frozen = unsharded_copy(model, DTYPES[ref_fsdp.model_dtype], torch.device("cpu"))
+        frozen = prepare(frozen, policy.model, world.device, ref_fsdp).requires_grad_(False)
+        frozen = shard(frozen, world, ref_fsdp)
+    balance, temperature = config.trainer.balance_batch, policy.rollout.temperature
     actor = Actor(
-        shard(model, world, policy.actor.fsdp_config),
+        shard(prepare(model, policy.model, world.device, fsdp), world, fsdp),
         world,
         policy.actor,
         samples_per_prompt=policy.rollout.n,
-        temperature=policy.rollout.temperature,
-        log_prob_micro_batch_size=policy.rollout.log_prob_micro_batch_size_per_gpu,
+        temperature=temperature,
+        log_prob_batching=_forward_batching(policy.rollout, balance),
+        balance=balance,
+        total_steps=total_steps,
     )
+    reference = None
+    if needs_reference:
+        batching = _forward_batching(policy.ref, balance)
+        model = actor.model if frozen is None else frozen
+        reference = Reference(model, world, batching, temperature=temperature, base_of_adapter=frozen is None)
     return actor, reference, rollout
 
 
-def _critic(config: Config, world: World) -> Critic | None:
+def _forward_batching(given: RolloutConfig | RefConfig, balance: bool) -> Batching:
+    tokens = given.log_prob_max_token_len_per_gpu if given.log_prob_use_dynamic_bsz else None
+    return Batching(given.log_prob_micro_batch_size_per_gpu, tokens, balance)
+
+
+def _critic(config: Config, world: World, total_steps: int) -> Critic | None:
     if config.algorithm.adv_estimator not in WITH_CRITIC:
         return None
-    model = shard(load_value_model(config.critic.model.path), world, config.critic.fsdp_config)
-    return Critic(model, world, config.critic, samples_per_prompt=config.actor_rollout_ref.rollout.n)
+    options, fsdp = config.critic.model, config.critic.fsdp_config
+    model = load_value_model(options.path, DTYPES[fsdp.model_dtype], options)
+    return Critic(
+        shard(prepare(model, options, world.device, fsdp), world, fsdp),
+        world,
+        config.critic,
+        samples_per_prompt=config.actor_rollout_ref.rollout.n,
+        balance=config.trainer.balance_batch,
+        total_steps=total_steps,
+    )
 
 
 def _kl_controller(config: KlCtrlConfig) -> KlController:

@@ -35,7 +35,6 @@ from rewardkit.trainer.generation import generate
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models import full_tensors, load_causal_lm, load_model_config
 from rewardkit.trainer.setup import open_parts
-from rewardkit.trainer.workers.actor import response_logits
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -114,8 +113,10 @@ def test_bfloat16_training_keeps_float32_weights(
         load_config("tiny-cpu", overrides(parquet, model_folder, tmp_path, *more)), world
     ) as parts:
         train(parts)
-        logits = response_logits(parts.actor.model, generate(parts, parts.val_rows, step=1), 1.0)
-        assert logits.dtype == torch.bfloat16
+        computed = []
+        parts.actor.model.body.model.norm.register_forward_hook(lambda *a: computed.append(a[2].dtype))
+        parts.actor.log_probs(generate(parts, parts.val_rows, step=1))
+        assert set(computed) == {torch.bfloat16}
         for name, tensor in full_tensors(parts.actor.model):
             assert tensor.dtype == torch.float32, name
     log = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]

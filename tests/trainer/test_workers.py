@@ -15,16 +15,25 @@ from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models import ValueModel, load_causal_lm, load_value_model, shard
+from rewardkit.trainer.heads import ValueModel
+from rewardkit.trainer.models import load_causal_lm, load_value_model, shard
 from rewardkit.trainer.workers.actor import Actor, Reference
-from rewardkit.trainer.workers.critic import Critic, response_values
+from rewardkit.trainer.workers.batching import Batching
+from rewardkit.trainer.workers.critic import Critic
+from rewardkit.trainer.workers.forward import response_values
 
 FSDP = FsdpConfig(dtype="float32")
 OPTIM = OptimConfig(lr=1e-3, weight_decay=0.0)
 
 
 def actor_config(**changes: Any) -> ActorConfig:
-    settings = {"ppo_mini_batch_size": 8, "clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "optim": OPTIM}
+    settings = {
+        "ppo_mini_batch_size": 8,
+        "clip_ratio_low": 0.2,
+        "clip_ratio_high": 0.2,
+        "optim": OPTIM,
+        "fsdp_config": FSDP,
+    }
     return ActorConfig(**{**settings, **changes})
 
 
@@ -33,6 +42,9 @@ def critic_config(**changes: Any) -> CriticConfig:
         "model": ModelConfig("-"),
         "ppo_mini_batch_size": 8,
         "ppo_micro_batch_size_per_gpu": None,
+        "forward_micro_batch_size_per_gpu": None,
+        "use_dynamic_bsz": False,
+        "fsdp_config": FSDP,
         "ppo_epochs": 1,
         "shuffle": False,
         "loss_agg_mode": "token-mean",
@@ -48,14 +60,14 @@ def make_actor(model: Any, world: World, **changes: Any) -> Actor:
         actor_config(**changes),
         samples_per_prompt=1,
         temperature=1.0,
-        log_prob_micro_batch_size=None,
+        log_prob_batching=Batching(),
     )
 
 
 class PositionBody(torch.nn.Module):
     """A body whose hidden state is the position of the token."""
 
-    def forward(self, input_ids: Any, attention_mask: Any, position_ids: Any, use_cache: bool) -> Any:
+    def forward(self, input_ids: Any, position_ids: Any, use_cache: bool) -> Any:
         hidden = position_ids.float().unsqueeze(-1)
         return type("Output", (), {"last_hidden_state": hidden})
 
@@ -63,20 +75,21 @@ class PositionBody(torch.nn.Module):
 def test_the_value_of_an_action_is_read_one_token_before_it(batch: Batch) -> None:
     critic = ValueModel(PositionBody(), hidden_size=1)
     torch.nn.init.ones_(critic.head.weight)
-    for given in (batch, batch.trimmed()):
-        values = response_values(critic, given)
-        n = len(batch.rows[0].token_ids)
-        width = given["responses"].shape[1]
-        assert values[0].tolist() == list(range(n - 1, n - 1 + width))
+    for critic.packing in ("off", "rows", "flat"):
+        values = response_values(critic, batch)
+        for i, row in enumerate(batch.rows):
+            n, length = len(row.token_ids), int(batch["response_mask"][i].sum())
+            assert values[i, :length].tolist() == list(range(n - 1, n - 1 + length))
+            assert not values[i, length:].any()
 
 
 def test_the_value_head_starts_at_0(model_folder: Any, batch: Batch) -> None:
     assert not bool(response_values(load_value_model(str(model_folder)), batch).any())
 
 
-def test_trimming_padding_changes_no_log_prob(model: Any, batch: Batch) -> None:
-    whole = Reference(model, temperature=1.0, micro_batch_size=None).log_probs(batch)[0]
-    split = Reference(model, temperature=1.0, micro_batch_size=1).log_probs(batch)[0]
+def test_padding_changes_no_log_prob(model: Any, batch: Batch, world: World) -> None:
+    whole = Reference(model, world, Batching(), temperature=1.0).log_probs(batch)[0]
+    split = Reference(model, world, Batching(1), temperature=1.0).log_probs(batch)[0]
     kept = batch["response_mask"].bool()
     torch.testing.assert_close(whole[kept], split[kept], atol=1e-4, rtol=1e-5)
 
@@ -125,7 +138,7 @@ def test_gradients_of_a_split_add_up_to_the_whole(model_folder: Any, batch: Batc
         actor = make_actor(model, world)
         totals = count(batch["response_mask"], world.sum)
         for piece in batch.split(micro):
-            loss, _ = actor._loss(piece.trimmed(), totals)
+            loss, _ = actor._loss(piece, totals)
             loss.backward()
         return torch.cat([p.grad.full_tensor().flatten() for p in actor.model.parameters()])
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Row, make_batch, pad_prompts
-from rewardkit.trainer.workers.actor import response_logits
+from rewardkit.trainer.heads import PolicyModel
+from rewardkit.trainer.workers.forward import response_log_probs
 
 BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
@@ -36,11 +36,11 @@ def warm_up(
     seed: int,
 ) -> int:
     """Train `model` on worked answers until `accuracy()` is enough; return the steps taken."""
-    rng = random.Random(seed)
+    rng, policy = random.Random(seed), PolicyModel(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
     for step in range(1, MAX_STEPS + 1):
         chosen = rng.choices(rows, k=BATCH_SIZE)
-        loss = _loss(model, tokenizer, chosen, [demonstration(row, i) for i, row in enumerate(chosen)])
+        loss = _loss(policy, tokenizer, chosen, [demonstration(row, i) for i, row in enumerate(chosen)])
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -65,5 +65,5 @@ def _loss(model: nn.Module, tokenizer: Any, rows: Sequence[Row], answers: Sequen
     responses = torch.tensor([ids + [tokenizer.pad_token_id] * (length - len(ids)) for ids in encoded])
     mask = torch.tensor([[1] * len(ids) + [0] * (length - len(ids)) for ids in encoded])
     batch = make_batch(rows, prompt_ids, prompt_mask, responses, mask)
-    logits = response_logits(model, batch, temperature=1.0)
-    return F.cross_entropy(logits[mask.bool()], responses[mask.bool()])
+    log_probs, _ = response_log_probs(model, batch, temperature=1.0, entropy=False)
+    return -log_probs[mask.bool()].mean()

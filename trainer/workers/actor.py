@@ -2,54 +2,51 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.kl import PENALTIES
-from rewardkit.trainer.algorithms.losses import Stats, token_entropy, token_log_probs
+from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.policy_losses import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Totals, aggregate
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import ActorConfig
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.lora import adapters_off
+from rewardkit.trainer.workers.batching import Batching, map_rows
+from rewardkit.trainer.workers.forward import response_log_probs
 from rewardkit.trainer.workers.update import Optimizer, update
-
-
-def response_logits(model: nn.Module, batch: Batch, temperature: float) -> Tensor:
-    """Return the logits from which each response token was drawn, (B, T, V).
-
-    They stand one position before the token. They are divided by the rollout's temperature, so that the
-    policy that is trained is the one that acted.
-    """
-    logits: Tensor = model(
-        input_ids=batch["input_ids"],
-        attention_mask=batch["attention_mask"],
-        position_ids=batch["position_ids"],
-        use_cache=False,
-        logits_to_keep=batch["responses"].shape[1] + 1,
-    ).logits[:, :-1]
-    return logits if temperature == 1.0 else logits / temperature
 
 
 class Reference:
     """The policy as it was before training."""
 
-    def __init__(self, model: nn.Module, *, temperature: float, micro_batch_size: int | None) -> None:
-        self.model, self._temperature, self._micro_batch_size = model, temperature, micro_batch_size
+    def __init__(
+        self,
+        model: nn.Module,
+        world: World,
+        batching: Batching,
+        *,
+        temperature: float,
+        base_of_adapter: bool = False,
+    ) -> None:
+        """Take a model of its own, or the actor's with the adapter left out (`base_of_adapter`)."""
+        self.model, self._world, self._batching, self._temperature = model, world, batching, temperature
+        self._base_of_adapter = base_of_adapter
 
     @torch.no_grad()
     def log_probs(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and entropies of the response tokens, each (B, T)."""
-        width = batch["responses"].shape[1]
-        log_probs, entropies = [], []
-        for piece in batch.split(self._micro_batch_size):
-            trimmed = piece.trimmed()
-            logits = response_logits(self.model, trimmed, self._temperature)
-            short = width - logits.shape[1]
-            log_probs.append(F.pad(token_log_probs(logits, trimmed["responses"]), (0, short)))
-            entropies.append(F.pad(token_entropy(logits), (0, short)))
-        return torch.cat(log_probs), torch.cat(entropies)
+        with adapters_off(self.model) if self._base_of_adapter else nullcontext():
+            log_probs, entropies = map_rows(batch, self._score, self._batching, self._world, self.model)
+        return log_probs, entropies
+
+    def _score(self, batch: Batch) -> tuple[Tensor, ...]:
+        log_probs, entropies = response_log_probs(self.model, batch, self._temperature, entropy=True)
+        assert entropies is not None
+        return log_probs, entropies
 
 
 class Actor(Reference):
@@ -63,12 +60,13 @@ class Actor(Reference):
         *,
         samples_per_prompt: int,
         temperature: float,
-        log_prob_micro_batch_size: int | None,
+        log_prob_batching: Batching,
+        balance: bool = False,
+        total_steps: int = 1,
     ) -> None:
-        super().__init__(model, temperature=temperature, micro_batch_size=log_prob_micro_batch_size)
-        self._world, self._config = world, config
+        super().__init__(model, world, log_prob_batching, temperature=temperature)
+        self._config = config
         self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
-        self.optimizer = Optimizer(model, config.optim, config.grad_clip)
         self._options = PolicyOptions(
             clip_low=config.clip_ratio_low,
             clip_high=config.clip_ratio_high,
@@ -77,6 +75,12 @@ class Actor(Reference):
             tau_neg=config.tau_neg,
             ppo_kl_coef=config.policy_loss.ppo_kl_coef,
         )
+        self._update_batching = Batching(
+            config.ppo_micro_batch_size_per_gpu,
+            config.ppo_max_token_len_per_gpu if config.use_dynamic_bsz else None,
+            balance,
+        )
+        self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the PPO steps of training step `step` and return their metrics."""
@@ -87,7 +91,7 @@ class Actor(Reference):
             self.optimizer,
             self._world,
             mini_batch_size=self._mini_batch_size,
-            micro_batch_size=self._config.ppo_micro_batch_size_per_gpu,
+            batching=self._update_batching,
             epochs=self._config.ppo_epochs,
             shuffle_seed=seed if self._config.shuffle else None,
         )
@@ -95,8 +99,9 @@ class Actor(Reference):
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         config, mask = self._config, batch["response_mask"]
-        logits = response_logits(self.model, batch, self._temperature)
-        log_probs = token_log_probs(logits, batch["responses"])
+        log_probs, entropies = response_log_probs(
+            self.model, batch, self._temperature, entropy=bool(config.entropy_coeff)
+        )
         loss, stats = policy_loss(
             log_probs,
             batch["old_log_probs"],
@@ -110,8 +115,8 @@ class Actor(Reference):
             weights=batch.tensors.get("rollout_is_weights"),
             chosen=batch.tensors.get("chosen"),
         )
-        if config.entropy_coeff:
-            loss = loss - config.entropy_coeff * self._aggregate(token_entropy(logits), mask, totals)
+        if entropies is not None:
+            loss = loss - config.entropy_coeff * self._aggregate(entropies, mask, totals)
         if config.use_kl_loss:
             difference = torch.where(mask.bool(), log_probs - batch["ref_log_prob"], 0.0)
             kl = PENALTIES[config.kl_loss_type](difference, torch.zeros_like(difference))

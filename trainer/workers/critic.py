@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Stats, value_loss
@@ -11,37 +10,47 @@ from rewardkit.trainer.algorithms.reductions import Totals
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import CriticConfig
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.workers.batching import Batching, map_rows
+from rewardkit.trainer.workers.forward import response_values
 from rewardkit.trainer.workers.update import Optimizer, update
-
-
-def response_values(model: nn.Module, batch: Batch) -> Tensor:
-    """Return V(s_t) for each response token, (B, T).
-
-    s_t is the state in which the token at t was chosen: the head's output one position before it.
-    """
-    values: Tensor = model(batch["input_ids"], batch["attention_mask"], batch["position_ids"])
-    return values[:, -batch["responses"].shape[1] - 1 : -1]
 
 
 class Critic:
     """A value model and its optimizer."""
 
     def __init__(
-        self, model: nn.Module, world: World, config: CriticConfig, *, samples_per_prompt: int
+        self,
+        model: nn.Module,
+        world: World,
+        config: CriticConfig,
+        *,
+        samples_per_prompt: int,
+        balance: bool = False,
+        total_steps: int = 1,
     ) -> None:
         self.model, self._world, self._config = model, world, config
         self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
-        self.optimizer = Optimizer(model, config.optim, config.grad_clip)
+        tokens, forward_tokens = config.ppo_max_token_len_per_gpu, config.forward_max_token_len_per_gpu
+        dynamic = config.use_dynamic_bsz
+        self._update_batching = Batching(
+            config.ppo_micro_batch_size_per_gpu, tokens if dynamic else None, balance
+        )
+        self._forward_batching = Batching(
+            config.forward_micro_batch_size_per_gpu, forward_tokens if dynamic else None, balance
+        )
+        self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
         """Return the values of the response tokens, (B, T)."""
-        width = batch["responses"].shape[1]
-        pieces = [
-            response_values(self.model, piece.trimmed())
-            for piece in batch.split(self._config.ppo_micro_batch_size_per_gpu)
-        ]
-        return torch.cat([F.pad(v, (0, width - v.shape[1])) for v in pieces])
+        (values,) = map_rows(
+            batch,
+            lambda b: (response_values(self.model, b),),
+            self._forward_batching,
+            self._world,
+            self.model,
+        )
+        return values
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the regression steps of training step `step` and return their metrics."""
@@ -52,7 +61,7 @@ class Critic:
             self.optimizer,
             self._world,
             mini_batch_size=self._mini_batch_size,
-            micro_batch_size=self._config.ppo_micro_batch_size_per_gpu,
+            batching=self._update_batching,
             epochs=self._config.ppo_epochs,
             shuffle_seed=seed if self._config.shuffle else None,
         )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 
 from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.reductions import Totals, count
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import OptimConfig
+from rewardkit.trainer.config import FsdpConfig, OptimConfig
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.workers.batching import Batching
 
 LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
 """Given a micro-batch and the counts of its whole mini-batch: the loss and its statistics, as shares of the
@@ -20,12 +23,16 @@ mini-batch's (see `algorithms/losses.py`)."""
 
 
 class Optimizer:
-    """AdamW with gradient clipping and linear warm-up."""
+    """AdamW with gradient clipping and a learning rate that is a function of the training step."""
 
-    def __init__(self, model: nn.Module, config: OptimConfig, grad_clip: float) -> None:
-        self._model, self._config, self._grad_clip = model, config, grad_clip
+    def __init__(
+        self, model: nn.Module, config: OptimConfig, fsdp: FsdpConfig, grad_clip: float, total_steps: int
+    ) -> None:
+        """Train the parameters of `model` that are not frozen; `total_steps` are those of the run."""
+        self.model, self._config, self._fsdp, self._grad_clip = model, config, fsdp, grad_clip
+        self._total_steps = total_steps
         self._adamw = torch.optim.AdamW(
-            model.parameters(),
+            [p for p in model.parameters() if p.requires_grad],
             lr=config.lr,
             betas=config.betas,
             weight_decay=config.weight_decay,
@@ -34,18 +41,58 @@ class Optimizer:
 
     def set_step(self, step: int) -> float:
         """Set and return the learning rate of training step `step`, counted from 1."""
-        lr = self._config.lr * min(1.0, step / max(self._config.lr_warmup_steps, 1))
+        lr = self._config.lr * lr_factor(self._config, step, self._total_steps)
         for group in self._adamw.param_groups:
             group["lr"] = lr
         return lr
 
+    def accumulate(self, *, last: bool) -> None:
+        """Prepare for a backward; gradients are added up over processes in the last of a mini-batch.
+
+        Until then each process holds whole gradients. One that offloads has no room for that, and adds them
+        up each time.
+        """
+        if isinstance(self.model, FSDPModule):
+            scarce = self._fsdp.param_offload or self._fsdp.offload_policy
+            self.model.set_requires_gradient_sync(last or scarce)
+
     def step(self) -> float:
         """Take one step and return the gradient norm before clipping; none where it is not finite."""
-        norm = float(torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._grad_clip))
+        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._grad_clip))
         if math.isfinite(norm):
             self._adamw.step()
         self._adamw.zero_grad()
         return norm
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Have Adam's state beside the weights in the block; after it in the host's memory, if so asked."""
+        if not self._fsdp.optimizer_offload:
+            yield
+            return
+        self._move(None)
+        yield
+        self._move("cpu")
+
+    def _move(self, device: str | None) -> None:
+        for parameter, state in self._adamw.state.items():
+            for name in ("exp_avg", "exp_avg_sq"):
+                state[name] = state[name].to(device or parameter.device)
+
+
+def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
+    """Return the learning rate of step `step` (from 1) as a share of `config.lr`."""
+    total = config.total_training_steps if config.total_training_steps > 0 else total_steps
+    warmup = config.lr_warmup_steps
+    if warmup < 0:
+        warmup = int(config.lr_warmup_steps_ratio * total)
+    if step <= warmup:
+        return step / warmup
+    if (config.warmup_style or config.lr_scheduler_type) == "constant":
+        return 1.0
+    progress = min((step - warmup) / max(total - warmup, 1), 1.0)
+    wave = 0.5 * (1 + math.cos(2 * math.pi * config.num_cycles * progress))
+    return config.min_lr_ratio + (1 - config.min_lr_ratio) * wave
 
 
 def update(
@@ -55,7 +102,7 @@ def update(
     world: World,
     *,
     mini_batch_size: int,
-    micro_batch_size: int | None,
+    batching: Batching,
     epochs: int,
     shuffle_seed: int | None,
 ) -> dict[str, float]:
@@ -72,19 +119,15 @@ def update(
     totals: dict[str, Tensor] = {}
     norms: list[float] = []
     generator = torch.Generator().manual_seed(shuffle_seed or 0)
-    for _ in range(epochs):
-        if shuffle_seed is not None:
-            order = torch.randperm(len(batch), generator=generator)
-            batch = batch.select(order.to(world.device))
-        for mini in batch.split(mini_batch_size):
-            of_mini = count(mini["response_mask"], world.sum)
-            for micro in mini.split(micro_batch_size):
-                loss, stats = loss_of(micro.trimmed(), of_mini)
-                # FSDP averages gradients over the processes; the shares must be added up.
-                (loss * world.size).backward()  # type: ignore[no-untyped-call]
-                for name, value in stats.items():
+    with optimizer.at_work():
+        for _ in range(epochs):
+            if shuffle_seed is not None:
+                order = torch.randperm(len(batch), generator=generator)
+                batch = batch.select(order.to(world.device))
+            for mini in batch.split(mini_batch_size):
+                for name, value in _backward(mini, loss_of, optimizer, world, batching).items():
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
-            norms.append(optimizer.step())
+                norms.append(optimizer.step())
     summed = world.sum(torch.stack(list(totals.values()))) / len(norms)
     metrics = dict(zip(totals, summed.tolist(), strict=True))
     finite = [n for n in norms if math.isfinite(n)]
@@ -92,3 +135,20 @@ def update(
     if len(finite) < len(norms):
         metrics["skipped_updates"] = float(len(norms) - len(finite))
     return metrics
+
+
+def _backward(mini: Batch, loss_of: LossOf, optimizer: Optimizer, world: World, batching: Batching) -> Stats:
+    """Leave the gradient of a mini-batch in the parameters and return this process's share of the stats."""
+    totals: Stats = {}
+    of_mini = count(mini["response_mask"], world.sum)
+    exchange = batching.exchange(mini, world)
+    mini = exchange.there(mini) if exchange else mini
+    pieces = batching.pieces(mini, world, optimizer.model)
+    for i, piece in enumerate(pieces, start=1):
+        optimizer.accumulate(last=i == len(pieces))
+        loss, stats = loss_of(mini.select(piece), of_mini)
+        # FSDP averages gradients over the processes; the shares must be added up.
+        (loss * world.size).backward()  # type: ignore[no-untyped-call]
+        for name, value in stats.items():
+            totals[name] = totals.get(name, torch.zeros_like(value)) + value
+    return totals

@@ -1,0 +1,97 @@
+"""From a padded batch to a forward pass without its padding, and back: what the models say to each token.
+
+Everything outside sees (B, T) alone. Results do not depend on packing: it moves where a token is computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.heads import Packing, PolicyModel
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The tokens of a batch as a model gets them: R rows of W tokens, each holding one sequence or more."""
+
+    ids: Tensor
+    """(R, W), 0 behind the last sequence of a row."""
+    positions: Tensor
+    """(R, W), from 0 in each sequence."""
+    real: Tensor
+    """(B, T) bool: the response tokens that are not padding, N in all."""
+    places: Tensor
+    """(N,): where in the flattened ids the token before each of them stands."""
+
+
+def lay_out(batch: Batch, packing: Packing) -> Layout:
+    """Move each sequence of a batch to its place; padding left and right of it is dropped."""
+    kept = batch["attention_mask"].bool()
+    lengths: list[int] = kept.sum(dim=1).tolist()
+    rows, starts, height, width = _arrange(lengths, packing)
+    device = kept.device
+    start = torch.tensor([r * width + s for r, s in zip(rows, starts, strict=True)], device=device)
+    place = start.unsqueeze(1) + kept.cumsum(dim=1) - 1
+    ids = torch.zeros(height * width, dtype=torch.int64, device=device)
+    ids[place[kept]] = batch["input_ids"][kept]
+    # Positions count from the last start; padding goes on counting, and so looks like part of a sequence.
+    begins = torch.zeros(height * width, dtype=torch.int64, device=device)
+    begins[start] = start
+    ids, begins = ids.view(height, width), begins.view(height, width)
+    first = torch.arange(height, device=device).unsqueeze(1) * width
+    counted = first + torch.arange(width, device=device)
+    real = kept[:, batch.prompt_width :]
+    return Layout(ids, counted - begins.cummax(dim=1).values, real, place[:, batch.prompt_width :][real] - 1)
+
+
+def _arrange(lengths: list[int], packing: Packing) -> tuple[list[int], list[int], int, int]:
+    """Give each sequence a row and a start in it; return them with the number of rows and their width."""
+    count, width = len(lengths), max(lengths)
+    if packing == "off":
+        return list(range(count)), [0] * count, count, width
+    if packing == "flat":
+        width = sum(lengths)
+    rows, starts, used = [0] * count, [0] * count, list[int]()
+    for i in sorted(range(count), key=lambda i: -lengths[i]):  # first fit, longest first
+        row = next((r for r, filled in enumerate(used) if filled + lengths[i] <= width), len(used))
+        if row == len(used):
+            used.append(0)
+        rows[i], starts[i] = row, used[row]
+        used[row] += lengths[i]
+    return rows, starts, len(used), width
+
+
+def response_log_probs(
+    model: nn.Module, batch: Batch, temperature: float, *, entropy: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Return log-probabilities and, if asked for, entropies of the response tokens, each (B, T) float32.
+
+    They are those of the distribution at `temperature`, so that the policy that is trained is the one that
+    acted; 0 on padding.
+
+    Args:
+        model: a `PolicyModel`, sharded or not, or a causal language model, not sharded.
+    """
+    policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
+    layout = lay_out(batch, policy.packing)
+    targets = batch["responses"][layout.real]
+    log_probs, entropies = policy(layout.ids, layout.positions, layout.places, targets, temperature, entropy)
+    return _scatter(log_probs, layout.real), None if entropies is None else _scatter(entropies, layout.real)
+
+
+def response_values(model: nn.Module, batch: Batch) -> Tensor:
+    """Return V(s_t) for each response token, (B, T) float32, 0 on padding.
+
+    s_t is the state in which the token at t was chosen: the head's output one position before it.
+    """
+    packing: Packing = model.packing  # type: ignore[assignment]
+    layout = lay_out(batch, packing)
+    return _scatter(model(layout.ids, layout.positions, layout.places), layout.real)
+
+
+def _scatter(values: Tensor, real: Tensor) -> Tensor:
+    return torch.zeros(real.shape, device=values.device).masked_scatter(real, values)
