@@ -12,6 +12,7 @@ import torch
 
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
+from rewardkit.trainer.checkpoint import Checkpoints
 from rewardkit.trainer.config import Config, KlCtrlConfig, as_yaml
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
@@ -50,6 +51,7 @@ class Parts:
     rollout: RolloutEngine
     kl: KlController
     logger: Logger
+    checkpoints: Checkpoints
     folder: Path
     """`trainer.default_local_dir`."""
 
@@ -71,6 +73,8 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
     total_steps = config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch
     if world.is_main:
         folder.mkdir(parents=True, exist_ok=True)
+    checkpoints = Checkpoints(config, world)
+    if world.is_main:
         (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     with ExitStack() as stack:
         sources = {row.data_source for row in (*train_rows, *val_rows)}
@@ -93,6 +97,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             logger=stack.enter_context(
                 Logger(config.trainer.logger, folder, total_steps, active=world.is_main)
             ),
+            checkpoints=checkpoints,
             folder=folder,
         )
 

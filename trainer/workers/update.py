@@ -23,7 +23,7 @@ class Optimizer:
 
     def __init__(self, model: nn.Module, config: OptimConfig, grad_clip: float) -> None:
         self._model, self._config, self._grad_clip = model, config, grad_clip
-        self._adamw = torch.optim.AdamW(
+        self.adamw = torch.optim.AdamW(  # public: checkpoints hold its state
             model.parameters(),
             lr=config.lr,
             betas=config.betas,
@@ -34,7 +34,7 @@ class Optimizer:
     def set_step(self, step: int) -> float:
         """Set and return the learning rate of training step `step`, counted from 1."""
         lr = self._config.lr * min(1.0, step / max(self._config.lr_warmup_steps, 1))
-        for group in self._adamw.param_groups:
+        for group in self.adamw.param_groups:
             group["lr"] = lr
         return lr
 
@@ -42,8 +42,8 @@ class Optimizer:
         """Take one step and return the gradient norm before clipping; none where it is not finite."""
         norm = float(torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._grad_clip))
         if math.isfinite(norm):
-            self._adamw.step()
-        self._adamw.zero_grad()
+            self.adamw.step()
+        self.adamw.zero_grad()
         return norm
 
 
