@@ -119,7 +119,7 @@ class PromptLoader:
         self._served = 0
         self._order = self._order_of(0)
 
-    def next_batch(self) -> list[Row]:
+    def take(self) -> list[Row]:
         """Return the next `batch_size` prompts. The last, partial batch of an epoch is left out."""
         if self._served + self._batch_size > len(self._rows):
             self.epoch, self._served = self.epoch + 1, 0

@@ -15,7 +15,7 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
 from rewardkit.errors import InputError
-from rewardkit.trainer.models import DTYPES, load_model_config, load_tokenizer
+from rewardkit.trainer.models import DTYPES, full_tensors, load_model_config, load_tokenizer
 from rewardkit.trainer.resume import FACTS, fsync, latest
 
 
@@ -56,7 +56,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        write_weights(_weights(found / "actor", wanted), model_config, temporary, wanted)
+        write_weights(_weights(found / "actor", model_config, wanted), model_config, temporary, wanted)
         load_tokenizer(described).save_pretrained(temporary)
         for path in (*temporary.rglob("*"), temporary):
             fsync(path)
@@ -72,13 +72,12 @@ def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
     return {key: entry for key, entry in entries.items() if isinstance(entry, TensorStorageMetadata)}
 
 
-def _weights(folder: Path, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Read the model's tensors one at a time, so that only one is ever held in float32."""
-    state = {}
-    for key, saved in saved_tensors(folder).items():
-        if key.startswith("model."):
-            tensor = {key: torch.empty(saved.size, dtype=saved.properties.dtype)}
-            with warnings.catch_warnings(action="ignore"):  # it says that there is but one process
-                load(tensor, storage_reader=FileSystemReader(folder), no_dist=True)
-            state[key.removeprefix("model.")] = tensor[key].to(dtype)
-    return state
+def _weights(folder: Path, model_config: Any, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Fill a model of this configuration from the checkpoint, and return what full_tensors makes of it."""
+    with torch.device("meta"):  # its initial weights would be drawn for nothing
+        model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
+    model.to_empty(device="cpu").tie_weights()
+    state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
+    with warnings.catch_warnings(action="ignore"):  # it says that there is but one process
+        load(state, storage_reader=FileSystemReader(folder), no_dist=True)
+    return dict(full_tensors(model, dtype))

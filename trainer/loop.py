@@ -30,7 +30,7 @@ def train(parts: Parts) -> None:
     while step < parts.total_steps:
         step += 1
         checkpoints.check()
-        clock, last, prompts = Clock(world.device), step == parts.total_steps, parts.loader.next_batch()
+        clock, last, prompts = Clock(world.device), step == parts.total_steps, parts.loader.take()
         metrics = {"training/global_step": float(step), "training/epoch": float(parts.loader.epoch)}
         with clock("step"):
             metrics |= ppo_step(parts, prompts, step, clock)

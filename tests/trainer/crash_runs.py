@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.trainer import checkpoint, resume
+from rewardkit.trainer import checkpoint, loop, resume, setup
 from rewardkit.trainer.config import load_config
 from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.launch import die_with_launcher
@@ -139,8 +139,9 @@ def _start(rank: int, environment: dict[str, str], overrides: list[str], kill: K
 
 def main(folder: Path) -> None:
     """Make all runs and write their exit codes to `codes.json`."""
+    assert loop and setup  # imported here, as what the next lines import, so that each process need not
     for load in (load_tokenizer, load_causal_lm, load_value_model):
-        load(str(folder / "model"))  # what this imports, the forked processes need not
+        load(str(folder / "model"))
     in_background = "actor_rollout_ref.actor.checkpoint.async_save=true"
     codes = {"whole": run(folder, "whole", "trainer.save_freq=-1")}
     # Each goes on from the last checkpoint of the one before.

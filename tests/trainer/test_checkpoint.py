@@ -248,10 +248,10 @@ def test_the_loader_goes_on_in_mid_epoch_and_over_its_end() -> None:
         return PromptLoader(rows, 2, shuffle=True, seed=3)
 
     one, two = loader(), loader()
-    served = [[row.ground_truth for row in one.next_batch()] for _ in range(8)]
+    served = [[row.ground_truth for row in one.take()] for _ in range(8)]
     for _ in range(4):
-        two.next_batch()
+        two.take()
     resumed = loader()
     resumed.load_state_dict(json.loads(json.dumps(two.state_dict())))
-    assert [[row.ground_truth for row in resumed.next_batch()] for _ in range(4)] == served[4:]
+    assert [[row.ground_truth for row in resumed.take()] for _ in range(4)] == served[4:]
     assert resumed.epoch == one.epoch == 2

@@ -39,7 +39,7 @@ def runs(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     return folder

@@ -1,7 +1,5 @@
 """Processes that die take the run down with the reason, are started again, and outlive no launcher."""
 
-# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
-
 from __future__ import annotations
 
 import importlib.util
