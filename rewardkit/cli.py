@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": "Show how one response is judged, and why.",
     "serve": "Serve the rewards over HTTP.",
     "train": "Train a language model with PPO.",
+    "export": "Write a checkpoint's model as a Hugging Face folder.",
     "demo": "Train a tiny model on word problems and show that it learns.",
 }
 

@@ -146,6 +146,17 @@ class PolicyLossConfig:
 
 
 @dataclass
+class CheckpointConfig:
+    """Of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
+
+    save_contents: list[str] = field(default_factory=lambda: ["model", "optimizer", "extra"])
+    """`model`, `optimizer` and `extra` (data position, random states, ...) are what a resume needs, always
+    saved; with `hf_model` each checkpoint, and not the last alone, has a Hugging Face folder of the actor."""
+    async_save: bool = False
+    """Write from a copy in memory while training goes on; a failed write ends the run at its next step."""
+
+
+@dataclass
 class ActorConfig:
     strategy: str = "fsdp2"
     """`fsdp2`. `fsdp` is taken to mean the same."""
@@ -185,6 +196,7 @@ class ActorConfig:
     grad_clip: float = 1.0
     optim: OptimConfig = field(default_factory=OptimConfig)
     fsdp_config: FsdpConfig = field(default_factory=FsdpConfig)
+    checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
 
 
 def _like_actor() -> FsdpConfig:
@@ -383,6 +395,26 @@ class TrainerConfig:
     critic_warmup: int = 0
     """Number of first steps in which only the critic learns, where there is one."""
     default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
+    """Holds checkpoints, config and log; with several machines, a folder that all of them share."""
+    default_hdfs_dir: str | None = None
+    """Not supported: mount the store, or copy from `default_local_dir`."""
+    resume_mode: str = "auto"
+    """`auto`: go on from the last checkpoint in `default_local_dir` where there is one; `disable`: start
+    anew; `resume_path`: go on from `resume_from_path`."""
+    resume_from_path: str | None = None
+    """A folder `global_step_N`."""
+    max_ckpt_to_keep: int | None = None
+    """Checkpoints kept, the newest; None: all."""
+    max_actor_ckpt_to_keep: int | None = None
+    """A checkpoint is kept or removed whole: of these three numbers, the largest that is set counts."""
+    max_critic_ckpt_to_keep: int | None = None
+    """See `max_actor_ckpt_to_keep`."""
+    del_local_ckpt_after_load: bool = False
+    """Only false: a run killed after that could not be resumed."""
+    launcher: str = "torchrun"
+    """What starts the processes: `torchrun`'s agent on this machine, or `ray` on a cluster."""
+    max_restarts: int = 0
+    """How often the processes are started again, from the last checkpoint, after one of them died."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,26 +114,35 @@ class PromptLoader:
             )
         self._rows, self._batch_size, self._shuffle, self._seed = rows, batch_size, shuffle, seed
         self.steps_per_epoch = len(rows) // batch_size
-        self.taken = 0
-        """Batches served so far. It alone decides which one comes next."""
-
-    def epoch_of(self, step: int) -> int:
-        """Return the epoch (from 0) that step `step` (from 1) belongs to."""
-        return (step - 1) // self.steps_per_epoch
-
-    def batches(self, n_steps: int) -> Iterator[list[Row]]:
-        """Yield the prompts of `n_steps` steps, which may `take` further batches in between."""
-        for _ in range(n_steps):
-            yield self.take()
+        self.epoch = 0
+        """The epoch (from 0) of the batch that was served last."""
+        self._served = 0
+        self._order = self._order_of(0)
 
     def take(self) -> list[Row]:
-        """Return the next batch of prompts. The last, partial batch of an epoch is left out."""
-        epoch, place = divmod(self.taken, self.steps_per_epoch)
-        self.taken += 1
-        chosen = self._order(epoch)[place * self._batch_size : (place + 1) * self._batch_size]
+        """Return the next `batch_size` prompts. The last, partial batch of an epoch is left out."""
+        if self._served + self._batch_size > len(self._rows):
+            self.epoch, self._served = self.epoch + 1, 0
+            self._order = self._order_of(self.epoch)
+        chosen = self._order[self._served : self._served + self._batch_size]
+        self._served += self._batch_size
         return [self._rows[i] for i in chosen]
 
-    def _order(self, epoch: int) -> list[int]:
+    def state_dict(self) -> dict[str, int]:
+        """Return the position: epoch, prompts of it already served, and how many prompts there are."""
+        return {"epoch": self.epoch, "served": self._served, "rows": len(self._rows)}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go to a position; InputError when it was taken among another number of prompts."""
+        if state["rows"] != len(self._rows):
+            raise InputError(
+                f"the checkpoint was made with {state['rows']} training prompts, data.train_files now has "
+                f"{len(self._rows)}; give it the same files, or start anew with trainer.resume_mode=disable"
+            )
+        self.epoch, self._served = state["epoch"], state["served"]
+        self._order = self._order_of(self.epoch)
+
+    def _order_of(self, epoch: int) -> list[int]:
         if not self._shuffle:
             return list(range(len(self._rows)))
         generator = torch.Generator().manual_seed(self._seed * 1_000_003 + epoch)

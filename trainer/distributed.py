@@ -28,6 +28,8 @@ class World:
     rank: int
     size: int
     device: torch.device
+    group: Any = None
+    """The process group that is spoken through; None: the default one."""
 
     @property
     def is_main(self) -> bool:
@@ -45,7 +47,7 @@ class World:
     def _reduce(self, values: Tensor, op: Any) -> Tensor:
         total = values.detach().to(self.device, copy=True)
         if self.size > 1:
-            dist.all_reduce(total, op=op)
+            dist.all_reduce(total, op=op, group=self.group)
         return total
 
     def gather(self, item: Any) -> list[Any]:
@@ -53,7 +55,7 @@ class World:
         if self.size == 1:
             return [item]
         items: list[Any] = [None] * self.size
-        dist.all_gather_object(items, item)
+        dist.all_gather_object(items, item, group=self.group)
         return items
 
     def first_error(self, error: Exception | None) -> Exception | None:
@@ -103,14 +105,15 @@ def open_world(device: str) -> Iterator[World]:
         if started_by_torchrun():
             dist.init_process_group(backend, timeout=TIMEOUT)
         else:
-            address = f"tcp://127.0.0.1:{_free_port()}"
+            address = f"tcp://127.0.0.1:{free_port()}"
             dist.init_process_group(backend, init_method=address, rank=0, world_size=1)
     yield World(dist.get_rank(), dist.get_world_size(), local)
     if joins:
         dist.destroy_process_group()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a TCP port of this machine that nobody listens on."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])

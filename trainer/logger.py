@@ -34,7 +34,7 @@ class Logger:
         self._console = Console() if active and "console" in loggers else None
         self._file: TextIO | None = None
         if active and "jsonl" in loggers:
-            self._file = (folder / "metrics.jsonl").open("w", encoding="utf-8")
+            self._file = (folder / "metrics.jsonl").open("a", encoding="utf-8")
         self._progress: Progress | None = None
         if self._console is not None:
             self._progress = Progress(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.credit import assign_credit
 from rewardkit.trainer.generation import generate, sample_dynamically, score_greedy
 from rewardkit.trainer.metrics import Clock, batch_metrics
@@ -21,24 +20,27 @@ from rewardkit.trainer.validation import respond, validation_metrics
 
 
 def train(parts: Parts) -> None:
-    """Run PPO to the end: `parts.total_steps` steps of rollout, rewards, advantages and updates."""
-    config, world = parts.config, parts.world
+    """Run PPO to step `parts.total_steps`, from the start or from a checkpoint."""
+    config, world, checkpoints = parts.config, parts.world, parts.checkpoints
+    step = checkpoints.restore(parts)
     parts.rollout.sync_weights(full_tensors(parts.actor.model))
-    if config.trainer.val_before_train:
+    if config.trainer.val_before_train and step == 0:
         clock = Clock(world.device)
         parts.logger.log({"training/global_step": 0.0, **validate(parts, clock), **clock.metrics()}, 0)
-    for step, prompts in enumerate(parts.loader.batches(parts.total_steps), start=1):
-        clock, last = Clock(world.device), step == parts.total_steps
-        metrics = {"training/global_step": float(step), "training/epoch": float(parts.loader.epoch_of(step))}
+    while step < parts.total_steps:
+        step += 1
+        checkpoints.check()
+        clock, last, prompts = Clock(world.device), step == parts.total_steps, parts.loader.take()
+        metrics = {"training/global_step": float(step), "training/epoch": float(parts.loader.epoch)}
         with clock("step"):
             metrics |= ppo_step(parts, prompts, step, clock)
             if parts.val_rows and (last or _due(step, config.trainer.test_freq)):
                 metrics |= validate(parts, clock)
         if last or _due(step, config.trainer.save_freq):
             with clock("save_checkpoint"):
-                folder = parts.folder / f"global_step_{step}" / "actor"
-                save_actor(parts.actor.model, parts.model_config, parts.tokenizer, folder, world)
+                checkpoints.save(parts, step, metrics, last=last)
         parts.logger.log(metrics | _performance(metrics, clock), step)
+    checkpoints.finish()
 
 
 def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> dict[str, float]:

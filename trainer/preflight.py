@@ -14,6 +14,7 @@ from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
 from rewardkit.trainer.config import DTYPE_NAMES, ActorConfig, Config, CriticConfig
 from rewardkit.trainer.data import file_list, read_rows
+from rewardkit.trainer.resume import find_checkpoint
 from rewardkit.trainer.rewards import open_rewards
 
 CHOICES = {
@@ -50,6 +51,8 @@ CHOICES = {
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
     "reward.on_error": ("mask", "raise"),
     "trainer.device": ("auto", "cpu", "cuda"),
+    "trainer.resume_mode": ("auto", "disable", "resume_path"),
+    "trainer.launcher": ("torchrun", "ray"),
 }
 
 
@@ -70,6 +73,7 @@ def check(config: Config) -> None:
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
     _check_output(Path(config.trainer.default_local_dir))
+    _check_checkpoints(config)
 
 
 def _get(config: Config, key: str) -> object:
@@ -120,6 +124,9 @@ def _check_ranges(config: Config) -> None:
         "trainer.total_training_steps",
         "trainer.n_gpus_per_node",
         "trainer.nnodes",
+        "trainer.max_ckpt_to_keep",
+        "trainer.max_actor_ckpt_to_keep",
+        "trainer.max_critic_ckpt_to_keep",
     )
     for key in positive:
         value = _get(config, key)
@@ -281,3 +288,27 @@ def _check_output(folder: Path) -> None:
         raise ConfigError(f"trainer.default_local_dir={folder} cannot be made: {error.strerror}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ConfigError(f"trainer.default_local_dir={folder} cannot be written to")
+
+
+def _check_checkpoints(config: Config) -> None:
+    if config.trainer.default_hdfs_dir is not None:
+        raise ConfigError(
+            "trainer.default_hdfs_dir is not supported; mount it and set trainer.default_local_dir"
+        )
+    if config.trainer.del_local_ckpt_after_load:
+        raise ConfigError(
+            "trainer.del_local_ckpt_after_load=true: a run killed after that could not be resumed; "
+            "set trainer.max_ckpt_to_keep=1 to save space"
+        )
+    if config.trainer.max_restarts < 0:
+        raise ConfigError(f"trainer.max_restarts must be 0 or more, found {config.trainer.max_restarts}")
+    contents, needed = (
+        set(config.actor_rollout_ref.actor.checkpoint.save_contents),
+        {"model", "optimizer", "extra"},
+    )
+    if not needed <= contents <= needed | {"hf_model"}:
+        raise ConfigError(
+            "actor_rollout_ref.actor.checkpoint.save_contents must hold model, optimizer and extra, which a "
+            f"resume needs, and can hold hf_model; found: {', '.join(sorted(contents)) or 'nothing'}"
+        )
+    find_checkpoint(config)

@@ -14,6 +14,7 @@ from torch import nn
 from rewardkit.trainer.algorithms.advantages import WITH_CRITIC
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
+from rewardkit.trainer.checkpoint import Checkpoints
 from rewardkit.trainer.config import Config, KlCtrlConfig, RefConfig, RolloutConfig, as_yaml
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
@@ -55,6 +56,7 @@ class Parts:
     rollout: RolloutEngine
     kl: KlController
     logger: Logger
+    checkpoints: Checkpoints
     folder: Path
     """`trainer.default_local_dir`."""
 
@@ -76,6 +78,8 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
     total_steps = config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch
     if world.is_main:
         folder.mkdir(parents=True, exist_ok=True)
+    checkpoints = Checkpoints(config, world)
+    if world.is_main:
         (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
         if "fsdp" in (config.actor_rollout_ref.actor.strategy, config.critic.strategy):
             print("strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here")
@@ -100,6 +104,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             logger=stack.enter_context(
                 Logger(config.trainer.logger, folder, total_steps, active=world.is_main)
             ),
+            checkpoints=checkpoints,
             folder=folder,
         )
 

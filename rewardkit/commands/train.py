@@ -28,14 +28,18 @@ def require_trainer() -> None:
 
 @click.command(epilog="Example: rewardkit train --config tiny-cpu data.train_files=data/train.parquet")
 @click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
+@click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
-def command(config: str | None, overrides: tuple[str, ...]) -> int:
+def command(config: str | None, max_restarts: int | None, overrides: tuple[str, ...]) -> int:
     """Train a language model with PPO.
 
     Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. With
-    trainer.n_gpus_per_node above 1 it starts that many processes.
+    trainer.n_gpus_per_node above 1 it starts that many processes. A run that is started again goes on from
+    its last checkpoint (trainer.resume_mode).
     """
     require_trainer()
     from rewardkit.trainer.main import run
 
+    if max_restarts is not None:
+        overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
     return run(config, overrides)

@@ -86,9 +86,8 @@ def batch(rows: list[Row], tokenizer: Any) -> Batch:
     return made
 
 
-@pytest.fixture
-def parquet(tmp_path: Path) -> Path:
-    """A train.parquet of the project's schema."""
+def write_parquet(folder: Path) -> Path:
+    """Write a train.parquet of the project's schema: 24 prompts."""
     table = pa.table(
         {
             "data_source": ["rewardkit/arithmetic"] * len(QUESTIONS),
@@ -97,5 +96,10 @@ def parquet(tmp_path: Path) -> Path:
             "extra_info": [{"index": i} for i in range(len(QUESTIONS))],
         }
     )
-    pq.write_table(table, tmp_path / "train.parquet")
-    return tmp_path / "train.parquet"
+    pq.write_table(table, folder / "train.parquet")
+    return folder / "train.parquet"
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Path:
+    return write_parquet(tmp_path)

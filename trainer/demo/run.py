@@ -72,6 +72,7 @@ def run_demo(
             f"data.seed={seed}",
             f"actor_rollout_ref.model.path={start_model}",
             f"trainer.default_local_dir={run_folder}",
+            "trainer.resume_mode=disable",
             *overrides,
         ],
     )
@@ -80,9 +81,9 @@ def run_demo(
     before = _evaluate(start_model, tokenizer, test_rows, folder / "before.parquet", seed)
     console.print("[bold]3. PPO[/]   reward: 1.0 right, 0.1 in format only, 0.0 neither")
     train_here(config)
-    last = max(run_folder.glob("global_step_*/actor"), key=lambda p: int(p.parent.name.rpartition("_")[2]))
-    after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     curve = _curve(run_folder / "metrics.jsonl")
+    last = run_folder / f"global_step_{curve[-1][0]}" / "actor" / "huggingface"
+    after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
     _report(outcome, len(test_rows), console)
     console.print(f"data         {data}/train.parquet, test.parquet")

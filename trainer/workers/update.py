@@ -31,7 +31,7 @@ class Optimizer:
         """Train the parameters of `model` that are not frozen; `total_steps` are those of the run."""
         self.model, self._config, self._fsdp, self._grad_clip = model, config, fsdp, grad_clip
         self._total_steps = total_steps
-        self._adamw = torch.optim.AdamW(
+        self.adamw = torch.optim.AdamW(  # public: checkpoints hold its state
             [p for p in model.parameters() if p.requires_grad],
             lr=config.lr,
             betas=config.betas,
@@ -42,7 +42,7 @@ class Optimizer:
     def set_step(self, step: int) -> float:
         """Set and return the learning rate of training step `step`, counted from 1."""
         lr = self._config.lr * lr_factor(self._config, step, self._total_steps)
-        for group in self._adamw.param_groups:
+        for group in self.adamw.param_groups:
             group["lr"] = lr
         return lr
 
@@ -60,8 +60,8 @@ class Optimizer:
         """Take one step and return the gradient norm before clipping; none where it is not finite."""
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._grad_clip))
         if math.isfinite(norm):
-            self._adamw.step()
-        self._adamw.zero_grad()
+            self.adamw.step()
+        self.adamw.zero_grad()
         return norm
 
     @contextmanager
@@ -75,7 +75,7 @@ class Optimizer:
         self._move("cpu")
 
     def _move(self, device: str | None) -> None:
-        for parameter, state in self._adamw.state.items():
+        for parameter, state in self.adamw.state.items():
             for name in ("exp_avg", "exp_avg_sq"):
                 state[name] = state[name].to(device or parameter.device)
 
