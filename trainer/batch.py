@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardkit.types import Message
+from rewardkit.types import Message, Score
 
 SEQUENCE_TENSORS = ("input_ids", "attention_mask", "position_ids")
 """The tensors over prompt and response, (B, L); all others are over the response, (B, T)."""
@@ -35,6 +35,10 @@ class Row:
     extra_info: dict[str, Any]
     token_ids: list[int]
     """The prompt after the chat template."""
+
+
+Judged = tuple[Row, str, Score]
+"""A prompt, a response to it, and what came of judging it."""
 
 
 @dataclass

@@ -23,6 +23,10 @@ class DataConfig:
     train_files: Any = MISSING
     """A parquet file or a list of them, with the columns `data_source`, `prompt` and a ground truth."""
     val_files: Any = None
+    """The same, for validation."""
+    train_max_samples: int = -1
+    """Use the first so many rows; -1: all."""
+    val_max_samples: int = -1
     train_batch_size: int = 1024
     """Prompts per step, over all processes."""
     max_prompt_length: int = 512
@@ -33,7 +37,10 @@ class DataConfig:
     """Seeds the shuffling, the sampling and the critic: two runs with one seed are the same run."""
     filter_overlong_prompts: bool = False
     truncation: str = "error"
-    """What happens to a prompt over `max_prompt_length`: `error`, `left` or `right` (the side cut off)."""
+    """What happens to a prompt over `max_prompt_length`: `error`, `left` or `right` (the side cut off) or
+    `middle`."""
+    apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Handed to the tokenizer's chat template, for example `enable_thinking`."""
 
 
 @dataclass
@@ -167,7 +174,14 @@ class RewardConfig:
     options: dict[str, Any] = field(default_factory=dict)
     """Options per data source: `reward.options.gsm8k.method=flexible`. Local rewards only."""
     on_error: str = "mask"
-    """A response that could not be judged is left out of the loss (`mask`) or ends the run (`raise`)."""
+    """A response that could not be judged is left out of the loss (`mask`), ends the run (`raise`) or gets
+    `reward.error_value` (`value`)."""
+    error_value: float = 0.0
+    timeout_s: float = 600.0
+    """From the end of generation: what is not judged by then counts as not judged, status `timeout`."""
+    num_workers: int | None = None
+    """Per process: worker processes that judge, by default its share of the cores; or requests in flight to
+    the server, by default 8."""
 
 
 @dataclass
@@ -183,7 +197,16 @@ class TrainerConfig:
     """Decides alone when set; `total_epochs` is then not used."""
     project_name: str = "rewardkit"
     experiment_name: str = "ppo"
-    logger: list[str] = field(default_factory=lambda: ["console", "jsonl"])
+    logger: Any = field(default_factory=lambda: ["console", "jsonl"])
+    """One or a list of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`, `mlflow`, `trackio`."""
+    log_val_generations: int = 0
+    """Responses of each validation to show on the console and where else there is a place for text."""
+    rollout_data_dir: str | None = None
+    """Folder for every training response with its score, a file per step; `rewardkit view` shows it."""
+    validation_data_dir: str | None = None
+    """The same for the responses of each validation."""
+    data_dir_format: str = "jsonl"
+    """Of these files: `jsonl` or `parquet`."""
     nnodes: int = 1
     n_gpus_per_node: int = 1
     """Processes on each machine: one per GPU, or any number on CPU."""
@@ -194,6 +217,10 @@ class TrainerConfig:
     test_freq: int = -1
     """Steps between validations; one is always made at the end when there are `val_files`."""
     val_before_train: bool = True
+    val_only: bool = False
+    """Validate, and end without training."""
+    profile_steps: Any = None
+    """List of the steps to trace with torch's profiler, into `default_local_dir`/profile."""
     critic_warmup: int = 0
     """Number of first steps in which only the critic learns."""
     default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
@@ -243,6 +270,20 @@ def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ())
         raise ConfigError(where + str(error).splitlines()[0]) from None
     assert isinstance(config, Config)
     return config
+
+
+def logger_names(config: Config) -> list[str]:
+    """Return the names in `trainer.logger`, ours for verl's."""
+    given = config.trainer.logger
+    names = [given] if isinstance(given, str) else list(given or [])
+    return ["jsonl" if name == "file" else str(name) for name in names]
+
+
+def as_dict(config: Config) -> dict[str, Any]:
+    """Return the whole resolved config as plain data."""
+    plain = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
+    assert isinstance(plain, dict)
+    return {str(section): values for section, values in plain.items()}
 
 
 def as_yaml(config: Config) -> str:

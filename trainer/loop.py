@@ -11,29 +11,36 @@ from collections.abc import Sequence
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.credit import assign_credit
+from rewardkit.trainer.dumps import dump
 from rewardkit.trainer.generation import generate
 from rewardkit.trainer.metrics import Clock, batch_metrics
 from rewardkit.trainer.models import full_tensors
-from rewardkit.trainer.rewards import decode, judge, place_scores
-from rewardkit.trainer.rollout.base import Sampling, row_seed
+from rewardkit.trainer.profile import profiled
+from rewardkit.trainer.rewards import Judging, decode, place_scores
+from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.setup import Parts
-from rewardkit.trainer.validation import respond, validation_metrics
+from rewardkit.trainer.validation import validate
 
 
 def train(parts: Parts) -> None:
     """Run PPO to the end: `parts.total_steps` steps of rollout, rewards, advantages and updates."""
     config, world = parts.config, parts.world
     parts.rollout.sync_weights(full_tensors(parts.actor.model))
-    if config.trainer.val_before_train:
+    if config.trainer.val_before_train or config.trainer.val_only:
         clock = Clock(world.device)
-        parts.logger.log({"training/global_step": 0.0, **validate(parts, clock), **clock.metrics()}, 0)
+        with clock("testing"):
+            metrics = {"training/global_step": 0.0, **validate(parts, 0)}
+        parts.logger.log(metrics | clock.metrics(), 0)
+    if config.trainer.val_only:
+        return
     for step, prompts in enumerate(parts.loader.batches(parts.total_steps), start=1):
         clock, last = Clock(world.device), step == parts.total_steps
         metrics = {"training/global_step": float(step), "training/epoch": float(parts.loader.epoch_of(step))}
-        with clock("step"):
+        with clock("step"), profiled(parts, step):
             metrics |= ppo_step(parts, prompts, step, clock)
             if parts.val_rows and (last or _due(step, config.trainer.test_freq)):
-                metrics |= validate(parts, clock)
+                with clock("testing"):
+                    metrics |= validate(parts, step)
         if last or _due(step, config.trainer.save_freq):
             with clock("save_checkpoint"):
                 folder = parts.folder / f"global_step_{step}" / "actor"
@@ -45,13 +52,12 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     """Take one step with these prompts (those of all processes) and return its metrics."""
     config, world, seed = parts.config, parts.world, parts.config.data.seed
 
-    # 1. The policy acts, and its responses are judged.
+    # 1. The policy acts. Its responses are judged from here on, beside all of 2.
     with clock("gen"):
         batch = generate(parts, prompts, step)
     with clock("reward"):
         texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
-        scores = judge(parts.rewards, batch.rows, texts, world)
-        metrics = place_scores(batch, scores, world, config.reward.on_error)
+        judging = Judging(parts.rewards, batch.rows, texts, config.reward.timeout_s)
 
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):
@@ -63,6 +69,11 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
         batch["values"] = parts.critic.values(batch)
 
     # 3. Rewards with their KL penalty, advantages and returns.
+    with clock("reward"):  # what of the judging is still to wait for
+        scores = judging.wait(world)
+        metrics = place_scores(batch, scores, world, config.reward)
+        judged = list(zip(batch.rows, texts, scores, strict=True))
+        dump(parts, config.trainer.rollout_data_dir, judged, config.actor_rollout_ref.rollout.n, step)
     with clock("adv"):
         metrics |= assign_credit(parts, batch)
     metrics |= batch_metrics(batch, world)
@@ -76,23 +87,6 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
         with clock("update_weights"):
             parts.rollout.sync_weights(full_tensors(parts.actor.model))
     return metrics
-
-
-def validate(parts: Parts, clock: Clock) -> dict[str, float]:
-    """Return the metrics of the policy on the validation prompts."""
-    given = parts.config.actor_rollout_ref.rollout.val_kwargs
-    with clock("testing"):
-        judged = respond(
-            parts.val_rows,
-            parts.rollout,
-            parts.rewards,
-            parts.tokenizer,
-            parts.world,
-            sampling=Sampling(given.n, given.do_sample, given.temperature, given.top_k, given.top_p),
-            prompt_length=parts.config.actor_rollout_ref.rollout.prompt_length,
-            seed=parts.config.data.seed,
-        )
-        return validation_metrics(judged, given.n, parts.world)
 
 
 def _due(step: int, every: int) -> bool:

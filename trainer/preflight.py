@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rewardkit.errors import ConfigError, did_you_mean
-from rewardkit.trainer.config import ActorConfig, Config, CriticConfig
+from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
+from rewardkit.trainer.config import ActorConfig, Config, CriticConfig, logger_names
 from rewardkit.trainer.data import file_list, read_rows
+from rewardkit.trainer.logger import LOGGERS, missing
 from rewardkit.trainer.rewards import open_rewards
 
 CHOICES = {
-    "data.truncation": ("error", "left", "right"),
+    "data.truncation": ("error", "left", "right", "middle"),
     "actor_rollout_ref.rollout.name": ("hf",),
     "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
     "actor_rollout_ref.actor.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
@@ -19,7 +20,8 @@ CHOICES = {
     "algorithm.adv_estimator": ("gae",),
     "algorithm.kl_penalty": ("kl", "abs", "mse", "low_var_kl"),
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
-    "reward.on_error": ("mask", "raise"),
+    "reward.on_error": ("mask", "raise", "value"),
+    "trainer.data_dir_format": ("jsonl", "parquet"),
     "trainer.device": ("auto", "cpu", "cuda"),
 }
 
@@ -31,6 +33,7 @@ def check(config: Config) -> None:
         ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
     """
     _check_choices(config)
+    _check_loggers(config)
     _check_ranges(config)
     _check_batch_sizes(config)
     _check_validation(config)
@@ -53,9 +56,15 @@ def _check_choices(config: Config) -> None:
         if value not in choices:
             hint = did_you_mean(value, choices)
             raise ConfigError(f"{key} must be one of {', '.join(choices)}, found '{value}'{hint}")
-    for name in config.trainer.logger:
-        if name not in ("console", "jsonl"):
-            raise ConfigError(f"trainer.logger can hold console and jsonl, found '{name}'")
+
+
+def _check_loggers(config: Config) -> None:
+    for name in logger_names(config):
+        if name not in LOGGERS:
+            hint = did_you_mean(name, LOGGERS)
+            raise ConfigError(f"trainer.logger can hold {', '.join(LOGGERS)}; found '{name}'{hint}")
+        if missing(name):
+            raise MissingDependencyError(f"trainer.logger={name} needs {name}: pip install {name}")
 
 
 def _check_ranges(config: Config) -> None:

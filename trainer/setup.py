@@ -60,21 +60,21 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
     path = config.actor_rollout_ref.model.path
     folder = Path(config.trainer.default_local_dir)
     tokenizer = load_tokenizer(path)
-    train_rows = load_rows(config.data.train_files, tokenizer, config.data)
+    train_rows = load_rows(config.data.train_files, tokenizer, config.data, config.data.train_max_samples)
     loader = PromptLoader(
         train_rows,
         config.data.train_batch_size,
         shuffle=config.data.shuffle,
         seed=config.data.seed,
     )
-    val_rows = load_rows(config.data.val_files, tokenizer, config.data)
+    val_rows = load_rows(config.data.val_files, tokenizer, config.data, config.data.val_max_samples)
     total_steps = config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch
     if world.is_main:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     with ExitStack() as stack:
         sources = {row.data_source for row in (*train_rows, *val_rows)}
-        rewards = stack.enter_context(closing(open_rewards(config, sources, world.size)))
+        rewards = stack.enter_context(closing(open_rewards(config, sources)))
         actor, reference, rollout = _policy(config, world, tokenizer)
         yield Parts(
             config=config,
@@ -90,9 +90,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             critic=_critic(config, world),
             rollout=rollout,
             kl=_kl_controller(config.algorithm.kl_ctrl),
-            logger=stack.enter_context(
-                Logger(config.trainer.logger, folder, total_steps, active=world.is_main)
-            ),
+            logger=stack.enter_context(Logger(config, folder, total_steps, active=world.is_main)),
             folder=folder,
         )
 
