@@ -1,7 +1,5 @@
 """Metrics reach every sink; a tracking library that fails is left out, said once, and ends no run."""
 
-# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
-
 from __future__ import annotations
 
 import io
