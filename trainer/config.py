@@ -370,7 +370,8 @@ def _kept(values: Any, known: Sequence[str], where: str, prefix: str = "") -> di
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key not in known and isinstance(value, Mapping) and value:
-            kept[name] = _kept(value, known, where, f"{key}.")
+            if inner := _kept(value, known, where, f"{key}."):
+                kept[name] = inner
         elif key in known:
             kept[name] = value
         elif inside := [k for k in known if k.startswith(f"{key}.")]:
