@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
 from rewardkit.trainer.config import ActorConfig, Config, CriticConfig, logger_names
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.logger import LOGGERS, missing
-from rewardkit.trainer.rewards import open_rewards
+from rewardkit.trainer.memory import report
+from rewardkit.trainer.rewards import RewardSource, open_rewards
+from rewardkit.types import Sample
 
 CHOICES = {
     "data.truncation": ("error", "left", "right", "middle"),
@@ -37,10 +41,12 @@ def check(config: Config) -> None:
     _check_ranges(config)
     _check_batch_sizes(config)
     _check_validation(config)
-    _check_data(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
     _check_output(Path(config.trainer.default_local_dir))
+    notes = [report(config), *_check_data(config)]
+    if "RANK" not in os.environ:  # else whoever started this process has said it
+        print("\n".join(notes), file=sys.stderr)
 
 
 def _get(config: Config, key: str) -> object:
@@ -141,23 +147,49 @@ def _check_validation(config: Config) -> None:
         )
 
 
-def _check_data(config: Config) -> None:
-    sources: set[str] = set()
+def _check_data(config: Config) -> list[str]:
+    """Read all the data, and judge the first reference answer of each data source; return what is odd."""
+    first: dict[str, dict[str, Any]] = {}
     for path in (*file_list(config.data.train_files), *file_list(config.data.val_files)):
-        sources.update(row["data_source"] for row in read_rows(path, config.data.prompt_key))
+        for row in read_rows(path, config.data.prompt_key):
+            first.setdefault(row["data_source"], row)
     if config.custom_reward_function.path and config.reward.url:
         raise ConfigError("custom_reward_function.path and reward.url exclude each other; set one of them")
     if config.reward.options and config.reward.url:
         raise ConfigError("reward.options are for local rewards; with reward.url, set them at the server")
-    _check_rewards(config, sources)
-
-
-def _check_rewards(config: Config, sources: set[str]) -> None:
-    rewards = open_rewards(config, sources)
+    rewards = open_rewards(config, set(first))
     try:
-        rewards.check(sorted(sources))
+        rewards.check(sorted(first))
+        # One process is enough to find what is wrong with the rewards.
+        return _try_rewards(config, rewards, first) if os.environ.get("RANK", "0") == "0" else []
     finally:
         rewards.close()
+
+
+def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:
+    """Judge one reference answer (`extra_info.answer`, or the ground truth) for each data source."""
+    samples = [
+        Sample(
+            source,
+            str(row["extra_info"].get("answer") or row["ground_truth"]),
+            row["ground_truth"],
+            row["prompt"],
+            row["extra_info"],
+        )
+        for source, row in rows.items()
+    ]
+    odd = []
+    for sample, score in zip(samples, rewards.submit(samples).wait(config.reward.timeout_s), strict=True):
+        if not score.ok:
+            raise ConfigError(
+                f"the reward of '{sample.data_source}' cannot judge the data's first reference answer: "
+                f"{score.status}, {score.detail}"
+            )
+        if score.correct is False and sample.extra_info.get("answer"):
+            odd.append(
+                f"the first reference answer of '{sample.data_source}' is judged wrong: {score.detail}"
+            )
+    return odd
 
 
 def _check_model(path: str) -> None:

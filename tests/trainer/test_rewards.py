@@ -155,11 +155,12 @@ async def compute_later(data_source, solution_str, ground_truth, extra_info=None
 
 
 @pytest.fixture
-def custom(tmp_path: Path) -> Iterator[Any]:
+def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Opens a custom reward function for the data source of `rows`."""
     (tmp_path / "mine.py").write_text(MINE)
     opened: list[Any] = []
-    before = dict(REGISTRY._exact), dict(REGISTRY._rewards)
+    for held in ("_exact", "_rewards"):  # what is registered here is forgotten afterwards
+        monkeypatch.setattr(REGISTRY, held, dict(getattr(REGISTRY, held)))
 
     def open_custom(name: str) -> Any:
         config = Config()
@@ -172,7 +173,6 @@ def custom(tmp_path: Path) -> Iterator[Any]:
     yield open_custom
     for source in opened:
         source.close()
-    REGISTRY._exact, REGISTRY._rewards = before
 
 
 def test_a_custom_function_may_be_async(batch: Batch, world: World, custom: Any) -> None:

@@ -143,7 +143,9 @@ def test_an_interrupted_save_leaves_the_last_good_one(
 
 BROKEN = """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    raise ValueError("no")
+    if solution_str != ground_truth:  # the reference answer, which is judged before training
+        raise ValueError("no")
+    return 1.0
 """
 
 
