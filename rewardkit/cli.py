@@ -21,6 +21,7 @@ COMMANDS = {
     "score": "Score the responses in a parquet file.",
     "doctor": "Show what holds on this machine: the sandbox's levels, proved by running escapes.",
     "explain": "Show how one response is judged, and why.",
+    "view": "Look at scored responses: a table, or one in full.",
     "serve": "Serve the rewards over HTTP.",
     "train": "Train a language model with PPO.",
     "export": "Write a checkpoint's model as a Hugging Face folder.",

@@ -13,7 +13,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -25,7 +25,7 @@ from rewardkit.errors import UnknownDataSourceError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.runner import Runner, is_async
 from rewardkit.types import Sample, Score, failure
-from rewardkit.workers import Job, WorkerPool
+from rewardkit.workers import Job, Scores, WorkerPool
 
 _INLINE_CHUNK = 2_000
 """Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
@@ -241,7 +241,7 @@ class Scorer:
             self._jobs[key] = Job(len(self._jobs), reward, options)
         return _Plan(reward, Runner(reward, options), self._jobs[key])
 
-    def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Future[list[Score]]:
+    def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Scores:
         assert plan.job is not None
         with self._making:
             if self._pool is None:
@@ -262,7 +262,7 @@ class Pending:
 
     def __init__(self, scorer: Scorer, samples: Sequence[Sample]) -> None:
         self.scores: list[Score | None] = [None] * len(samples)
-        self.futures: list[tuple[list[int], Future[list[Score]]]] = []
+        self.futures: list[tuple[list[int], Scores]] = []
         places: dict[str, list[int]] = {}
         for i, sample in enumerate(samples):
             places.setdefault(sample.data_source, []).append(i)
@@ -281,15 +281,30 @@ class Pending:
         for i, score in zip(places, scores, strict=True):
             self.scores[i] = score
 
-    def wait(self) -> list[Score]:
+    def wait(self, timeout_s: float | None = None) -> list[Score]:
         """Return the scores, in order, when all are there.
+
+        Args:
+            timeout_s: what is not judged by then gets the status `timeout`, and its workers are killed.
 
         Raises:
             ScoringError: the scorer was closed meanwhile.
         """
+        wait_for([future for _, future in self.futures], timeout_s)
+        if not all(future.done() for _, future in self.futures):
+            late = failure("timeout", "not judged by the deadline of the whole batch")
+            return [score or late for score in self.cancel()]
         for places, future in self.futures:
             self._put(places, future.result())
         return [score for score in self.scores if score is not None]
+
+    def cancel(self) -> list[Score | None]:
+        """Stop, killing the workers that are busy with this; return what had been judged by then."""
+        for places, future in self.futures:
+            future.cancel()
+            for i, score in zip(places, future.so_far, strict=True):
+                self.scores[i] = score
+        return self.scores
 
 
 def _is_inline(plan: _Plan | Score) -> bool:

@@ -94,21 +94,29 @@ class _Chunk:
         ]
 
 
+class Scores(Future[list[Score]]):
+    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.so_far: list[Score | None] = [None] * size
+        """What has come in yet; stays readable after cancelling."""
+
+
 class _Batch:
     """The scores of one `submit` as they come in, and the future that gets them all."""
 
     def __init__(self, size: int) -> None:
-        self.future: Future[list[Score]] = Future()
-        self._scores: list[Score | None] = [None] * size
+        self.future = Scores(size)
         self._missing = size
 
     def put(self, position: int, score: Score) -> None:
-        self._scores[position] = score
+        self.future.so_far[position] = score
         self._missing -= 1
         if self._missing == 0:
             # The caller may have cancelled it in this instant.
             with contextlib.suppress(InvalidStateError):
-                self.future.set_result([s for s in self._scores if s is not None])
+                self.future.set_result([s for s in self.future.so_far if s is not None])
 
 
 class _Worker:
@@ -190,7 +198,7 @@ class WorkerPool:
         self._thread = threading.Thread(target=self._loop.run, name="rewardkit-workers", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job, samples: Sequence[Sample], chunk_size: int) -> Future[list[Score]]:
+    def submit(self, job: Job, samples: Sequence[Sample], chunk_size: int) -> Scores:
         """Score samples in the workers; the future has one Score for each, in order.
 
         Cancelling the future kills the workers that are busy with it.

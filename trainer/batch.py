@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardkit.types import Message
+from rewardkit.types import Message, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,10 @@ class Row:
     extra_info: dict[str, Any]
     token_ids: list[int]
     """The prompt after the chat template."""
+
+
+Judged = tuple[Row, str, Score]
+"""A prompt, a response to it, and what came of judging it."""
 
 
 @dataclass

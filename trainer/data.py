@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def file_list(files: Any) -> list[Path]:
     """Return `data.train_files` or `data.val_files`, one path or a list of them, as a list."""
     if files is None:
         return []
-    return [Path(str(f)) for f in (files if isinstance(files, (list, tuple)) else [files])]
+    return [Path(str(f)).expanduser() for f in (files if isinstance(files, (list, tuple)) else [files])]
 
 
 def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
@@ -65,24 +66,32 @@ def _checked(row: dict[str, Any], i: int, path: Path, prompt_key: str, truth: st
     }
 
 
-def load_rows(files: Any, tokenizer: Any, config: DataConfig) -> list[Row]:
-    """Read and tokenise prompts; overlong ones are left out, cut, or an error, as the config says."""
+def load_rows(files: Any, tokenizer: Any, config: DataConfig, max_samples: int = -1) -> list[Row]:
+    """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
+
+    Overlong ones are left out, cut, or an error, as the config says.
+    """
     rows: list[Row] = []
-    for path in file_list(files):
-        for i, raw in enumerate(read_rows(path, config.prompt_key)):
-            ids = _fit(_tokenise(tokenizer, raw["prompt"]), config, f"{path}, row {i}")
-            if ids is not None:
-                rows.append(Row(token_ids=ids, **raw))
+    named = (
+        (path, i, raw)
+        for path in file_list(files)
+        for i, raw in enumerate(read_rows(path, config.prompt_key))
+    )
+    for path, i, raw in islice(named, max_samples if max_samples >= 0 else None):
+        ids = _fit(_tokenise(tokenizer, raw["prompt"], config), config, f"{path}, row {i}")
+        if ids is not None:
+            rows.append(Row(token_ids=ids, **raw))
     return rows
 
 
-def _tokenise(tokenizer: Any, prompt: list[dict[str, Any]]) -> list[int]:
+def _tokenise(tokenizer: Any, prompt: list[dict[str, Any]], config: DataConfig) -> list[int]:
     messages = [{"role": m["role"], "content": m["content"]} for m in prompt]
     if not tokenizer.chat_template:
         raise InputError(
             f"the tokenizer of '{tokenizer.name_or_path}' has no chat template; use an instruct model"
         )
-    text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    extra = config.apply_chat_template_kwargs
+    text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **extra)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
 
@@ -97,6 +106,8 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
         return ids[-limit:]
     if config.truncation == "right":
         return ids[:limit]
+    if config.truncation == "middle":
+        return ids[: limit // 2] + ids[limit // 2 - limit :]
     raise InputError(
         f"{where}: the prompt has {len(ids)} tokens, over data.max_prompt_length={limit}; raise it, or set "
         "data.filter_overlong_prompts=true or data.truncation=left"

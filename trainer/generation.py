@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from rewardkit.errors import RewardkitError, ScoringError
-from rewardkit.trainer.batch import Batch, Row, join, make_batch, pad_prompts
+from rewardkit.trainer.batch import Batch, Judged, Row, join, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.dumps import dump
+from rewardkit.trainer.judging import begin_judging, finish_judging
 from rewardkit.trainer.metrics import Clock
-from rewardkit.trainer.rewards import decode, judge, place_scores
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.types import Score
@@ -65,17 +66,17 @@ def score_greedy(parts: Parts, batch: Batch) -> dict[str, float]:
         batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask")
     )
     drawn = parts.rollout.generate(prompt_ids, prompt_mask, Sampling(do_sample=False), [0] * len(prompt_ids))
-    greedy = Batch({"response_mask": drawn.response_mask.float()}, batch.rows[::n])
-    texts = decode(parts.tokenizer, drawn.responses, drawn.response_mask)
-    scores = judge(parts.rewards, greedy.rows, texts, world)
-    failed = place_scores(greedy, scores, world, parts.config.reward.on_error)
+    greedy = Batch(
+        {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}, batch.rows[::n]
+    )
+    _, found = finish_judging(parts, greedy, begin_judging(parts, greedy))
     judged = greedy["judged"].repeat_interleave(n)
     baselines = greedy["token_level_scores"].sum(dim=1)
     batch["reward_baselines"] = baselines.repeat_interleave(n)
     batch["judged"] = batch["judged"] & judged
     batch["response_mask"] = batch["response_mask"] * judged.unsqueeze(1)
     total, number = world.sum(torch.stack([baselines.sum(), greedy["judged"].sum()])).tolist()
-    renamed = {k.replace("reward/", "reward_baseline/"): v for k, v in failed.items()}
+    renamed = {k.replace("reward/", "reward_baseline/"): v for k, v in found.items()}
     return {"reward_baseline/mean": total / number, **renamed}
 
 
@@ -94,6 +95,7 @@ def sample_dynamically(
     """
     asked, world, wanted = parts.config.algorithm.filter_groups, parts.world, len(prompts)
     drawn: list[Batch] = []
+    judged: list[Judged] = []
     found: list[int] = []
     metrics: Counter[str] = Counter()
     while len(found) < wanted:
@@ -107,14 +109,14 @@ def sample_dynamically(
         with clock("gen"):
             batch = generate(parts, batch_prompts, step, first=len(drawn) * wanted)
         with clock("reward"):
-            texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
-            scores = judge(parts.rewards, batch.rows, texts, world)
-            metrics.update(place_scores(batch, scores, world, parts.config.reward.on_error))
-        mine = differing_groups(
-            batch["groups"], _outcomes(asked.metric, batch, scores, world), batch["judged"]
-        )
+            here, of_batch = finish_judging(parts, batch, begin_judging(parts, batch))
+            metrics.update(of_batch)
+        judged += here
+        outcomes = _outcomes(asked.metric, batch, [score for _, _, score in here], world)
+        mine = differing_groups(batch["groups"], outcomes, batch["judged"])
         found += sorted(group for share in world.gather(mine) for group in share)
         drawn.append(batch)
+    dump(parts, parts.config.trainer.rollout_data_dir, judged, parts.config.actor_rollout_ref.rollout.n, step)
     metrics["training/filter_groups/num_gen_batches"] = len(drawn)
     metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
     return deal(join(drawn), found[:wanted], world), dict(metrics)

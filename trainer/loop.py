@@ -10,13 +10,16 @@ from collections.abc import Sequence
 
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.credit import assign_credit
+from rewardkit.trainer.dumps import dump
 from rewardkit.trainer.generation import generate, sample_dynamically, score_greedy
+from rewardkit.trainer.judging import begin_judging, finish_judging
 from rewardkit.trainer.metrics import Clock, batch_metrics
 from rewardkit.trainer.models import full_tensors
-from rewardkit.trainer.rewards import decode, judge, place_scores
-from rewardkit.trainer.rollout.base import Sampling, row_seed
+from rewardkit.trainer.profile import profiled
+from rewardkit.trainer.rewards import Judging
+from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.setup import Parts
-from rewardkit.trainer.validation import respond, validation_metrics
+from rewardkit.trainer.validation import validate
 
 
 def train(parts: Parts) -> None:
@@ -24,18 +27,23 @@ def train(parts: Parts) -> None:
     config, world, checkpoints = parts.config, parts.world, parts.checkpoints
     step = checkpoints.restore(parts)
     parts.rollout.sync_weights(full_tensors(parts.actor.model))
-    if config.trainer.val_before_train and step == 0:
+    if config.trainer.val_only or (config.trainer.val_before_train and step == 0):
         clock = Clock(world.device)
-        parts.logger.log({"training/global_step": 0.0, **validate(parts, clock), **clock.metrics()}, 0)
+        with clock("testing"):
+            metrics = {"training/global_step": float(step), **validate(parts, step)}
+        parts.logger.log(metrics | clock.metrics(), step)
+    if config.trainer.val_only:
+        return
     while step < parts.total_steps:
         step += 1
         checkpoints.check()
         clock, last, prompts = Clock(world.device), step == parts.total_steps, parts.loader.take()
         metrics = {"training/global_step": float(step), "training/epoch": float(parts.loader.epoch)}
-        with clock("step"):
+        with clock("step"), profiled(parts, step):
             metrics |= ppo_step(parts, prompts, step, clock)
             if parts.val_rows and (last or _due(step, config.trainer.test_freq)):
-                metrics |= validate(parts, clock)
+                with clock("testing"):
+                    metrics |= validate(parts, step)
         if last or _due(step, config.trainer.save_freq):
             with clock("save_checkpoint"):
                 checkpoints.save(parts, step, metrics, last=last)
@@ -47,19 +55,14 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     """Take one step with these prompts (those of all processes) and return its metrics."""
     config, world, seed = parts.config, parts.world, parts.config.data.seed
 
-    # 1. The policy acts, and its responses are judged.
+    # 1. The policy acts. Its responses are judged from here on, beside all of 2.
+    judging: Judging | None = None
     if config.algorithm.filter_groups.enable:
         batch, metrics = sample_dynamically(parts, prompts, step, clock)
     else:
         with clock("gen"):
             batch = generate(parts, prompts, step)
-        with clock("reward"):
-            texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
-            scores = judge(parts.rewards, batch.rows, texts, world)
-            metrics = place_scores(batch, scores, world, config.reward.on_error)
-    if config.algorithm.adv_estimator == "remax":
-        with clock("gen_max"):
-            metrics |= score_greedy(parts, batch)
+        judging, metrics = begin_judging(parts, batch), {}
 
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):
@@ -72,6 +75,13 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
             batch["values"] = parts.critic.values(batch)
 
     # 3. Rewards with their KL penalty, advantages and returns.
+    if judging is not None:
+        with clock("reward"):  # what of the judging is still to wait for
+            judged, metrics = finish_judging(parts, batch, judging)
+            dump(parts, config.trainer.rollout_data_dir, judged, config.actor_rollout_ref.rollout.n, step)
+    if config.algorithm.adv_estimator == "remax":
+        with clock("gen_max"):
+            metrics |= score_greedy(parts, batch)
     with clock("adv"):
         metrics |= assign_credit(parts, batch)
     metrics |= batch_metrics(batch, world)
@@ -86,23 +96,6 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
         with clock("update_weights"):
             parts.rollout.sync_weights(full_tensors(parts.actor.model))
     return metrics
-
-
-def validate(parts: Parts, clock: Clock) -> dict[str, float]:
-    """Return the metrics of the policy on the validation prompts."""
-    given = parts.config.actor_rollout_ref.rollout.val_kwargs
-    with clock("testing"):
-        judged = respond(
-            parts.val_rows,
-            parts.rollout,
-            parts.rewards,
-            parts.tokenizer,
-            parts.world,
-            sampling=Sampling(given.n, given.do_sample, given.temperature, given.top_k, given.top_p),
-            prompt_length=parts.config.actor_rollout_ref.rollout.prompt_length,
-            seed=parts.config.data.seed,
-        )
-        return validation_metrics(judged, given.n, parts.world)
 
 
 def _due(step: int, every: int) -> bool:

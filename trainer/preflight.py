@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS, NEEDS_GROUPS
 from rewardkit.trainer.algorithms.correction import LEVELS
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
-from rewardkit.trainer.config import DTYPE_NAMES, ActorConfig, Config, CriticConfig
+from rewardkit.trainer.config import DTYPE_NAMES, ActorConfig, Config, CriticConfig, logger_names
 from rewardkit.trainer.data import file_list, read_rows
+from rewardkit.trainer.logger import LOGGERS, missing
+from rewardkit.trainer.memory import report
 from rewardkit.trainer.resume import find_checkpoint
-from rewardkit.trainer.rewards import open_rewards
+from rewardkit.trainer.rewards import RewardSource, open_rewards
+from rewardkit.types import Sample
 
 CHOICES = {
-    "data.truncation": ("error", "left", "right"),
+    "data.truncation": ("error", "left", "right", "middle"),
     "actor_rollout_ref.rollout.name": ("hf",),
     "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
     "actor_rollout_ref.actor.loss_agg_mode": AGGREGATIONS,
@@ -49,7 +54,8 @@ CHOICES = {
         }.items()
     },
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
-    "reward.on_error": ("mask", "raise"),
+    "reward.on_error": ("mask", "raise", "value"),
+    "trainer.data_dir_format": ("jsonl", "parquet"),
     "trainer.device": ("auto", "cpu", "cuda"),
     "trainer.resume_mode": ("auto", "disable", "resume_path"),
     "trainer.launcher": ("torchrun", "ray"),
@@ -63,17 +69,20 @@ def check(config: Config) -> None:
         ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
     """
     _check_choices(config)
+    _check_loggers(config)
     _check_ranges(config)
     _check_batch_sizes(config)
     _check_groups(config)
     _check_overlong(config)
     _check_workers(config)
     _check_validation(config)
-    _check_data(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
     _check_output(Path(config.trainer.default_local_dir))
     _check_checkpoints(config)
+    notes = [report(config), *_check_data(config)]
+    if "RANK" not in os.environ:  # else whoever started this process has said it
+        print("\n".join(notes), file=sys.stderr)
 
 
 def _get(config: Config, key: str) -> object:
@@ -89,9 +98,15 @@ def _check_choices(config: Config) -> None:
         if value not in choices:
             hint = did_you_mean(value, choices)
             raise ConfigError(f"{key} must be one of {', '.join(choices)}, found '{value}'{hint}")
-    for name in config.trainer.logger:
-        if name not in ("console", "jsonl"):
-            raise ConfigError(f"trainer.logger can hold console and jsonl, found '{name}'")
+
+
+def _check_loggers(config: Config) -> None:
+    for name in logger_names(config):
+        if name not in LOGGERS:
+            hint = did_you_mean(name, LOGGERS)
+            raise ConfigError(f"trainer.logger can hold {', '.join(LOGGERS)}; found '{name}'{hint}")
+        if missing(name):
+            raise MissingDependencyError(f"trainer.logger={name} needs {name}: pip install {name}")
 
 
 def _check_ranges(config: Config) -> None:
@@ -253,23 +268,49 @@ def _check_validation(config: Config) -> None:
         )
 
 
-def _check_data(config: Config) -> None:
-    sources: set[str] = set()
+def _check_data(config: Config) -> list[str]:
+    """Read all the data, and judge the first reference answer of each data source; return what is odd."""
+    first: dict[str, dict[str, Any]] = {}
     for path in (*file_list(config.data.train_files), *file_list(config.data.val_files)):
-        sources.update(row["data_source"] for row in read_rows(path, config.data.prompt_key))
+        for row in read_rows(path, config.data.prompt_key):
+            first.setdefault(row["data_source"], row)
     if config.custom_reward_function.path and config.reward.url:
         raise ConfigError("custom_reward_function.path and reward.url exclude each other; set one of them")
     if config.reward.options and config.reward.url:
         raise ConfigError("reward.options are for local rewards; with reward.url, set them at the server")
-    _check_rewards(config, sources)
-
-
-def _check_rewards(config: Config, sources: set[str]) -> None:
-    rewards = open_rewards(config, sources)
+    rewards = open_rewards(config, set(first))
     try:
-        rewards.check(sorted(sources))
+        rewards.check(sorted(first))
+        # One process is enough to find what is wrong with the rewards.
+        return _try_rewards(config, rewards, first) if os.environ.get("RANK", "0") == "0" else []
     finally:
         rewards.close()
+
+
+def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:
+    """Judge one reference answer (`extra_info.answer`, or the ground truth) for each data source."""
+    samples = [
+        Sample(
+            source,
+            str(row["extra_info"].get("answer") or row["ground_truth"]),
+            row["ground_truth"],
+            row["prompt"],
+            row["extra_info"],
+        )
+        for source, row in rows.items()
+    ]
+    odd = []
+    for sample, score in zip(samples, rewards.submit(samples).wait(config.reward.timeout_s), strict=True):
+        if not score.ok:
+            raise ConfigError(
+                f"the reward of '{sample.data_source}' cannot judge the data's first reference answer: "
+                f"{score.status}, {score.detail}"
+            )
+        if score.correct is False and sample.extra_info.get("answer"):
+            odd.append(
+                f"the first reference answer of '{sample.data_source}' is judged wrong: {score.detail}"
+            )
+    return odd
 
 
 def _check_model(path: str) -> None:

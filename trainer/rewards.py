@@ -1,34 +1,54 @@
-"""Responses to rewards: through the local Scorer or a reward server, onto the last token, failures masked."""
+"""Responses to rewards: judged while the models compute, put onto the last token, failures masked.
+
+The judging itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from time import monotonic
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from rewardkit.client import Client
-from rewardkit.errors import RewardkitError, ScoringError
+from rewardkit.errors import RewardkitError, ScoringError, ServerError
 from rewardkit.registry import load_reward_file
 from rewardkit.scorer import Scorer
 from rewardkit.trainer.batch import Batch, Row
-from rewardkit.trainer.config import Config
+from rewardkit.trainer.config import Config, RewardConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.types import STATUSES, Sample, Score
+from rewardkit.types import STATUSES, Sample, Score, failure
+
+REQUEST_SAMPLES = 32
+"""Samples in one request to a reward server: small enough that requests end at about the same time."""
+TRIES = 5
+"""How often a reward server that fails is asked. One that is busy is asked until the step's deadline."""
+
+
+class OnTheWay(Protocol):
+    """Samples that are being judged."""
+
+    def wait(self, timeout_s: float | None = None) -> list[Score]:
+        """Return the scores in order; what is not judged by then has the status `timeout`."""
+        ...
 
 
 class RewardSource(Protocol):
-    """What the local Scorer and the server's Client have in common."""
+    """What the local Scorer and a reward server have in common."""
 
     def check(self, data_sources: Iterable[str]) -> None:
         """Raise UnknownDataSourceError for a data source that has no reward."""
         ...
 
-    def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        """Return one Score for each sample, in order."""
+    def submit(self, samples: Sequence[Sample]) -> OnTheWay:
+        """Start judging and return at once."""
         ...
 
     def close(self) -> None:
@@ -36,18 +56,75 @@ class RewardSource(Protocol):
         ...
 
 
-def open_rewards(config: Config, data_sources: Iterable[str], world_size: int = 1) -> RewardSource:
+class ServerRewards:
+    """A reward server as a RewardSource: a few requests in flight, patient when it is busy."""
+
+    def __init__(self, client: Client, in_flight: int) -> None:
+        self._client = client
+        self._threads = ThreadPoolExecutor(in_flight, thread_name_prefix="rewards")
+
+    def check(self, data_sources: Iterable[str]) -> None:
+        """See `RewardSource.check`."""
+        self._client.check(data_sources)
+
+    def submit(self, samples: Sequence[Sample]) -> OnTheWay:
+        """See `RewardSource.submit`."""
+        stop = threading.Event()
+        pieces = [samples[i : i + REQUEST_SAMPLES] for i in range(0, len(samples), REQUEST_SAMPLES)]
+        return _Requests([(p, self._threads.submit(self._ask, p, stop)) for p in pieces], stop)
+
+    def _ask(self, samples: Sequence[Sample], stop: threading.Event) -> list[Score]:
+        failed, pause = 0, 0.0
+        while not stop.wait(pause):
+            try:
+                return self._client.score_batch(samples)
+            except ServerError as error:
+                busy_s: float | None = getattr(error, "retry_after_s", None)
+                failed += busy_s is None
+                if failed == TRIES:
+                    raise
+                pause = 0.25 * 2**failed if busy_s is None else busy_s
+        return _late(samples)
+
+    def close(self) -> None:
+        """Give up what is still asked for."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._client.close()
+
+
+class _Requests:
+    """The requests that samples were divided into."""
+
+    def __init__(
+        self, pieces: list[tuple[Sequence[Sample], Future[list[Score]]]], stop: threading.Event
+    ) -> None:
+        self._pieces, self._stop = pieces, stop
+
+    def wait(self, timeout_s: float | None = None) -> list[Score]:
+        done, _ = wait_for([f for _, f in self._pieces], timeout_s, return_when=FIRST_EXCEPTION)
+        self._stop.set()
+        return [s for p, f in self._pieces for s in (f.result() if f in done else _late(p))]
+
+
+def _late(samples: Sequence[Sample]) -> list[Score]:
+    return [failure("timeout", "the reward server did not answer by reward.timeout_s")] * len(samples)
+
+
+def open_rewards(config: Config, data_sources: Iterable[str]) -> RewardSource:
     """Connect to `reward.url`, or make a Scorer here with this process's share of the cores.
 
     `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours.
     """
-    if config.reward.url:
-        return Client(config.reward.url, token=os.environ.get("REWARDKIT_TOKEN"))
+    reward = config.reward
+    if reward.url:
+        client = Client(reward.url, token=os.environ.get("REWARDKIT_TOKEN"), timeout_s=reward.timeout_s)
+        return ServerRewards(client, reward.num_workers or 8)
     custom = config.custom_reward_function
     if custom.path:
         for source in sorted(set(data_sources)):
             load_reward_file(f"{source}={custom.path}:{custom.name}")
-    return Scorer(options=config.reward.options or None, workers=max(1, (os.cpu_count() or 1) // world_size))
+    cores = max(1, (os.cpu_count() or 1) // config.trainer.n_gpus_per_node)
+    return Scorer(options=reward.options or None, workers=reward.num_workers or cores)
 
 
 def decode(tokenizer: Any, responses: Tensor, response_mask: Tensor) -> list[str]:
@@ -58,48 +135,73 @@ def decode(tokenizer: Any, responses: Tensor, response_mask: Tensor) -> list[str
     return texts
 
 
-def judge(source: RewardSource, rows: Sequence[Row], texts: Sequence[str], world: World) -> list[Score]:
-    """Score this process's responses. An error in one process is raised in all of them."""
-    samples = [
-        Sample(row.data_source, text, row.ground_truth, row.prompt, row.extra_info)
-        for row, text in zip(rows, texts, strict=True)
-    ]
-    scores: list[Score] = []
-    error: RewardkitError | None = None
-    try:
-        scores = source.score_batch(samples) if samples else []
-    except RewardkitError as raised:
-        error = raised
-    first = world.first_error(error)
-    if first is not None:
-        raise first
-    return scores
+class Judging:
+    """This process's responses on their way to scores, from now until `timeout_s` from now."""
+
+    def __init__(
+        self, source: RewardSource, rows: Sequence[Row], texts: Sequence[str], timeout_s: float
+    ) -> None:
+        self.texts = texts
+        samples = [
+            Sample(row.data_source, text, row.ground_truth, row.prompt, row.extra_info)
+            for row, text in zip(rows, texts, strict=True)
+        ]
+        self._deadline = monotonic() + timeout_s
+        self._error: RewardkitError | None = None
+        try:
+            self._pending = source.submit(samples)
+        except RewardkitError as error:  # the other processes hear of it in `wait`
+            self._error = error
+
+    def wait(self, world: World) -> list[Score]:
+        """Return the scores in order. An error in one process is raised in all of them."""
+        scores: list[Score] = []
+        if self._error is None:
+            try:
+                scores = self._pending.wait(max(0.0, self._deadline - monotonic()))
+            except RewardkitError as error:
+                self._error = error
+        first = world.first_error(self._error)
+        if first is not None:
+            raise first
+        return scores
 
 
-def place_scores(batch: Batch, scores: Sequence[Score], world: World, on_error: str) -> dict[str, float]:
-    """Put each score on the last token of its response, and leave out what could not be judged.
+def place_scores(
+    batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
+) -> dict[str, float]:
+    """Put each score on the last token of its response; see to what could not be judged.
 
-    Sets `token_level_scores`, and clears `response_mask` where the status is not `ok`.
+    Sets `token_level_scores` and `judged`. A response with a status other than `ok` gets
+    `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared.
 
     Returns:
-        `reward/failed/<status>` for the statuses that occurred, over all processes.
+        over all processes, `reward/failed/<status>` for the statuses that occurred, `reward/judging_s` (the
+        time that the rewards took, added up over all responses) and `reward/slowest_s` (of one response).
 
     Raises:
         ScoringError: a sample failed and `on_error` is `raise`, or all of them failed.
     """
-    _refuse_failures(scores, world, on_error)
+    _refuse_failures(scores, world, config.on_error)
     mask = batch["response_mask"]
     last = mask.sum(dim=1).long().clamp(min=1) - 1
-    rewards = torch.tensor([float(s.score) for s in scores], device=mask.device)
+    values = [float(s.score) if s.ok else config.error_value for s in scores]
     placed = torch.zeros_like(mask)
-    placed[torch.arange(len(batch), device=mask.device), last] = rewards
-    ok = torch.tensor([s.ok for s in scores], device=mask.device)
-    batch["token_level_scores"] = placed * ok.unsqueeze(1)
-    batch["response_mask"] = mask * ok.unsqueeze(1)
-    batch["judged"] = ok
-    counts = Counter(s.status for s in scores)
-    totals = world.sum(torch.tensor([counts[s] for s in STATUSES])).tolist()
-    return {f"reward/failed/{s}": float(n) for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
+    placed[torch.arange(len(batch), device=mask.device), last] = torch.tensor(values, device=mask.device)
+    kept = torch.tensor([s.ok or config.on_error == "value" for s in scores], device=mask.device)
+    batch["token_level_scores"] = placed * kept.unsqueeze(1)
+    batch["response_mask"] = mask * kept.unsqueeze(1)
+    batch["judged"] = kept
+    return _judging_metrics(scores, world)
+
+
+def _judging_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
+    counts, seconds = Counter(s.status for s in scores), [s.seconds for s in scores]
+    sums = torch.tensor([*(float(counts[s]) for s in STATUSES), sum(seconds)], dtype=torch.float64)
+    *totals, judging_s = world.sum(sums).tolist()
+    slowest = world.max(torch.tensor(max(seconds, default=0.0), dtype=torch.float64)).item()
+    failed = {f"reward/failed/{s}": n for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
+    return failed | {"reward/judging_s": judging_s, "reward/slowest_s": slowest}
 
 
 def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:
@@ -108,7 +210,7 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
     everywhere = world.gather(summary)
     first = next((f for _, _, f in everywhere if f is not None), None)
     n_ok, n = (sum(summary[i] for summary in everywhere) for i in (0, 1))
-    if first is None or (on_error == "mask" and n_ok):
+    if first is None or (on_error != "raise" and n_ok):
         return
     why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
     if n_ok:

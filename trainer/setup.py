@@ -67,14 +67,14 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
     model = config.actor_rollout_ref.model
     folder = Path(config.trainer.default_local_dir)
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
-    train_rows = load_rows(config.data.train_files, tokenizer, config.data)
+    train_rows = load_rows(config.data.train_files, tokenizer, config.data, config.data.train_max_samples)
     loader = PromptLoader(
         train_rows,
         config.data.train_batch_size,
         shuffle=config.data.shuffle,
         seed=config.data.seed,
     )
-    val_rows = load_rows(config.data.val_files, tokenizer, config.data)
+    val_rows = load_rows(config.data.val_files, tokenizer, config.data, config.data.val_max_samples)
     total_steps = config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch
     if world.is_main:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             print("strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here")
     with ExitStack() as stack:
         sources = {row.data_source for row in (*train_rows, *val_rows)}
-        rewards = stack.enter_context(closing(open_rewards(config, sources, world.size)))
+        rewards = stack.enter_context(closing(open_rewards(config, sources)))
         actor, reference, rollout = _policy(config, world, tokenizer, total_steps)
         yield Parts(
             config=config,
@@ -101,9 +101,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             critic=_critic(config, world, total_steps),
             rollout=rollout,
             kl=_kl_controller(config.algorithm.kl_ctrl),
-            logger=stack.enter_context(
-                Logger(config.trainer.logger, folder, total_steps, active=world.is_main)
-            ),
+            logger=stack.enter_context(Logger(config, folder, total_steps, active=world.is_main)),
             checkpoints=checkpoints,
             folder=folder,
         )

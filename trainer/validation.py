@@ -6,14 +6,39 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from rewardkit.trainer.batch import Row, pad_prompts
+from rewardkit.offline.metrics import group_metrics
+from rewardkit.trainer.batch import Judged, Row, pad_prompts
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.rewards import RewardSource, decode, judge
+from rewardkit.trainer.dumps import dump, gather_rows
+from rewardkit.trainer.rewards import Judging, RewardSource, decode
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
+from rewardkit.trainer.setup import Parts
 from rewardkit.types import Score
 
 VALIDATION = 1
 """First part of the key of a validation response's seed; training's is 0."""
+
+
+def validate(parts: Parts, step: int) -> dict[str, float]:
+    """Return the metrics of the policy on the validation prompts; dump and show responses as asked."""
+    config, given = parts.config, parts.config.actor_rollout_ref.rollout.val_kwargs
+    judged = respond(
+        parts.val_rows,
+        parts.rollout,
+        parts.rewards,
+        parts.tokenizer,
+        parts.world,
+        sampling=Sampling(given.n, given.do_sample, given.temperature, given.top_k, given.top_p),
+        prompt_length=config.actor_rollout_ref.rollout.prompt_length,
+        seed=config.data.seed,
+        timeout_s=config.reward.timeout_s,
+    )
+    dump(parts, config.trainer.validation_data_dir, judged, given.n, step)
+    if shown := config.trainer.log_val_generations:
+        # Every process gathers, so each sends no more than can be shown.
+        rows = gather_rows(judged[: shown * given.n], given.n, step, parts.world)
+        parts.logger.generations(rows[:shown], step)
+    return validation_metrics(judged, given.n, parts.world)
 
 
 def respond(
@@ -26,7 +51,8 @@ def respond(
     sampling: Sampling,
     prompt_length: int,
     seed: int,
-) -> list[tuple[Row, str, Score]]:
+    timeout_s: float = 600.0,
+) -> list[Judged]:
     """Return `sampling.n` judged responses to each of this process's share of `rows`.
 
     The same seed draws the same responses at every validation, so that only the weights differ.
@@ -40,35 +66,33 @@ def respond(
         texts = decode(tokenizer, drawn.responses, drawn.response_mask)
     else:
         texts = []
-    return list(zip(mine, texts, judge(rewards, mine, texts, world), strict=True))
+    scores = Judging(rewards, mine, texts, timeout_s).wait(world)
+    return list(zip(mine, texts, scores, strict=True))
 
 
-def validation_metrics(judged: Sequence[tuple[Row, str, Score]], n: int, world: World) -> dict[str, float]:
-    """Average over all processes, per data source.
+def validation_metrics(judged: Sequence[Judged], n: int, world: World) -> dict[str, float]:
+    """Average over all processes, per data source; see `rewardkit.offline.metrics.group_metrics`.
+
+    Args:
+        judged: this process's responses, the n to one prompt next to each other.
 
     Returns:
-        `val-core/<data_source>/acc/mean@n`, the share that is correct (for a reward that does not say what
-        is correct, `val-core/<data_source>/reward/mean@n`); under `val-aux/<data_source>/` the mean reward,
-        the mean of each part, and `failed`, the number of responses that could not be judged and are in
-        none of the means.
+        `val-core/<data_source>/acc/mean@n`, the share that is correct, and for n > 1 `acc/pass@n` and
+        `acc/maj@n` (for a reward that does not say what is correct, `reward/mean@n` and `reward/best@n`);
+        all other figures under `val-aux/<data_source>/`, with `failed`, the number of responses that could
+        not be judged and are in none of the means.
     """
-    values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    facts = [(row.data_source, score) for row, _, score in judged]
-    for source, score in (fact for share in world.gather(facts) for fact in share):
-        values[source, "failed"].append(float(not score.ok))
-        if not score.ok:
-            continue
-        values[source, "reward"].append(score.score)
-        if score.correct is not None:
-            values[source, "acc"].append(float(score.correct))
-        for part, value in score.parts.items():
-            values[source, part].append(value)
+    mine = [judged[i : i + n] for i in range(0, len(judged), n)]
+    shared = [(group[0][0].data_source, [score for _, _, score in group]) for group in mine]
+    groups: dict[str, list[list[Score]]] = defaultdict(list)
+    for source, scores in (group for share in world.gather(shared) for group in share):
+        groups[source].append(scores)
     metrics: dict[str, float] = {}
-    for (source, name), found in sorted(values.items()):
-        core = "acc" if (source, "acc") in values else "reward"
-        group = "val-core" if name == core else "val-aux"
-        if name == "failed":
-            metrics[f"val-aux/{source}/failed"] = sum(found)
-        else:
-            metrics[f"{group}/{source}/{name}/mean@{n}"] = sum(found) / len(found)
+    for source, found in sorted(groups.items()):
+        figures = group_metrics(found)
+        core = "acc" if f"acc/mean@{n}" in figures else "reward"
+        for name, value in figures.items():
+            kind = "core" if name.startswith(f"{core}/") and name.endswith(f"@{n}") else "aux"
+            metrics[f"val-{kind}/{source}/{name}"] = value
+        metrics[f"val-aux/{source}/failed"] = float(sum(not s.ok for scores in found for s in scores))
     return metrics

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+from dataclasses import asdict
+from textwrap import fill
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from rewardkit.errors import MissingDependencyError
 
@@ -29,8 +34,14 @@ def require_trainer() -> None:
 @click.command(epilog="Example: rewardkit train --config tiny-cpu data.train_files=data/train.parquet")
 @click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
 @click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N.")
+@click.option(
+    "--explain", "explained", is_flag=True, help="Show every setting, what it means and whence its value."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
-def command(config: str | None, max_restarts: int | None, overrides: tuple[str, ...]) -> int:
+def command(
+    config: str | None, max_restarts: int | None, overrides: tuple[str, ...], explained: bool, as_json: bool
+) -> int:
     """Train a language model with PPO.
 
     Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. With
@@ -38,8 +49,32 @@ def command(config: str | None, max_restarts: int | None, overrides: tuple[str, 
     its last checkpoint (trainer.resume_mode).
     """
     require_trainer()
+    if as_json and not explained:
+        raise click.UsageError("--json goes with --explain")
+    if explained:
+        show_settings(config, overrides, as_json)
+        return 0
     from rewardkit.trainer.main import run
 
     if max_restarts is not None:
         overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
     return run(config, overrides)
+
+
+def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Print the resolved config; no model is loaded and no file but the recipe read."""
+    from rewardkit.trainer.explain import explain
+
+    settings = explain(config, overrides)
+    if as_json:
+        click.echo(json.dumps([asdict(setting) for setting in settings], indent=2))
+        return
+    console = Console()
+    for setting in settings:
+        style = "bold" if setting.origin in ("recipe", "command line") else ""
+        value = json.dumps(setting.value, ensure_ascii=False)
+        line = Text.assemble((f"{setting.key} = {value}", style), (f"  ({setting.origin})", "dim"))
+        console.print(line, soft_wrap=True)
+        if setting.meaning:
+            indented = fill(setting.meaning, console.width, initial_indent="    ", subsequent_indent="    ")
+            console.print(Text(indented), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,14 @@ import pytest
 pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
 pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewardkit[train]'")
 
+from omegaconf import OmegaConf
+
+from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, RewardkitError
-from rewardkit.trainer.config import as_yaml, load_config
+from rewardkit.trainer.config import RECIPES, Config, _leaves, as_yaml, flat_keys, load_config, logger_names
+from rewardkit.trainer.explain import explain
 from rewardkit.trainer.preflight import check
+from rewardkit.trainer.verl_keys import HOLDS
 
 NEEDED = ["data.train_files=train.parquet", "actor_rollout_ref.model.path=model"]
 
@@ -48,9 +54,19 @@ def test_a_written_config_loads_again(tmp_path: Path) -> None:
     [
         ("data.train_batchsize=8", "did you mean data.train_batch_size"),
         ("algorithm.kl_ctrl.coef=1", "did you mean algorithm.kl_ctrl.kl_coef"),
-        ("trainer.xyzzy=1", "unknown setting 'trainer.xyzzy' in the command line; trainer has: total_epochs"),
+        (
+            "trainer.zzzzzzzzzzzzzzzz=1",
+            "unknown setting 'trainer.zzzzzzzzzzzzzzzz' in the command line; trainer has: ",
+        ),
         ("data.seed=many", "data.seed: Value 'many'"),
         ("data.seed", "expected key=value"),
+        ("data=3", "'data' in the command line is a section; set one of its settings, as data.train_files"),
+        ("~data.seed", "no setting can be taken away"),
+        ("+data.sed=1", "did you mean data.seed"),
+        ("ray_kwargs.ray_init.num_cpus=4", "set trainer.launcher=ray"),
+        ("critic.ppo_micro_batch_size=4", "set ppo_micro_batch_size_per_gpu"),
+        ("reward_model.enable=true", "it can only be false here: a reward model is served"),
+        ("data.reward_fn_key=source", "it can only be data_source here"),
     ],
 )
 def test_a_wrong_override_is_one_line_naming_it(override: str, message: str) -> None:
@@ -58,6 +74,125 @@ def test_a_wrong_override_is_one_line_naming_it(override: str, message: str) -> 
         load_config(None, [*NEEDED, override])
     assert message in str(found.value)
     assert "\n" not in str(found.value)
+
+
+QUICK_START = [
+    "data.train_files=data/gsm8k/train.parquet",
+    "data.val_files=data/gsm8k/test.parquet",
+    "data.train_batch_size=256",
+    "data.max_prompt_length=512",
+    "data.max_response_length=512",
+    "actor_rollout_ref.model.path=Qwen/Qwen2.5-0.5B-Instruct",
+    "actor_rollout_ref.actor.optim.lr=1e-6",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=64",
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+    "actor_rollout_ref.rollout.name=vllm",
+    "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8",
+    "actor_rollout_ref.rollout.tensor_model_parallel_size=1",
+    "actor_rollout_ref.rollout.gpu_memory_utilization=0.4",
+    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4",
+    "critic.optim.lr=1e-5",
+    "critic.model.path=Qwen/Qwen2.5-0.5B-Instruct",
+    "critic.ppo_micro_batch_size_per_gpu=4",
+    "algorithm.kl_ctrl.kl_coef=0.001",
+    "trainer.logger=console",
+    "trainer.val_before_train=False",
+    "trainer.n_gpus_per_node=1",
+    "trainer.nnodes=1",
+    "trainer.save_freq=10",
+    "trainer.test_freq=10",
+    "trainer.total_epochs=15",
+]
+
+OF_OTHER_SECTIONS = (
+    "actor_rollout_ref.actor.kl_loss_coef",
+    "actor_rollout_ref.actor.kl_loss_type",
+    "actor_rollout_ref.actor.loss_agg_mode",
+    "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
+    "actor_rollout_ref.actor.use_dynamic_bsz",
+    "actor_rollout_ref.actor.use_kl_loss",
+    "actor_rollout_ref.model.enable_gradient_checkpointing",
+    "actor_rollout_ref.model.lora_alpha",
+    "actor_rollout_ref.model.lora_rank",
+    "actor_rollout_ref.model.target_modules",
+    "actor_rollout_ref.model.use_remove_padding",
+    "actor_rollout_ref.ref.fsdp_config.param_offload",
+    "actor_rollout_ref.rollout.gpu_memory_utilization",
+    "actor_rollout_ref.rollout.tensor_model_parallel_size",
+    "algorithm.filter_groups.enable",
+    "algorithm.filter_groups.max_num_gen_batches",
+    "algorithm.filter_groups.metric",
+    "algorithm.norm_adv_by_std_in_grpo",
+    "critic.ppo_max_token_len_per_gpu",
+    "critic.use_dynamic_bsz",
+    "reward_model.overlong_buffer.enable",
+    "reward_model.overlong_buffer.len",
+    "reward_model.overlong_buffer.penalty_factor",
+)
+"""Settings of recipes and quick start that are not there yet."""
+
+
+def test_verl_s_quick_start_runs_unchanged() -> None:
+    known = set(_leaves(Config()))
+    later = [word for word in QUICK_START if word.partition("=")[0] in set(OF_OTHER_SECTIONS) - known]
+    config = load_config(None, [word for word in QUICK_START if word not in later])
+    assert config.actor_rollout_ref.actor.optim.lr == 1e-6
+    assert config.critic.ppo_micro_batch_size_per_gpu == 4
+    assert (config.trainer.val_before_train, config.trainer.total_epochs) == (False, 15)
+    assert logger_names(config) == ["console"]
+    assert config.critic.model.path == config.actor_rollout_ref.model.path
+
+
+def test_what_verl_needs_told_and_holds_here_anyway_is_taken(tmp_path: Path) -> None:
+    told = ["data.return_raw_chat=True", "actor_rollout_ref.hybrid_engine=True", "reward_model.enable=False"]
+    assert load_config(None, [*NEEDED, *told, "++data.seed=2"]) == load_config(None, [*NEEDED, "data.seed=2"])
+    recipe = tmp_path / "verl.yaml"
+    recipe.write_text("data: {return_raw_chat: true, seed: 2}\nactor_rollout_ref: {hybrid_engine: true}\n")
+    assert load_config(recipe, NEEDED) == load_config(None, [*NEEDED, "data.seed=2"])
+
+
+def test_a_setting_of_verl_that_we_have_after_all_is_not_listed_as_missing() -> None:
+    assert set(HOLDS).isdisjoint(_leaves(Config()))
+
+
+def test_every_setting_is_explained_with_its_origin() -> None:
+    overrides = [NEEDED[0], "reward.options.gsm8k.method=flexible", "trainer.device=cpu"]
+    found = {setting.key: setting for setting in explain("tiny-cpu", overrides)}
+    assert list(found) == list(_leaves(Config()))
+    assert found["data.train_files"].origin == "command line"
+    assert found["reward.options"].value == {"gsm8k": {"method": "flexible"}}
+    assert found["reward.options"].origin == "command line"
+    assert found["data.max_prompt_length"].origin == "recipe"
+    assert found["actor_rollout_ref.rollout.prompt_length"].value == 40
+    assert found["actor_rollout_ref.rollout.prompt_length"].origin == "follows data.max_prompt_length"
+    assert found["data.seed"].origin == "default"
+    assert found["critic.model.path"].value == found["actor_rollout_ref.model.path"].value == "???"
+    unexplained = [key for key, setting in found.items() if not setting.meaning]
+    assert [key for key in unexplained if key.startswith(("data.", "reward", "custom", "trainer."))] == []
+
+
+def test_train_explain_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["train", "--explain", "--config", "tiny-cpu", *NEEDED]) == 0
+    assert "data.train_batch_size = 256  (recipe)\n    Prompts per step" in capsys.readouterr().out
+    assert cli(["train", "--explain", "--json", *NEEDED]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown[0] == {
+        "key": "data.train_files",
+        "value": "train.parquet",
+        "meaning": shown[0]["meaning"],
+        "origin": "command line",
+    }
+    assert cli(["train", "--json", *NEEDED]) == 2
+
+
+@pytest.mark.parametrize("recipe", sorted(path.stem for path in RECIPES.glob("*.yaml")))
+def test_every_recipe_loads(recipe: str) -> None:
+    given = OmegaConf.to_container(OmegaConf.load(RECIPES / f"{recipe}.yaml"))
+    unknown = set(flat_keys(given)) - set(_leaves(Config()))
+    assert unknown <= set(OF_OTHER_SECTIONS)
+    if unknown:
+        pytest.skip(f"not there yet: {', '.join(sorted(unknown))}")
+    load_config(recipe, NEEDED)
 
 
 def test_an_unknown_key_of_a_recipe_is_refused(tmp_path: Path) -> None:
@@ -78,7 +213,7 @@ def test_a_broken_recipe_is_refused(tmp_path: Path, text: str, message: str) -> 
 def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
     with pytest.raises(ConfigError, match=r"model\.path is not set"):
         load_config(None, NEEDED[:1])
-    with pytest.raises(ConfigError, match="ours are: tiny-cpu"):
+    with pytest.raises(ConfigError, match=r"ours are: .*tiny-cpu"):
         load_config("tiny-gpu", NEEDED)
 
 
@@ -94,7 +229,7 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
         ("critic.ppo_mini_batch_size=1", "critic.ppo_mini_batch_size=1 must be divisible by the 2 processes"),
         ("algorithm.kl_penalty=low_var", "found 'low_var'; did you mean low_var_kl"),
         ("actor_rollout_ref.rollout.temperature=0", "temperature must be above 0"),
-        ("trainer.logger=[wandb]", "found 'wandb'"),
+        ("trainer.logger=[wandbb]", "found 'wandbb'; did you mean wandb?"),
         ("trainer.test_freq=1", "data.val_files is not set"),
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.val_files=nowhere.parquet", "no such training file: nowhere.parquet"),

@@ -4,43 +4,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import concurrent.futures
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from rewardkit.client import Client
 from rewardkit.errors import ScoringError, ServerError
+from rewardkit.registry import REGISTRY
+from rewardkit.scorer import Scorer
+from rewardkit.trainer import rewards
 from rewardkit.trainer.batch import Batch, Row
+from rewardkit.trainer.config import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.metrics import Clock, summarize
-from rewardkit.trainer.rewards import decode, judge, place_scores
-from rewardkit.trainer.validation import validation_metrics
+from rewardkit.trainer.rewards import Judging, ServerRewards, decode, open_rewards, place_scores
 from rewardkit.types import Sample, Score, failure
 
 
-class Fake:
-    """A reward source that returns what it is told to."""
+class FakeClient:
+    """A reward server that gives these answers, one a request; the last one again and again."""
 
-    def __init__(self, scores: list[Score] | Exception) -> None:
-        self.scores = scores
-
-    def check(self, data_sources: Iterable[str]) -> None: ...
+    def __init__(self, *answers: float | Exception) -> None:
+        self.answers = list(answers)
+        self.requests: list[int] = []
 
     def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        if isinstance(self.scores, Exception):
-            raise self.scores
-        return self.scores
+        self.requests.append(len(samples))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return [Score(answer)] * len(samples)
 
     def close(self) -> None: ...
+
+
+class Busy(ServerError):
+    retry_after_s = 0.01
+
+
+def server(client: FakeClient) -> ServerRewards:
+    return ServerRewards(cast("Client", client), in_flight=2)
+
+
+def settings(**changes: Any) -> RewardConfig:
+    return RewardConfig(**changes)
 
 
 GOOD = [Score(float(i)) for i in range(8)]
 
 
 def test_the_score_stands_on_the_last_token(batch: Batch, world: World) -> None:
-    assert place_scores(batch, GOOD, world, "raise") == {}
+    assert place_scores(batch, GOOD, world, settings(on_error="raise")) == {
+        "reward/judging_s": 0.0,
+        "reward/slowest_s": 0.0,
+    }
     for i, row in enumerate(batch["token_level_scores"]):
         last = int(batch["response_mask"][i].sum()) - 1
         expected = [0.0] * 8
@@ -50,8 +72,9 @@ def test_the_score_stands_on_the_last_token(batch: Batch, world: World) -> None:
 
 def test_what_could_not_be_judged_is_masked_and_counted(batch: Batch, world: World) -> None:
     scores = [*GOOD[:5], failure("timeout", "slow"), failure("error", "x"), failure("timeout", "slow")]
-    found = place_scores(batch, scores, world, "mask")
-    assert found == {"reward/failed/timeout": 2.0, "reward/failed/error": 1.0}
+    found = place_scores(batch, scores, world, settings())
+    assert (found["reward/failed/timeout"], found["reward/failed/error"]) == (2.0, 1.0)
+    assert "reward/failed/invalid" not in found
     assert not bool(batch["response_mask"][5:].any())
     assert not bool(batch["token_level_scores"][5:].any())
     assert bool(batch["attention_mask"][5:, -8:].any()), "lengths are still known"
@@ -61,17 +84,130 @@ def test_what_could_not_be_judged_is_masked_and_counted(batch: Batch, world: Wor
 def test_on_error_raise_says_what_failed(batch: Batch, world: World) -> None:
     scores = [*GOOD[:7], failure("timeout", "took 10 s", scorer="math@1")]
     with pytest.raises(ScoringError, match=r"1 of 8 .* math@1 gave status 'timeout': took 10 s"):
-        place_scores(batch, scores, world, "raise")
+        place_scores(batch, scores, world, settings(on_error="raise"))
 
 
-def test_a_reward_that_judges_nothing_ends_the_run(batch: Batch, world: World) -> None:
+@pytest.mark.parametrize("on_error", ["mask", "raise", "value"])
+def test_a_reward_that_judges_nothing_ends_the_run(batch: Batch, world: World, on_error: str) -> None:
     with pytest.raises(ScoringError, match="none of the 8 responses could be judged"):
-        place_scores(batch, [failure("error", "boom")] * 8, world, "mask")
+        place_scores(batch, [failure("error", "boom")] * 8, world, settings(on_error=on_error))
 
 
-def test_a_server_that_is_gone_ends_the_run(batch: Batch, world: World) -> None:
+def test_on_error_value_scores_what_could_not_be_judged_and_counts_it(batch: Batch, world: World) -> None:
+    before = batch["response_mask"].clone()
+    scores = [*GOOD[:7], failure("error", "x")]
+    found = place_scores(batch, scores, world, settings(on_error="value", error_value=-1.0))
+    assert found["reward/failed/error"] == 1.0
+    assert torch.equal(batch["response_mask"], before)
+    assert float(batch["token_level_scores"][7].sum()) == -1.0
+    assert bool(batch["judged"].all())
+
+
+def test_the_time_of_the_rewards_is_added_up_and_the_slowest_named(batch: Batch, world: World) -> None:
+    found = place_scores(batch, [Score(0.0, seconds=float(i)) for i in range(8)], world, settings())
+    assert (found["reward/judging_s"], found["reward/slowest_s"]) == (28.0, 7.0)
+
+
+def judge(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
+    return Judging(source, rows, [str(i) for i in range(len(rows))], timeout_s).wait(world)
+
+
+def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
+    batch: Batch, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewards, "TRIES", 2)
+    gone = FakeClient(ServerError("no answer"))
     with pytest.raises(ServerError, match="no answer"):
-        judge(Fake(ServerError("no answer")), batch.rows, ["x"] * 8, world)
+        judge(server(gone), batch.rows, world)
+    assert gone.requests == [8, 8]
+    back = FakeClient(ServerError("no answer"), 1.0)
+    assert [s.score for s in judge(server(back), batch.rows, world)] == [1.0] * 8
+
+
+def test_a_busy_server_is_asked_until_it_has_time(batch: Batch, world: World) -> None:
+    client = FakeClient(*[Busy("503")] * (2 * rewards.TRIES), 0.5)
+    assert {s.score for s in judge(server(client), batch.rows, world)} == {0.5}
+
+
+def test_a_server_too_busy_for_the_deadline_times_out_rather_than_judge(batch: Batch, world: World) -> None:
+    scores = judge(server(FakeClient(Busy("503"))), batch.rows, world, timeout_s=0.1)
+    assert [s.status for s in scores] == ["timeout"] * 8
+
+
+def test_requests_are_small_and_their_scores_in_order(batch: Batch, world: World) -> None:
+    client = FakeClient(0.5)
+    assert len(judge(server(client), [*batch.rows] * 9, world)) == 72
+    assert sorted(client.requests) == [8, 32, 32]
+
+
+MINE = """
+import asyncio, time
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    if solution_str == "7":
+        time.sleep(60)
+    return {"score": float(solution_str), "acc": ground_truth == "3"}
+
+async def compute_later(data_source, solution_str, ground_truth, extra_info=None):
+    await asyncio.sleep(0.01)
+    return float(solution_str) + 1.0
+"""
+
+
+@pytest.fixture
+def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Opens a custom reward function for the data source of `rows`."""
+    (tmp_path / "mine.py").write_text(MINE)
+    opened: list[Any] = []
+    for held in ("_exact", "_rewards"):  # what is registered here is forgotten afterwards
+        monkeypatch.setattr(REGISTRY, held, dict(getattr(REGISTRY, held)))
+
+    def open_custom(name: str) -> Any:
+        config = Config()
+        config.custom_reward_function.path = str(tmp_path / "mine.py")
+        config.custom_reward_function.name = name
+        config.reward.num_workers = 1
+        opened.append(open_rewards(config, {"gsm8k"}))
+        return opened[-1]
+
+    yield open_custom
+    for source in opened:
+        source.close()
+
+
+def test_a_custom_function_may_be_async(batch: Batch, world: World, custom: Any) -> None:
+    scores = judge(custom("compute_later"), batch.rows, world)
+    assert [s.score for s in scores] == [float(i + 1) for i in range(8)]
+
+
+def test_what_is_judged_by_the_deadline_is_kept_and_the_rest_timed_out(
+    batch: Batch, world: World, custom: Any
+) -> None:
+    source = custom("compute_score")
+    judge(source, batch.rows[:7], world)  # the worker is warm
+    scores = judge(source, batch.rows, world, timeout_s=2.0)
+    assert [s.score for s in scores[:7]] == [float(i) for i in range(7)]
+    assert all(s.correct for s in scores[:7])
+    assert scores[7].status == "timeout"
+    assert judge(source, batch.rows[:7], world)[6].score == 6.0, "the next step has a fresh worker"
+
+
+def test_judging_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:
+    judging = Judging(custom("compute_later"), batch.rows, [str(i) for i in range(8)], 60.0)
+    pending: Any = judging._pending
+    concurrent.futures.wait([future for _, future in pending.futures])
+    assert all(score is not None for _, future in pending.futures for score in future.so_far)
+    assert judging.wait(world)[0].score == 1.0
+
+
+def test_a_submission_that_fails_is_heard_of_in_wait(batch: Batch, world: World) -> None:
+    class Refusing(Scorer):
+        def submit(self, samples: Sequence[Sample]) -> Any:
+            raise ScoringError("this scorer is closed")
+
+    judging = Judging(Refusing(), batch.rows, ["x"] * 8, 1.0)
+    with pytest.raises(ScoringError, match="closed"):
+        judging.wait(world)
 
 
 def test_decoding_stops_at_the_end_of_the_response(tokenizer: Any) -> None:
@@ -79,30 +215,6 @@ def test_decoding_stops_at_the_end_of_the_response(tokenizer: Any) -> None:
     responses = torch.tensor([ids + [ids[0]] * 3])
     mask = torch.tensor([[1] * len(ids) + [0] * 3])
     assert decode(tokenizer, responses, mask) == ["1+2=3"]
-
-
-def test_validation_averages_per_data_source_and_leaves_failures_out(world: World) -> None:
-    def judged(source: str, score: Score) -> tuple[Row, str, Score]:
-        return Row(source, [], "", {}, []), "", score
-
-    found = validation_metrics(
-        [
-            judged("gsm8k", Score(1.0, correct=True, parts={"format": 1.0})),
-            judged("gsm8k", Score(0.1, correct=False, parts={"format": 1.0})),
-            judged("gsm8k", failure("timeout", "slow")),
-            judged("essays", Score(0.5)),
-        ],
-        2,
-        world,
-    )
-    assert found == {
-        "val-core/essays/reward/mean@2": 0.5,
-        "val-aux/essays/failed": 0.0,
-        "val-core/gsm8k/acc/mean@2": 0.5,
-        "val-aux/gsm8k/format/mean@2": 1.0,
-        "val-aux/gsm8k/reward/mean@2": pytest.approx(0.55),
-        "val-aux/gsm8k/failed": 1.0,
-    }
 
 
 def test_summaries_have_mean_max_and_min_and_nothing_for_nothing(world: World) -> None:

@@ -109,7 +109,9 @@ def test_bfloat16_training_keeps_float32_weights(
 
 BROKEN = """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    raise ValueError("no")
+    if solution_str != ground_truth:  # the reference answer, which is judged before training
+        raise ValueError("no")
+    return 1.0
 """
 
 

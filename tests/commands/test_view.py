@@ -1,0 +1,139 @@
+"""`rewardkit view` shows what was scored, whoever wrote the file, and lets no response steer the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.cli import run
+from rewardkit.offline import score_file
+from rewardkit.scorer import Scorer
+
+ROWS = [
+    {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ground_truth": "4"}
+    | {"response": "so\n#### 4", "score": 1.0, "status": "ok", "correct": True, "extracted": "4"},
+    {"data_source": "gsm8k", "prompt": "3+3?", "ground_truth": "6"}
+    | {"response": "\x1b]0;gone\x07[bold]no[/]", "score": 0.0, "status": "ok", "correct": False},
+    {"data_source": "math", "prompt": "?", "ground_truth": "1", "response": "...", "score": 0.0}
+    | {"status": "timeout", "correct": None, "detail": "killed after 10 s"},
+]
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    (folder / "10.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (folder / "9.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    return folder
+
+
+def rows(capsys: pytest.CaptureFixture[str], *arguments: Any) -> list[dict[str, Any]]:
+    assert run(["view", *map(str, arguments), "--json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ([], [0, 1, 2]),
+        (["--status", "timeout"], [2]),
+        (["--data-source", "gsm8k"], [0, 1]),
+        (["--min-score", "0.5"], [0]),
+        (["--max-score", "0.5", "--status", "ok"], [1]),
+        (["--row", "1"], [1]),
+        (["--limit", "2"], [0, 1]),
+        (["--limit", "0"], [0, 1, 2]),
+    ],
+)
+def test_filters_choose_rows(
+    dump: Path, capsys: pytest.CaptureFixture[str], filters: list[str], expected: list[int]
+) -> None:
+    assert [row["row"] for row in rows(capsys, dump, *filters)] == expected
+
+
+def test_a_folder_shows_its_last_step_or_the_one_asked_for(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(rows(capsys, dump)) == 3
+    assert len(rows(capsys, dump, "--step", "9")) == 1
+
+
+def test_the_table_and_the_row_in_full(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["view", str(dump)]) == 0
+    table = capsys.readouterr().out
+    assert "so\\n####" in table
+    assert "timeout" in table
+    assert "\x1b" not in table
+    assert "\\x1b]0;gone" in table
+    assert run(["view", str(dump), "--row", "1"]) == 0
+    full = capsys.readouterr().out
+    assert "\\x1b]0;gone\\x07[bold]no[/]" in full
+    assert "3+3?" in full
+    assert run(["view", str(dump), "--row", "0"]) == 0
+    assert "[user] 2+2?" in capsys.readouterr().out
+
+
+def test_what_score_writes_can_be_viewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table(
+        {
+            "data_source": ["gsm8k", "gsm8k"],
+            "prompt": [[{"role": "user", "content": "?"}]] * 2,
+            "reward_model": [{"style": "rule", "ground_truth": "4"}] * 2,
+            "responses": [["#### 4", "#### 5"], ["4"]],
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    with Scorer() as scorer:
+        score_file(tmp_path / "in.parquet", tmp_path / "out.parquet", scorer=scorer)
+    found = rows(capsys, tmp_path / "out.parquet")
+    assert [(r["row"], r["response"], r["correct"], r["ground_truth"]) for r in found] == [
+        (0, "#### 4", True, "4"),
+        (1, "#### 5", False, "4"),
+        (2, "4", False, "4"),
+    ]
+
+
+def test_verl_s_dumps_can_be_viewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"input": "2+2?", "output": "#### 4", "gts": "4", "score": 1.0, "step": 3, "acc": True, "pred": "4"}
+    (tmp_path / "3.jsonl").write_text(json.dumps(row) + "\n")
+    (found,) = rows(capsys, tmp_path)
+    assert (found["prompt"], found["response"], found["ground_truth"]) == ("2+2?", "#### 4", "4")
+    assert (found["correct"], found["extracted"]) == (True, "4")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", "{", "line 1 is not JSON"),
+        ("a.jsonl", "[1]", "is not a JSON object"),
+        ("a.jsonl", '{"resp": "x"}', "no column of responses; did you mean resp"),
+        ("a.parquet", "PAR", "is neither a .jsonl nor a parquet file"),
+        ("a.txt", "x", "is neither a .jsonl nor a parquet file"),
+        ("b.jsonl", "", "no such file or folder"),
+    ],
+)
+def test_what_cannot_be_viewed_is_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    path = tmp_path / "a.jsonl" if name == "b.jsonl" else tmp_path / name
+    assert run(["view", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_without_dumps_and_a_step_or_row_that_is_not_there_are_said(
+    dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, message in (
+        ([str(tmp_path)], "has no dumps"),
+        ([str(dump), "--step", "3"], "no dump of step 3; it has 9 to 10"),
+        ([str(dump), "--row", "7"], "has no row 7 that fits"),
+    ):
+        assert run(["view", *arguments]) == 2
+        assert message in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""pass@k, best@k and maj@k against hand-made figures and against enumeration of every draw."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.offline import best_at_k, group_metrics, maj_at_k, pass_at_k
+from rewardkit.types import Score, failure
+
+scores = st.lists(st.floats(-5, 5), min_size=1, max_size=7)
+
+
+def test_pass_at_k_by_hand() -> None:
+    assert pass_at_k(8, 1, 1) == pytest.approx(1 / 8)
+    assert pass_at_k(8, 1, 8) == 1.0
+    assert pass_at_k(4, 2, 2) == pytest.approx(1 - 1 / 6)
+    assert pass_at_k(5, 0, 3) == 0.0
+
+
+@given(scores, st.data())
+def test_best_at_k_is_the_mean_over_every_draw(values: list[float], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(values)))
+    expected = fmean(max(draw) for draw in combinations(values, k))
+    assert best_at_k(values, k) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
+def test_pass_at_k_is_best_at_k_of_right_and_wrong(right: list[bool], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(right)))
+    assert pass_at_k(len(right), sum(right), k) == pytest.approx(best_at_k([float(r) for r in right], k))
+
+
+def test_the_majority_decides_and_ties_share() -> None:
+    assert maj_at_k([("7", True), ("8", False), ("7", True)], 3) == 1.0
+    assert maj_at_k([("7", True), ("8", False)], 2) == 0.5
+    assert maj_at_k([(None, False), (None, False), ("7", True)], 3) == 1.0, "no answer is no vote"
+    assert maj_at_k([(None, False)] * 2, 2) == 0.0
+    assert maj_at_k([("7", True), ("8", False), ("8", False)], 1) == pytest.approx(1 / 3)
+
+
+def test_many_draws_are_seeded_and_touch_no_global_randomness() -> None:
+    votes = [(str(i % 3), i % 3 == 0) for i in range(30)]
+    import random
+
+    random.seed(1)
+    state = random.getstate()
+    assert maj_at_k(votes, 15) == maj_at_k(votes, 15)
+    assert random.getstate() == state
+
+
+def test_a_group_counts_what_was_judged_alone() -> None:
+    right, wrong = Score(1.0, correct=True, extracted="7"), Score(0.0, correct=False, extracted="8")
+    found = group_metrics([[right, wrong, failure("timeout", "slow"), right], [wrong] * 4])
+    assert found == {
+        "acc/mean@4": pytest.approx(2 / 7),
+        "acc/pass@2": 0.5,
+        "acc/pass@4": 0.0,
+        "acc/maj@2": pytest.approx(((1.0 + 0.5 + 0.5) / 3) / 2),
+        "acc/maj@4": 0.0,
+        "reward/mean@4": pytest.approx(2 / 7),
+        "reward/best@2": 0.5,
+        "reward/best@4": 0.0,
+    }
+
+
+def test_a_reward_that_does_not_say_what_is_correct_has_no_accuracy() -> None:
+    assert group_metrics([[Score(0.5, parts={"style": 0.25})]]) == {
+        "reward/mean@1": 0.5,
+        "style/mean@1": 0.25,
+    }
+    assert group_metrics([]) == {}

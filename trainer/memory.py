@@ -1,0 +1,184 @@
+"""A rough estimate of the memory that a run needs on each device, before any weight is loaded.
+
+Reads a model's config.json and the headers of its safetensors files: milliseconds for any size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import struct
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config import Config
+
+GIB = 1 << 30
+TRAINED_BYTES = 16
+"""For each parameter that learns: float32 weight, gradient and Adam's two moments."""
+ACTIVATION_BYTES = 34
+"""For each token, layer and hidden unit in 16 bit, without checkpointing (Korthikanti et al., 2022)."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What of a model decides the memory it takes."""
+
+    parameters: int
+    layers: int
+    hidden: int
+    kv_width: int
+    """Numbers that one token leaves in the cache of a layer: keys and values."""
+    vocabulary: int
+
+
+def read_shape(path: str) -> Shape | None:
+    """Return the shape of a model in a folder or in the hub's cache; None if it is not on this machine."""
+    folder = _folder(path)
+    files = sorted(folder.glob("*.safetensors")) if folder else []
+    if folder is None or not files:
+        return None
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    heads = config.get("num_attention_heads")
+    if not heads or "hidden_size" not in config:
+        return None
+    head_dim = config.get("head_dim") or config["hidden_size"] // heads
+    return Shape(
+        parameters=sum(_count(file) for file in files),
+        layers=config["num_hidden_layers"],
+        hidden=config["hidden_size"],
+        kv_width=2 * head_dim * config.get("num_key_value_heads", heads),
+        vocabulary=config["vocab_size"],
+    )
+
+
+def estimate(config: Config) -> dict[str, float] | None:
+    """Return bytes a process by what takes them; None where a model is not on this machine yet.
+
+    Keys: `actor`, `critic`, `reference`, `rollout`, `cache` and `activations`. The optimizer and the master
+    weights are float32; a vLLM engine sleeps while the models learn, so its share is not counted.
+    """
+    policy, critic = config.actor_rollout_ref, config.critic
+    shape, critic_shape = read_shape(policy.model.path), read_shape(critic.model.path)
+    if shape is None or critic_shape is None:
+        return None
+    processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
+    lora_rank = _get(policy.model, "lora_rank", 0)
+    needs = {"actor": _trained(shape, policy.actor.fsdp_config, lora_rank) / processes}
+    if config.algorithm.adv_estimator == "gae":
+        needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
+    has_reference = config.algorithm.use_kl_in_reward or _get(policy.actor, "use_kl_loss", False)
+    if (
+        has_reference
+        and not lora_rank
+        and not _get(_get(policy.ref, "fsdp_config", None), "param_offload", False)
+    ):
+        needs["reference"] = 4.0 * shape.parameters / processes
+    if policy.rollout.name == "hf":
+        width = _bytes(policy.rollout.dtype)
+        at_once = policy.rollout.micro_batch_size or _responses(config, processes)
+        tokens = at_once * (policy.rollout.prompt_length + policy.rollout.response_length)
+        needs["rollout"] = float(width * shape.parameters)
+        needs["cache"] = float(width * tokens * shape.layers * shape.kv_width)
+    needs["activations"] = _activations(config, shape, processes)
+    return needs
+
+
+def report(config: Config) -> str:
+    """Return one line with the estimate and what the device has.
+
+    Raises:
+        ConfigError: weights, gradients and Adam alone are more than the device has.
+    """
+    needs, available = estimate(config), device_bytes(config)
+    if needs is None:
+        return "memory: not estimated, the model is not on this machine yet"
+    certain = sum(v for name, v in needs.items() if name not in ("cache", "activations"))
+    parts = ", ".join(f"{name} {value / GIB:.2g}" for name, value in needs.items())
+    line = f"memory per process, roughly: {sum(needs.values()) / GIB:.2g} GiB ({parts})"
+    if available is None:
+        return line
+    line += f"; the device has {available / GIB:.3g} GiB"
+    if certain > available:
+        raise ConfigError(
+            f"{line}: too little for the weights alone; use more GPUs, a smaller model, or offload with "
+            "actor_rollout_ref.actor.fsdp_config.param_offload=true and .optimizer_offload=true"
+        )
+    if sum(needs.values()) > available:
+        line += ": lower ppo_micro_batch_size_per_gpu and rollout.micro_batch_size if it runs out"
+    return line
+
+
+def device_bytes(config: Config) -> int | None:
+    """Return the memory that a process can have: its GPU's, or its share of the machine's."""
+    if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):  # asking CUDA would take memory there
+        query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+        answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
+        return min(int(mib) for mib in answer) << 20 if answer and all(map(str.isdigit, answer)) else None
+    if config.trainer.device == "cuda":
+        return None
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // config.trainer.n_gpus_per_node
+
+
+def _trained(shape: Shape, fsdp: Any, lora_rank: int) -> float:
+    """Bytes of a model that learns, over all processes."""
+    learns = shape.parameters
+    frozen = 0
+    if lora_rank:
+        # Seven linear layers a block, each with two thin matrices beside it.
+        learns, frozen = shape.layers * 7 * 2 * lora_rank * shape.hidden, shape.parameters
+    kept = TRAINED_BYTES - 8 * _get(fsdp, "optimizer_offload", False)
+    if _get(fsdp, "param_offload", False):
+        kept, frozen = kept - 8, 0
+    return float(learns * kept + 4 * frozen)
+
+
+def _activations(config: Config, shape: Shape, processes: int) -> float:
+    """Bytes of one micro-batch of the actor's update: what each layer keeps, and the logits."""
+    policy = config.actor_rollout_ref
+    per_response = policy.rollout.prompt_length + policy.rollout.response_length
+    mini = policy.actor.ppo_mini_batch_size * policy.rollout.n // processes
+    tokens = min(policy.actor.ppo_micro_batch_size_per_gpu or mini, mini) * per_response
+    if _get(policy.actor, "use_dynamic_bsz", False):
+        tokens = _get(policy.actor, "ppo_max_token_len_per_gpu", tokens)
+    width = _bytes(policy.actor.fsdp_config.dtype)
+    layer = ACTIVATION_BYTES / 2 * width * shape.hidden
+    checkpointing = _get(policy.model, "enable_gradient_checkpointing", False)
+    kept = width * shape.hidden * shape.layers + layer if checkpointing else layer * shape.layers
+    logits = 3 * 4 * shape.vocabulary * policy.rollout.response_length / per_response
+    return float(tokens * (kept + logits))
+
+
+def _responses(config: Config, processes: int) -> int:
+    return config.data.train_batch_size * config.actor_rollout_ref.rollout.n // processes
+
+
+def _bytes(dtype: str) -> int:
+    return 4 if "32" in dtype else 2
+
+
+def _get(section: Any, name: str, default: Any) -> Any:
+    return getattr(section, name, default)
+
+
+def _folder(path: str) -> Path | None:
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return folder
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(path, "config.json")
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def _count(file: Path) -> int:
+    """Numbers in a safetensors file, from its header."""
+    with file.open("rb") as opened:
+        (length,) = struct.unpack("<Q", opened.read(8))
+        header = json.loads(opened.read(length))
+    return sum(math.prod(about["shape"]) for name, about in header.items() if name != "__metadata__")
