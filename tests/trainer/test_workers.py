@@ -26,7 +26,13 @@ OPTIM = OptimConfig(lr=1e-3, weight_decay=0.0)
 
 
 def actor_config(**changes: Any) -> ActorConfig:
-    settings = {"ppo_mini_batch_size": 8, "clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "optim": OPTIM, "fsdp_config": FSDP}
+    settings = {
+        "ppo_mini_batch_size": 8,
+        "clip_ratio_low": 0.2,
+        "clip_ratio_high": 0.2,
+        "optim": OPTIM,
+        "fsdp_config": FSDP,
+    }
     return ActorConfig(**{**settings, **changes})
 
 
