@@ -107,12 +107,15 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
         found["log_probs"], found["entropies"] = actor.log_probs(batch)
         found["values"] = critic.values(batch)
         batch["old_log_probs"] = found["log_probs"]
-        found["ratio"] = _record_ratio(actor, batch)
+        ratios = _record_ratios()
         for name, worker in (("actor", actor), ("critic", critic)):
             found[f"{name} gradients"], found[f"{name} metrics"] = _gradients(worker, batch)
+            if name == "actor":
+                found["ratio"] = max(ratios)
             worker.update(batch, 1, 0)
             found[f"{name} weights"] = torch.cat([t.flatten() for _, t in full_tensors(worker.model)])
     finally:
+        actor_module.response_log_probs = SCORE
         heads.CHUNK_ELEMENTS = whole_chunks
     return found
 
@@ -132,21 +135,21 @@ def _gradients(worker: Any, batch: Batch) -> tuple[torch.Tensor, dict[str, float
     return torch.stack(gradients), metrics
 
 
-def _record_ratio(actor: Actor, batch: Batch) -> float:
-    """Return the largest |ratio - 1| that an update meets before its first step."""
-    largest = []
-    score = actor_module.response_log_probs
+SCORE = actor_module.response_log_probs
+
+
+def _record_ratios() -> list[float]:
+    """Return a list that grows with the largest |ratio - 1| of each forward of an update."""
+    largest: list[float] = []
 
     def recorded(model: Any, piece: Batch, temperature: float, *, entropy: bool) -> Any:
-        log_probs, entropies = score(model, piece, temperature, entropy=entropy)
+        log_probs, entropies = SCORE(model, piece, temperature, entropy=entropy)
         drift = (log_probs.detach() - piece["old_log_probs"])[piece["response_mask"].bool()]
         largest.append(float(drift.exp().sub(1).abs().max()))
         return log_probs, entropies
 
     actor_module.response_log_probs = recorded
-    _gradients(actor, batch)
-    actor_module.response_log_probs = score
-    return max(largest)
+    return largest
 
 
 def in_two_processes(folder: str, tensors: dict[str, Any], out: Path) -> list[dict[str, dict[str, Any]]]:
