@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import save_actor
 from rewardkit.trainer.credit import assign_credit
-from rewardkit.trainer.generation import generate
+from rewardkit.trainer.generation import generate, sync_weights
 from rewardkit.trainer.metrics import Clock, batch_metrics
-from rewardkit.trainer.models import full_tensors
+from rewardkit.trainer.parity import check_parity, draw_probe
 from rewardkit.trainer.rewards import decode, judge, place_scores
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
@@ -23,7 +23,7 @@ from rewardkit.trainer.validation import respond, validation_metrics
 def train(parts: Parts) -> None:
     """Run PPO to the end: `parts.total_steps` steps of rollout, rewards, advantages and updates."""
     config, world = parts.config, parts.world
-    parts.rollout.sync_weights(full_tensors(parts.actor.model))
+    sync_weights(parts)
     if config.trainer.val_before_train:
         clock = Clock(world.device)
         parts.logger.log({"training/global_step": 0.0, **validate(parts, clock), **clock.metrics()}, 0)
@@ -48,6 +48,8 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     # 1. The policy acts, and its responses are judged.
     with clock("gen"):
         batch = generate(parts, prompts, step)
+        probe = draw_probe(parts, batch)
+        parts.rollout.release()
     with clock("reward"):
         texts = decode(parts.tokenizer, batch["responses"], batch["response_mask"])
         scores = judge(parts.rewards, batch.rows, texts, world)
@@ -56,6 +58,7 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):
         batch["old_log_probs"], batch["entropys"] = parts.actor.log_probs(batch)
+        metrics |= check_parity(parts, probe, step)
     if parts.reference is not None:
         with clock("ref"):
             batch["ref_log_prob"], _ = parts.reference.log_probs(batch)
@@ -73,8 +76,8 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     if step > config.trainer.critic_warmup:
         with clock("update_actor"):
             metrics |= _named("actor", parts.actor.update(batch, step, row_seed(seed, step)))
-        with clock("update_weights"):
-            parts.rollout.sync_weights(full_tensors(parts.actor.model))
+    with clock("update_weights"):
+        sync_weights(parts)
     return metrics
 
 
@@ -88,9 +91,11 @@ def validate(parts: Parts, clock: Clock) -> dict[str, float]:
             parts.rewards,
             parts.tokenizer,
             parts.world,
-            sampling=Sampling(given.n, given.do_sample, given.temperature, given.top_k, given.top_p),
+            sampling=Sampling(
+                given.n, given.do_sample, given.temperature, given.top_k, given.top_p, log_probs=False
+            ),
             prompt_length=parts.config.actor_rollout_ref.rollout.prompt_length,
-            seed=parts.config.data.seed,
+            seed=parts.config.actor_rollout_ref.rollout.seed,
         )
         return validation_metrics(judged, given.n, parts.world)
 

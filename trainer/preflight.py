@@ -9,10 +9,12 @@ from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.config import ActorConfig, Config, CriticConfig
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.rewards import open_rewards
+from rewardkit.trainer.rollout.options import check_rollout
 
 CHOICES = {
     "data.truncation": ("error", "left", "right"),
-    "actor_rollout_ref.rollout.name": ("hf",),
+    "actor_rollout_ref.rollout.name": ("hf", "vllm"),
+    "actor_rollout_ref.rollout.load_format": ("dummy", "auto"),
     "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
     "actor_rollout_ref.actor.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
     "critic.fsdp_config.dtype": ("float32", "bfloat16", "float16"),
@@ -33,6 +35,7 @@ def check(config: Config) -> None:
     _check_choices(config)
     _check_ranges(config)
     _check_batch_sizes(config)
+    check_rollout(config, world_size(config))
     _check_validation(config)
     _check_data(config)
     _check_model(config.actor_rollout_ref.model.path)
@@ -71,7 +74,10 @@ def _check_ranges(config: Config) -> None:
         "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
         "actor_rollout_ref.rollout.val_kwargs.n",
-        "actor_rollout_ref.rollout.val_kwargs.temperature",
+        "actor_rollout_ref.rollout.max_num_seqs",
+        "actor_rollout_ref.rollout.max_num_batched_tokens",
+        "actor_rollout_ref.rollout.gpu_memory_utilization",
+        "actor_rollout_ref.rollout.tensor_model_parallel_size",
         "actor_rollout_ref.rollout.top_p",
         "actor_rollout_ref.rollout.val_kwargs.top_p",
         "actor_rollout_ref.actor.ppo_mini_batch_size",

@@ -12,7 +12,7 @@ import torch
 
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import Config, KlCtrlConfig, as_yaml
+from rewardkit.trainer.config import ActorRolloutRefConfig, Config, KlCtrlConfig, as_yaml
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logger import Logger
@@ -95,20 +95,13 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             ),
             folder=folder,
         )
+        rollout.close()  # not after an error: other processes may wait in a collective
 
 
 def _policy(config: Config, world: World, tokenizer: Any) -> tuple[Actor, Reference | None, RolloutEngine]:
     policy = config.actor_rollout_ref
     model = load_causal_lm(policy.model.path)
-    eos_ids = _eos_ids(model, tokenizer)
-    copied = unsharded_copy(model, DTYPES[policy.rollout.dtype], world.device)
-    rollout = HfRollout(
-        copied,
-        eos_ids=eos_ids,
-        pad_id=tokenizer.pad_token_id,
-        response_length=policy.rollout.response_length,
-        micro_batch_size=policy.rollout.micro_batch_size,
-    )
+    rollout = open_rollout(policy, world, model, tokenizer)
     reference = None
     if config.algorithm.use_kl_in_reward:
         frozen = unsharded_copy(model, torch.float32, world.device).requires_grad_(False)
@@ -126,6 +119,30 @@ def _policy(config: Config, world: World, tokenizer: Any) -> tuple[Actor, Refere
         log_prob_micro_batch_size=policy.rollout.log_prob_micro_batch_size_per_gpu,
     )
     return actor, reference, rollout
+
+
+def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any) -> RolloutEngine:
+    """Return the engine that `rollout.name` asks for; `model` is the policy, not yet sharded."""
+    eos_ids = [] if policy.rollout.ignore_eos else _eos_ids(model, tokenizer)
+    if policy.rollout.name == "hf":
+        return HfRollout(
+            unsharded_copy(model, DTYPES[policy.rollout.dtype], world.device),
+            eos_ids=eos_ids,
+            pad_id=tokenizer.pad_token_id,
+            response_length=policy.rollout.response_length,
+            micro_batch_size=policy.rollout.micro_batch_size,
+        )
+    from rewardkit.trainer.rollout.vllm import VllmRollout  # vLLM is an extra, and takes seconds to import
+
+    return VllmRollout(
+        policy.model.path,
+        model.config,
+        policy.rollout,
+        device=world.device,
+        weight_names=[name for name, _ in model.named_parameters()],
+        eos_ids=eos_ids,
+        pad_id=tokenizer.pad_token_id,
+    )
 
 
 def _critic(config: Config, world: World) -> Critic:

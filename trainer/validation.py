@@ -33,13 +33,10 @@ def respond(
     """
     numbered = world.shard(list(enumerate(rows)))
     mine = [row for _, row in numbered for _ in range(sampling.n)]
-    if numbered:
-        ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
-        seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
-        drawn = rollout.generate(ids, mask, sampling, seeds)
-        texts = decode(tokenizer, drawn.responses, drawn.response_mask)
-    else:
-        texts = []
+    ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
+    seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
+    drawn = rollout.generate(ids, mask, sampling, seeds)  # with no prompts too: processes may share an engine
+    texts = decode(tokenizer, drawn.responses, drawn.response_mask)
     return list(zip(mine, texts, judge(rewards, mine, texts, world), strict=True))
 
 
