@@ -36,7 +36,7 @@ def respond(
     ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
     seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
     drawn = rollout.generate(ids, mask, sampling, seeds)  # with no prompts too: processes may share an engine
-    texts = decode(tokenizer, drawn.responses, drawn.response_mask)
+    texts = decode(tokenizer, drawn.responses, drawn.response_mask) if mine else []
     return list(zip(mine, texts, judge(rewards, mine, texts, world), strict=True))
 
 

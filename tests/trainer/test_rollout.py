@@ -64,7 +64,7 @@ def make_engine(
         save(model, tokenizer, tmp_path / "model")
         config = load_config(
             overrides=[
-                "data.train_files=-",
+                "data.train_files=x",
                 "data.max_prompt_length=40",
                 "data.max_response_length=6",
                 f"actor_rollout_ref.model.path={tmp_path}/model",

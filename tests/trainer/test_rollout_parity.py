@@ -124,7 +124,7 @@ def test_log_probs_that_are_no_numbers_are_no_parity(
 
 
 def test_the_limits_follow_the_lower_precision_unless_set() -> None:
-    policy = load_config(overrides=["data.train_files=-", "actor_rollout_ref.model.path=-"]).actor_rollout_ref
+    policy = load_config(overrides=["data.train_files=x", "actor_rollout_ref.model.path=x"]).actor_rollout_ref
     policy.rollout.dtype = "float32"
     assert limits(policy) == (1e-2, 0.2), "the actor computes in bfloat16"
     policy.actor.fsdp_config.dtype = "float32"
@@ -168,7 +168,7 @@ def test_two_processes_agree_with_their_engines(
 
 
 def settings(*more: str) -> Config:
-    return load_config(overrides=["data.train_files=-", "actor_rollout_ref.model.path=-", *more])
+    return load_config(overrides=["data.train_files=x", "actor_rollout_ref.model.path=x", *more])
 
 
 @pytest.mark.parametrize(
