@@ -11,6 +11,7 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
         MissingDependencyError   an extra is not installed
         ScoringError             a sample could not be judged and the caller asked for that to be an error
         ServerError              a reward server refused or failed
+        ParityError              the rollout engine and the policy have different weights
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ class ScoringError(RewardkitError, RuntimeError):
 
 
 class ServerError(RewardkitError, RuntimeError):
+    pass
+
+
+class ParityError(RewardkitError, RuntimeError):
     pass
 
 

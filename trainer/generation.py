@@ -1,4 +1,4 @@
-"""From prompts to a batch of responses: this process's share of a step, drawn by its rollout engine.
+"""From prompts to a batch of responses, and from the actor's weights to the engine that draws them.
 
 Also the responses that some algorithms ask for besides: ReMax's greedy ones, and DAPO's dynamic sampling.
 """
@@ -17,6 +17,8 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import dump
 from rewardkit.trainer.judging import begin_judging, finish_judging
 from rewardkit.trainer.metrics import Clock
+from rewardkit.trainer.models import DTYPES, full_tensors
+from rewardkit.trainer.rewards import Judging
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.types import Score
@@ -31,13 +33,18 @@ def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) ->
     Sets `groups`, the number of the prompt within the step, counted from `first`, and `seeds`.
     """
     rollout, world = parts.config.actor_rollout_ref.rollout, parts.world
-    sampling = Sampling(rollout.n, rollout.do_sample, rollout.temperature, rollout.top_k, rollout.top_p)
+    sampling = Sampling(
+        rollout.n,
+        rollout.do_sample,
+        rollout.temperature,
+        rollout.top_k,
+        rollout.top_p,
+        rollout.calculate_log_probs,
+    )
     numbered = world.shard(list(enumerate(prompts, first)))
     ids, mask = pad_prompts([row for _, row in numbered], rollout.prompt_length, parts.tokenizer.pad_token_id)
     ids, mask = ids.to(world.device), mask.to(world.device)
-    seeds = [
-        row_seed(TRAINING, parts.config.data.seed, step, i, j) for i, _ in numbered for j in range(rollout.n)
-    ]
+    seeds = [row_seed(TRAINING, rollout.seed, step, i, j) for i, _ in numbered for j in range(rollout.n)]
     drawn = parts.rollout.generate(ids, mask, sampling, seeds)
     batch = make_batch(
         [row for _, row in numbered for _ in range(rollout.n)],
@@ -46,30 +53,40 @@ def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) ->
         drawn.responses,
         drawn.response_mask,
     )
-    batch["rollout_log_probs"] = drawn.rollout_log_probs
+    if drawn.rollout_log_probs is not None:
+        batch["rollout_log_probs"] = drawn.rollout_log_probs
     groups = torch.tensor([i for i, _ in numbered], device=world.device)
     batch["groups"] = groups.repeat_interleave(rollout.n)
     batch["seeds"] = torch.tensor(seeds, device=world.device)
     return batch
 
 
-def score_greedy(parts: Parts, batch: Batch) -> dict[str, float]:
-    """Set `reward_baselines`, (B,): the score of the greedy response to each row's prompt (ReMax).
+def sync_weights(parts: Parts) -> None:
+    """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type."""
+    dtype = DTYPES[parts.config.actor_rollout_ref.rollout.dtype]
+    parts.rollout.sync_weights(full_tensors(parts.actor.model, dtype))
+
+
+def begin_greedy(parts: Parts, batch: Batch) -> tuple[Batch, Judging]:
+    """Draw the greedy response to each prompt (ReMax's baseline) and have it judged from now on."""
+    n = parts.config.actor_rollout_ref.rollout.n
+    ids, mask = (batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask"))
+    drawn = parts.rollout.generate(ids, mask, Sampling(do_sample=False, log_probs=False), [0] * len(ids))
+    responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
+    greedy = Batch(responses, batch.rows[::n])
+    return greedy, begin_judging(parts, greedy)
+
+
+def finish_greedy(parts: Parts, batch: Batch, begun: tuple[Batch, Judging]) -> dict[str, float]:
+    """Set `reward_baselines`, (B,): the score of the greedy response to each row's prompt.
 
     A prompt whose greedy response could not be judged has no baseline: its responses are left out.
 
     Returns:
         `reward_baseline/mean` and, as for the responses themselves, `reward_baseline/failed/<status>`.
     """
-    n, world = parts.config.actor_rollout_ref.rollout.n, parts.world
-    prompt_ids, prompt_mask = (
-        batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask")
-    )
-    drawn = parts.rollout.generate(prompt_ids, prompt_mask, Sampling(do_sample=False), [0] * len(prompt_ids))
-    greedy = Batch(
-        {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}, batch.rows[::n]
-    )
-    _, found = finish_judging(parts, greedy, begin_judging(parts, greedy))
+    n, world, greedy = parts.config.actor_rollout_ref.rollout.n, parts.world, begun[0]
+    _, found = finish_judging(parts, *begun)
     judged = greedy["judged"].repeat_interleave(n)
     baselines = greedy["token_level_scores"].sum(dim=1)
     batch["reward_baselines"] = baselines.repeat_interleave(n)

@@ -11,12 +11,17 @@ from collections.abc import Sequence
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.credit import assign_credit
 from rewardkit.trainer.dumps import dump
-from rewardkit.trainer.generation import generate, sample_dynamically, score_greedy
+from rewardkit.trainer.generation import (
+    begin_greedy,
+    finish_greedy,
+    generate,
+    sample_dynamically,
+    sync_weights,
+)
 from rewardkit.trainer.judging import begin_judging, finish_judging
 from rewardkit.trainer.metrics import Clock, batch_metrics
-from rewardkit.trainer.models import full_tensors
+from rewardkit.trainer.parity import check_parity, draw_probe
 from rewardkit.trainer.profile import profiled
-from rewardkit.trainer.rewards import Judging
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.trainer.validation import validate
@@ -26,7 +31,7 @@ def train(parts: Parts) -> None:
     """Run PPO to step `parts.total_steps`, from the start or from a checkpoint."""
     config, world, checkpoints = parts.config, parts.world, parts.checkpoints
     step = checkpoints.restore(parts)
-    parts.rollout.sync_weights(full_tensors(parts.actor.model))
+    sync_weights(parts)
     if config.trainer.val_only or (config.trainer.val_before_train and step == 0):
         clock = Clock(world.device)
         with clock("testing"):
@@ -56,17 +61,23 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     config, world, seed = parts.config, parts.world, parts.config.data.seed
 
     # 1. The policy acts. Its responses are judged from here on, beside all of 2.
-    judging: Judging | None = None
+    judging, metrics, greedy = None, dict[str, float](), None
     if config.algorithm.filter_groups.enable:
         batch, metrics = sample_dynamically(parts, prompts, step, clock)
     else:
         with clock("gen"):
             batch = generate(parts, prompts, step)
-        judging, metrics = begin_judging(parts, batch), {}
+        judging = begin_judging(parts, batch)
+    with clock("gen"):
+        probe = draw_probe(parts, batch)
+        if config.algorithm.adv_estimator == "remax":
+            greedy = begin_greedy(parts, batch)
+        parts.rollout.release()
 
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):
         batch["old_log_probs"], batch["entropys"] = parts.actor.log_probs(batch)
+        metrics |= check_parity(parts, probe, step)
     if parts.reference is not None:
         with clock("ref"):
             batch["ref_log_prob"], _ = parts.reference.log_probs(batch)
@@ -77,11 +88,12 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     # 3. Rewards with their KL penalty, advantages and returns.
     if judging is not None:
         with clock("reward"):  # what of the judging is still to wait for
-            judged, metrics = finish_judging(parts, batch, judging)
+            judged, found = finish_judging(parts, batch, judging)
             dump(parts, config.trainer.rollout_data_dir, judged, config.actor_rollout_ref.rollout.n, step)
-    if config.algorithm.adv_estimator == "remax":
-        with clock("gen_max"):
-            metrics |= score_greedy(parts, batch)
+        metrics |= found
+    if greedy is not None:
+        with clock("reward"):
+            metrics |= finish_greedy(parts, batch, greedy)
     with clock("adv"):
         metrics |= assign_credit(parts, batch)
     metrics |= batch_metrics(batch, world)
@@ -93,8 +105,8 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     if parts.critic is None or step > config.trainer.critic_warmup:
         with clock("update_actor"):
             metrics |= _named("actor", parts.actor.update(batch, step, row_seed(seed, step)))
-        with clock("update_weights"):
-            parts.rollout.sync_weights(full_tensors(parts.actor.model))
+    with clock("update_weights"):
+        sync_weights(parts)
     return metrics
 
 

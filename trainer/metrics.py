@@ -58,8 +58,7 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
     """Return what a step's batch looks like: scores, rewards, advantages, values, lengths, entropy.
 
     `critic/score` and `critic/rewards` are sums over a response; responses that could not be judged count
-    for the lengths only. `training/rollout_actor_kl` (k3) is how far the rollout engine's distribution is
-    from the actor's: rounding alone, unless weights went stale or top_k or top_p cut the tail.
+    for the lengths only.
     """
     kept, judged = batch["response_mask"].bool(), batch["judged"]
     width = batch["responses"].shape[1]
@@ -77,12 +76,10 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
         },
         world,
     )
-    drift = batch["old_log_probs"] - batch["rollout_log_probs"]
     means = summarize(
         {
             "response_length/clip_ratio": (lengths == width).float(),
             "actor/entropy": batch["entropys"][kept],
-            "training/rollout_actor_kl": (drift.expm1() - drift)[kept],
         },
         world,
     )

@@ -20,11 +20,13 @@ from rewardkit.trainer.logger import LOGGERS, missing
 from rewardkit.trainer.memory import report
 from rewardkit.trainer.resume import find_checkpoint
 from rewardkit.trainer.rewards import RewardSource, open_rewards
+from rewardkit.trainer.rollout.options import check_rollout
 from rewardkit.types import Sample
 
 CHOICES = {
     "data.truncation": ("error", "left", "right", "middle"),
-    "actor_rollout_ref.rollout.name": ("hf",),
+    "actor_rollout_ref.rollout.name": ("hf", "vllm"),
+    "actor_rollout_ref.rollout.load_format": ("dummy", "auto"),
     "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
     "actor_rollout_ref.actor.loss_agg_mode": AGGREGATIONS,
     "actor_rollout_ref.actor.kl_loss_type": tuple(PENALTIES),
@@ -75,6 +77,7 @@ def check(config: Config) -> None:
     _check_groups(config)
     _check_overlong(config)
     _check_workers(config)
+    check_rollout(config, world_size(config))
     _check_validation(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
@@ -122,7 +125,10 @@ def _check_ranges(config: Config) -> None:
         "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
         "actor_rollout_ref.rollout.val_kwargs.n",
-        "actor_rollout_ref.rollout.val_kwargs.temperature",
+        "actor_rollout_ref.rollout.max_num_seqs",
+        "actor_rollout_ref.rollout.max_num_batched_tokens",
+        "actor_rollout_ref.rollout.gpu_memory_utilization",
+        "actor_rollout_ref.rollout.tensor_model_parallel_size",
         "actor_rollout_ref.rollout.top_p",
         "actor_rollout_ref.rollout.val_kwargs.top_p",
         "actor_rollout_ref.actor.ppo_mini_batch_size",

@@ -15,7 +15,14 @@ from rewardkit.trainer.algorithms.advantages import WITH_CRITIC
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import Checkpoints
-from rewardkit.trainer.config import Config, KlCtrlConfig, RefConfig, RolloutConfig, as_yaml
+from rewardkit.trainer.config import (
+    ActorRolloutRefConfig,
+    Config,
+    KlCtrlConfig,
+    RefConfig,
+    RolloutConfig,
+    as_yaml,
+)
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logger import Logger
@@ -105,6 +112,7 @@ def open_parts(config: Config, world: World) -> Iterator[Parts]:
             checkpoints=checkpoints,
             folder=folder,
         )
+        rollout.close()  # not after an error: other processes may wait in a collective
 
 
 def _policy(
@@ -113,14 +121,7 @@ def _policy(
     policy = config.actor_rollout_ref
     fsdp, ref_fsdp = policy.actor.fsdp_config, policy.ref.fsdp_config
     model = load_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
-    eos_ids = _eos_ids(model, tokenizer)
-    rollout = HfRollout(
-        unsharded_copy(model, DTYPES[policy.rollout.dtype], world.device),
-        eos_ids=eos_ids,
-        pad_id=tokenizer.pad_token_id,
-        response_length=policy.rollout.response_length,
-        micro_batch_size=policy.rollout.micro_batch_size,
-    )
+    rollout = open_rollout(policy, world, model, tokenizer)
     needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     adapted = policy.model.lora_rank > 0
     frozen: nn.Module | None = None
@@ -145,6 +146,30 @@ def _policy(
         model = actor.model if frozen is None else frozen
         reference = Reference(model, world, batching, temperature=temperature, base_of_adapter=frozen is None)
     return actor, reference, rollout
+
+
+def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any) -> RolloutEngine:
+    """Return the engine that `rollout.name` asks for; `model` is the policy, not yet sharded."""
+    eos_ids = [] if policy.rollout.ignore_eos else _eos_ids(model, tokenizer)
+    if policy.rollout.name == "hf":
+        return HfRollout(
+            unsharded_copy(model, DTYPES[policy.rollout.dtype], world.device),
+            eos_ids=eos_ids,
+            pad_id=tokenizer.pad_token_id,
+            response_length=policy.rollout.response_length,
+            micro_batch_size=policy.rollout.micro_batch_size,
+        )
+    from rewardkit.trainer.rollout.vllm import VllmRollout  # vLLM is an extra, and takes seconds to import
+
+    return VllmRollout(
+        policy.model.path,
+        model.config,
+        policy.rollout,
+        device=world.device,
+        weight_names=[name for name, _ in model.named_parameters()],
+        eos_ids=eos_ids,
+        pad_id=tokenizer.pad_token_id,
+    )
 
 
 def _forward_batching(given: RolloutConfig | RefConfig, balance: bool) -> Batching:

@@ -28,9 +28,11 @@ def validate(parts: Parts, step: int) -> dict[str, float]:
         parts.rewards,
         parts.tokenizer,
         parts.world,
-        sampling=Sampling(given.n, given.do_sample, given.temperature, given.top_k, given.top_p),
+        sampling=Sampling(
+            given.n, given.do_sample, given.temperature, given.top_k, given.top_p, log_probs=False
+        ),
         prompt_length=config.actor_rollout_ref.rollout.prompt_length,
-        seed=config.data.seed,
+        seed=config.actor_rollout_ref.rollout.seed,
         timeout_s=config.reward.timeout_s,
     )
     dump(parts, config.trainer.validation_data_dir, judged, given.n, step)
@@ -59,13 +61,10 @@ def respond(
     """
     numbered = world.shard(list(enumerate(rows)))
     mine = [row for _, row in numbered for _ in range(sampling.n)]
-    if numbered:
-        ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
-        seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
-        drawn = rollout.generate(ids, mask, sampling, seeds)
-        texts = decode(tokenizer, drawn.responses, drawn.response_mask)
-    else:
-        texts = []
+    ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
+    seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
+    drawn = rollout.generate(ids, mask, sampling, seeds)  # with no prompts too: processes may share an engine
+    texts = decode(tokenizer, drawn.responses, drawn.response_mask) if mine else []
     scores = Judging(rewards, mine, texts, timeout_s).wait(world)
     return list(zip(mine, texts, scores, strict=True))
 

