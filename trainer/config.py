@@ -354,7 +354,7 @@ class FilterGroupsConfig:
     enable: bool = False
     """DAPO's dynamic sampling: a prompt all of whose responses come out the same is replaced by another."""
     metric: str = "reward"
-    """What is compared: `reward`, or `acc` (whether the response is correct)."""
+    """What is compared: `reward`, or `acc`: whether it is correct (the reward, where that is not said)."""
     max_num_gen_batches: int = 0
     """The run ends with an error when this many batches of prompts do not fill a step; 0: no limit."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import torch
 
-from rewardkit.trainer.algorithms import correction, covariance
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS, Experience
+from rewardkit.trainer.algorithms.correction import rollout_weights
+from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch
@@ -84,52 +85,34 @@ def penalize(parts: Parts, batch: Batch) -> dict[str, float]:
 
 def correct_rollout(parts: Parts, batch: Batch) -> dict[str, float]:
     """Set `rollout_is_weights` where they are asked for, and return their metrics."""
-    asked = parts.config.algorithm.rollout_correction
+    asked, mask = parts.config.algorithm.rollout_correction, batch["response_mask"]
     if asked.rollout_is is None:
         return {}
-    mask, kept = batch["response_mask"], batch["response_mask"].bool()
-    logs = correction.rollout_log_weights(
-        batch["old_log_probs"], batch["rollout_log_probs"], mask, asked.rollout_is
-    )
-    weights = correction.truncate(logs, mask, asked.rollout_is_threshold)
-    batch["rollout_is_weights"] = weights
-    values = {
-        "rollout_is": weights[kept],
-        "squares": weights[kept].square(),
-        "rollout_is_ratio_fraction_high": (logs.exp() > asked.rollout_is_threshold)[kept].float(),
-    }
+    raw = rollout_weights(batch["old_log_probs"], batch["rollout_log_probs"], mask, asked.rollout_is)
+    batch["rollout_is_weights"] = weights = raw.clamp(max=asked.rollout_is_threshold)
+    kept = mask.bool()
+    values = {"is": weights[kept], "squares": weights[kept].square(), "high": (raw > weights)[kept].float()}
     found = summarize(values, parts.world)
-    metrics = {f"rollout_is_{name}": found[f"rollout_is/{name}"] for name in ("mean", "max", "min")}
-    metrics["rollout_is_eff_sample_size"] = found["rollout_is/mean"] ** 2 / found["squares/mean"]
-    metrics["rollout_is_ratio_fraction_high"] = found["rollout_is_ratio_fraction_high/mean"]
-    return {f"rollout_corr/{name}": value for name, value in metrics.items()}
+    metrics = {name: found[f"is/{name}"] for name in ("mean", "max", "min")}
+    metrics["eff_sample_size"] = found["is/mean"] ** 2 / found["squares/mean"]
+    metrics["ratio_fraction_high"] = found["high/mean"]
+    return {f"rollout_corr/rollout_is_{name}": value for name, value in metrics.items()}
 
 
 def choose_tokens(parts: Parts, batch: Batch) -> None:
     """Set `chosen`, the tokens that the losses clip_cov and kl_cov treat apart."""
-    options, world, mask = (
-        parts.config.actor_rollout_ref.actor.policy_loss,
-        parts.world,
-        batch["response_mask"],
-    )
+    options, world = parts.config.actor_rollout_ref.actor.policy_loss, parts.world
     if options.loss_mode not in ("clip_cov", "kl_cov"):
         return
-    cov = covariance.covariance(batch["old_log_probs"], batch["advantages"], mask, world.sum)
+    mask, kept = batch["response_mask"], batch["response_mask"].bool()
+    cov = covariance(batch["old_log_probs"], batch["advantages"], mask, world.sum)
     if options.loss_mode == "kl_cov":
-        chosen = covariance.choose_kl_cov(
-            cov, mask, ratio=options.kl_cov_ratio, reduce=world.sum, gather=world.gather
-        )
-    else:
-        chosen = covariance.choose_clip_cov(
-            cov,
-            mask,
-            _draws(batch),
-            ratio=options.clip_cov_ratio,
-            bounds=(options.clip_cov_lb, options.clip_cov_ub),
-            reduce=world.sum,
-            gather=world.gather,
-        )
-    batch["chosen"] = chosen
+        keys, candidates, share = cov, kept, options.kl_cov_ratio
+    else:  # any of those within the bounds, by lot
+        keys, share = _draws(batch), options.clip_cov_ratio
+        candidates = kept & (cov > options.clip_cov_lb) & (cov < options.clip_cov_ub)
+    number = max(1, int(share * int(world.sum(kept.sum()))))
+    batch["chosen"] = largest(keys, candidates, number, world.gather)
 
 
 def _lengths(batch: Batch) -> torch.Tensor:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from rewardkit.errors import RewardkitError, ScoringError
+from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Batch, Judged, Row, join, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import dump
@@ -21,7 +21,6 @@ from rewardkit.trainer.models import DTYPES, full_tensors
 from rewardkit.trainer.rewards import Judging
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
-from rewardkit.types import Score
 
 TRAINING = 0
 """First part of the key of a training response's seed; validation's is 1."""
@@ -107,8 +106,7 @@ def sample_dynamically(
     used, in the order of the prompts, so that the number of processes has no say in it.
 
     Raises:
-        ScoringError: `max_num_gen_batches` batches were not enough, or the reward does not say what is
-            correct and `metric` is `acc`.
+        ScoringError: `max_num_gen_batches` batches were not enough.
     """
     asked, world, wanted = parts.config.algorithm.filter_groups, parts.world, len(prompts)
     drawn: list[Batch] = []
@@ -129,7 +127,9 @@ def sample_dynamically(
             here, of_batch = finish_judging(parts, batch, begin_judging(parts, batch))
             metrics.update(of_batch)
         judged += here
-        outcomes = _outcomes(asked.metric, batch, [score for _, _, score in here], world)
+        scores = [score for _, _, score in here]
+        acc = [score.score if score.correct is None else float(score.correct) for score in scores]
+        outcomes = [score.score for score in scores] if asked.metric == "reward" else acc
         mine = differing_groups(batch["groups"], outcomes, batch["judged"])
         found += sorted(group for share in world.gather(mine) for group in share)
         drawn.append(batch)
@@ -139,11 +139,12 @@ def sample_dynamically(
     return deal(join(drawn), found[:wanted], world), dict(metrics)
 
 
-def differing_groups(groups: Tensor, outcomes: Tensor, judged: Tensor) -> list[int]:
+def differing_groups(groups: Tensor, outcomes: Sequence[float], judged: Tensor) -> list[int]:
     """Return the groups in which judged responses differ in outcome; all arguments are (B,)."""
     seen: dict[int, set[float]] = {}
-    for group, outcome in zip(groups[judged].tolist(), outcomes[judged].tolist(), strict=True):
-        seen.setdefault(group, set()).add(outcome)
+    for group, outcome, ok in zip(groups.tolist(), outcomes, judged.tolist(), strict=True):
+        if ok:
+            seen.setdefault(group, set()).add(outcome)
     return [group for group, values in seen.items() if len(values) > 1]
 
 
@@ -160,19 +161,3 @@ def deal(batch: Batch, order: Sequence[int], world: World) -> Batch:
     mine = join([share[world.rank], *(piece.to(world.device) for piece in received if piece is not None)])
     places = torch.tensor([place[g] for g in mine["groups"].tolist()])
     return mine.select(places.argsort(stable=True))
-
-
-def _outcomes(metric: str, batch: Batch, scores: Sequence[Score], world: World) -> Tensor:
-    if metric == "reward":
-        return batch["token_level_scores"].sum(dim=1)
-    silent = next((s for s in scores if s.ok and s.correct is None), None)
-    error: RewardkitError | None = None
-    if silent is not None:
-        error = ScoringError(
-            f"algorithm.filter_groups.metric=acc, but {silent.scorer or 'the reward'} does not say what is "
-            "correct; set algorithm.filter_groups.metric=reward"
-        )
-    first = world.first_error(error)
-    if first is not None:
-        raise first
-    return torch.tensor([float(bool(s.correct)) for s in scores], device=world.device)

@@ -191,18 +191,11 @@ def _check_batch_sizes(config: Config) -> None:
 
 def _check_groups(config: Config) -> None:
     """What compares the responses to one prompt needs more than one."""
-    if config.actor_rollout_ref.rollout.n > 1:
-        return
-    estimator = config.algorithm.adv_estimator
-    if estimator in NEEDS_GROUPS:
+    estimator, filters = config.algorithm.adv_estimator, config.algorithm.filter_groups.enable
+    if config.actor_rollout_ref.rollout.n == 1 and (filters or estimator in NEEDS_GROUPS):
+        what = "filter_groups" if filters else f"adv_estimator={estimator}"
         raise ConfigError(
-            f"algorithm.adv_estimator={estimator} compares the responses to one prompt; set "
-            "actor_rollout_ref.rollout.n above 1, or take gae, reinforce_plus_plus or remax"
-        )
-    if config.algorithm.filter_groups.enable:
-        raise ConfigError(
-            "algorithm.filter_groups compares the responses to one prompt; set actor_rollout_ref.rollout.n "
-            "above 1"
+            f"algorithm.{what} compares the responses to one prompt; set actor_rollout_ref.rollout.n above 1"
         )
 
 

@@ -128,7 +128,7 @@ def test_covariance_losses_find_their_tokens_in_the_batch(mode: str) -> None:
 
 def test_a_group_differs_when_two_judged_responses_do() -> None:
     groups = torch.tensor([4, 4, 4, 2, 2, 2, 9, 9])
-    outcomes = torch.tensor([0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.5, 0.5])
+    outcomes = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.5, 0.5]
     judged = torch.tensor([1, 1, 1, 1, 1, 0, 1, 1]).bool()
     assert differing_groups(groups, outcomes, judged) == [4]
 

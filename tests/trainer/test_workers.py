@@ -109,7 +109,8 @@ def test_any_micro_batch_split_gives_the_same_step(
     model: Any, model_folder: Any, batch: Batch, world: World, size: int
 ) -> None:
     def actor_after(micro: int | None) -> tuple[dict[str, float], list[Any]]:
-        actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=micro, entropy_coeff=0.01)
+        extra = {"entropy_coeff": 0.01, "use_kl_loss": True, "loss_agg_mode": "seq-mean-token-mean"}
+        actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=micro, **extra)
         metrics = actor.update(batch, step=1, seed=0)
         return metrics, [p.full_tensor() for p in actor.model.parameters()]
 
@@ -149,10 +150,11 @@ def test_gradients_of_a_split_add_up_to_the_whole(model_folder: Any, batch: Batc
 
 def test_a_masked_response_takes_no_part_in_an_update(model: Any, batch: Batch, world: World) -> None:
     batch["response_mask"][3] = 0.0
-    first = make_actor(model, world).update(batch, step=1, seed=0)
-    for name in ("old_log_probs", "advantages"):
+    first = make_actor(model, world, use_kl_loss=True).update(batch, step=1, seed=0)
+    for name in ("old_log_probs", "advantages", "ref_log_prob"):
         batch[name][3] = torch.nan
-    assert make_actor(model, world).update(batch, step=1, seed=0) == first
+    assert make_actor(model, world, use_kl_loss=True).update(batch, step=1, seed=0) == first
+    assert first["kl_loss"] > 0
 
 
 def test_a_gradient_that_is_not_finite_moves_nothing_and_is_counted(

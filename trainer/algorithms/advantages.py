@@ -26,7 +26,7 @@ class Experience:
     """One process's share of a step, as an estimator sees it: B responses of up to T tokens."""
 
     rewards: Tensor
-    """(B, T), finite everywhere."""
+    """(B, T)."""
     mask: Tensor
     """(B, T), 1 where the token is the policy's own; 0 for all of a response that was not judged."""
     judged: Tensor

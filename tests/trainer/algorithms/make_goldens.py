@@ -1,7 +1,8 @@
-"""Recipe of the golden numbers in `goldens/`: inputs, and what verl's and OpenRLHF's own functions make of
+r"""Recipe of the golden numbers in `goldens/`: inputs, and what verl's and OpenRLHF's own functions make of
 them. Not run by the tests; run it again only to add cases.
 
-    pip install --target ORACLE --no-deps verl==0.9.1 tensordict==0.15.3 pyvers hydra-core codetiming orjson
+    pip install --target ORACLE --no-deps verl==0.9.1 tensordict==0.15.3 pyvers cloudpickle orjson \
+        importlib_metadata zipp hydra-core codetiming
     python tests/trainer/algorithms/make_goldens.py --verl ORACLE --openrlhf CHECKOUT
 
 verl's `core_algos` needs torch and omegaconf besides; ray and datasets are imported by it, never used, and

@@ -16,8 +16,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS, Experience, discounted_returns, gae
-from rewardkit.trainer.algorithms.correction import rollout_log_weights, truncate
-from rewardkit.trainer.algorithms.covariance import choose_clip_cov, choose_kl_cov, covariance
+from rewardkit.trainer.algorithms.correction import rollout_weights
+from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.kl import PENALTIES, KlController
 from rewardkit.trainer.algorithms.losses import value_loss
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES, PolicyOptions, policy_loss
@@ -108,14 +108,17 @@ def test_aggregation_is_verl_s(key: str) -> None:
     same(aggregate(dirty("advantages", mask), mask, count(mask, here), mode, HORIZON), VERL[key])
 
 
+def importance(mask: Any, level: str) -> Any:
+    names = ("old_log_probs", "rollout_log_probs")
+    return rollout_weights(*(dirty(name, mask) for name in names), mask, level).clamp(max=2.0)
+
+
 def chosen_tokens(name: str, log_probs: Any, mask: Any) -> Any:
     """With the options of the recipe, under the policy of the loss (as in verl)."""
     cov = covariance(log_probs.detach(), dirty("advantages", mask), mask, here)
     if name == "kl_cov":
-        return choose_kl_cov(cov, mask, ratio=0.2, reduce=here, gather=alone)
-    return choose_clip_cov(
-        cov, mask, torch.rand(mask.shape), ratio=1.0, bounds=(0.1, 5.0), reduce=here, gather=alone
-    )
+        return largest(cov, mask, int(0.2 * mask.sum()), alone)
+    return mask.bool() & (cov > 0.1) & (cov < 5.0)  # a share of 1 is all of the candidates
 
 
 @pytest.mark.parametrize("key", keys("policy"))
@@ -123,11 +126,7 @@ def test_policy_losses_and_their_gradients_are_verl_s(key: str) -> None:
     _, name, mode, variant, mask_name = key.split("/")
     mask, expected = GIVEN[mask_name], VERL[key]
     log_probs = dirty("log_probs", mask).requires_grad_()
-    weights = truncate(
-        rollout_log_weights(dirty("old_log_probs", mask), dirty("rollout_log_probs", mask), mask, "token"),
-        mask,
-        cap=2.0,
-    )
+    weights = importance(mask, "token")
     loss, stats = policy_loss(
         log_probs,
         dirty("old_log_probs", mask),
@@ -211,8 +210,7 @@ def test_the_adaptive_controller_is_verl_s() -> None:
 def test_importance_weights_are_verl_s(key: str) -> None:
     _, level, mask_name = key.split("/")
     mask = GIVEN[mask_name]
-    logs = rollout_log_weights(dirty("old_log_probs", mask), dirty("rollout_log_probs", mask), mask, level)
-    same(truncate(logs, mask, cap=2.0), VERL[key])
+    same(importance(mask, level), VERL[key])
 
 
 def test_whitening_is_verl_s_not_openrlhf_s() -> None:

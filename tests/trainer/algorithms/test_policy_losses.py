@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rewardkit.trainer.algorithms.covariance import choose_clip_cov, choose_kl_cov, covariance
+from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.losses import value_loss
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES, PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, aggregate, count
@@ -153,52 +153,19 @@ def test_a_batch_with_nothing_left_has_loss_0() -> None:
         assert not bool(losses.any())
 
 
-def test_covariance_choices_are_the_same_however_rows_are_spread() -> None:
+def test_the_largest_are_the_same_however_rows_are_spread() -> None:
     given = batch()
-    mask, draws = given["mask"], torch.rand((8, 6), generator=torch.Generator().manual_seed(3))
-    parts = [slice(0, 8, 2), slice(1, 8, 2)]
+    candidates = given["mask"].bool()
+    keys = covariance(given["old_log_probs"], given["advantages"], given["mask"], here)
+    together = largest(keys, candidates, 5, lambda item: [item])
+    assert torch.equal(together, candidates & (keys >= keys[candidates].sort().values[-5]))
+    for parts in ([slice(0, 8, 2), slice(1, 8, 2)], [slice(0, 6), slice(6, 7), slice(7, 8)]):
+        best = [keys[p][candidates[p]].sort(descending=True).values[:5] for p in parts]
+        for part in parts:
+            found = largest(keys[part], candidates[part], 5, lambda _, best=best: best)
+            assert torch.equal(found, together[part])
 
-    def choose(spread: bool) -> Any:
-        cov = covariance(given["old_log_probs"], given["advantages"], mask, here)
-        tokens = int(mask.sum())
-        shares = [(cov[p], mask[p], draws[p]) for p in (parts if spread else [slice(0, 8)])]
-        chosen = []
-        for c, m, d in shares:
 
-            def gather(item: Any, of: str) -> list[Any]:
-                lists = []
-                for other_c, other_m, other_d in shares:
-                    inside = other_m.bool() if of == "kl" else other_m.bool() & (other_c > 0) & (other_c < 5)
-                    keys = (other_c if of == "kl" else other_d)[inside]
-                    lists.append(keys.topk(min(int(0.2 * tokens), len(keys))).values)
-                assert any(torch.equal(item, known) for known in lists)
-                return lists
-
-            kl = choose_kl_cov(
-                c,
-                m,
-                ratio=0.2,
-                reduce=lambda _: torch.tensor(tokens),
-                gather=lambda item: gather(item, "kl"),
-            )
-            clip = choose_clip_cov(
-                c,
-                m,
-                d,
-                ratio=0.2,
-                bounds=(0.0, 5.0),
-                reduce=lambda _: torch.tensor(tokens),
-                gather=lambda item: gather(item, "clip"),
-            )
-            chosen.append(torch.stack([kl, clip], dim=1))
-        if not spread:
-            return chosen[0]
-        whole = torch.zeros((8, 2, 6), dtype=torch.bool)
-        for part, piece in zip(parts, chosen, strict=True):
-            whole[part] = piece
-        return whole
-
-    together = choose(spread=False)
-    assert together[:, 0].sum() == together[:, 1].sum() == int(0.2 * int(mask.sum()))
-    assert not bool((together & ~mask.bool()[:, None]).any())
-    assert torch.equal(choose(spread=True), together)
+def test_nothing_to_choose_from_chooses_nothing() -> None:
+    nothing = torch.zeros((2, 3), dtype=torch.bool)
+    assert torch.equal(largest(torch.rand(2, 3), nothing, 4, lambda item: [item]), nothing)
