@@ -93,7 +93,9 @@ def main() -> int:
     if args.json:
         print(json.dumps(results))
         return 0
-    print(f"{args.tokens} tokens, vocabulary {args.vocab}, hidden {args.hidden}, float32, forward and backward")
+    print(
+        f"{args.tokens} tokens, vocabulary {args.vocab}, hidden {args.hidden}, float32, forward and backward"
+    )
     print(f"{'':<10}{'peak MiB':>10}{'CPU s':>8}{'mean log p':>14}{'|gradient|':>14}")
     for way, r in results.items():
         print(
