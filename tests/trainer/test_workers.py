@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
 
+from rewardkit.trainer import heads
 from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.heads import ValueModel
-from rewardkit.trainer.models import load_causal_lm, load_value_model, shard
+from rewardkit.trainer.heads import PolicyModel, ValueModel
+from rewardkit.trainer.models import load_causal_lm, load_value_model, prepare, shard
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
-from rewardkit.trainer.workers.forward import response_values
+from rewardkit.trainer.workers.forward import response_log_probs, response_values
+from rewardkit.trainer.workers.update import lr_factor
 
 FSDP = FsdpConfig(dtype="float32")
 OPTIM = OptimConfig(lr=1e-3, weight_decay=0.0)
@@ -169,7 +172,76 @@ def test_a_gradient_that_is_not_finite_moves_nothing_and_is_counted(
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 
-def test_the_learning_rate_warms_up_and_stays(model_folder: Any, world: World) -> None:
-    model = load_causal_lm(str(model_folder))
-    actor = make_actor(model, world, optim=OptimConfig(lr=1.0, lr_warmup_steps=4))
-    assert [actor.optimizer.set_step(s) for s in (1, 2, 4, 9)] == [0.25, 0.5, 1.0, 1.0]
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"lr_warmup_steps": 4}, {1: 0.25, 2: 0.5, 4: 1.0, 9: 1.0}),
+        ({"lr_warmup_steps_ratio": 0.2}, {1: 0.5, 2: 1.0, 3: 1.0}),
+        ({"lr_scheduler_type": "cosine"}, {5: 0.5, 10: 0.0, 12: 0.0}),
+        ({"warmup_style": "cosine", "min_lr_ratio": 0.1, "lr_warmup_steps": 2}, {1: 0.5, 6: 0.55, 10: 0.1}),
+        ({"lr_scheduler_type": "cosine", "total_training_steps": 20}, {10: 0.5}),
+    ],
+)
+def test_the_learning_rate_follows_its_schedule(changes: Any, expected: dict[int, float]) -> None:
+    for step, factor in expected.items():
+        assert lr_factor(OptimConfig(**changes), step, total_steps=10) == pytest.approx(factor, abs=1e-12)
+
+
+def test_checkpointing_runs_each_layer_again_in_backward(model: Any, batch: Batch, world: World) -> None:
+    def layers_run(checkpointing: bool) -> int:
+        options = ModelConfig("-", enable_gradient_checkpointing=checkpointing)
+        actor = make_actor(prepare(copy.deepcopy(model), options, world.device, FSDP), world)
+        runs: list[int] = []
+        for layer in actor.model.body.model.layers:
+            layer.mlp.register_forward_hook(lambda *_: runs.append(1))
+        actor.update(batch, step=1, seed=0)
+        return len(runs)
+
+    assert (layers_run(False), layers_run(True)) == (2, 4)
+
+
+def test_logits_never_exist_whole(model: Any, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heads, "CHUNK_ELEMENTS", 4 * model.config.vocab_size)
+    policy, seen = PolicyModel(copy.deepcopy(model)), []
+    policy.body.lm_head.register_forward_hook(lambda *a: seen.append(a[2].shape[0]))
+    log_probs, _ = response_log_probs(policy, batch, 1.0, entropy=True)
+    log_probs.sum().backward()
+    tokens = int(batch["response_mask"].sum())
+    assert max(seen) == 4
+    assert sum(seen) == 2 * tokens, "once forward, once in backward"
+
+
+TINY = {"num_hidden_layers": 2, "vocab_size": 64, "bos_token_id": None, "eos_token_id": 2, "pad_token_id": 0}
+FAMILIES = {
+    "softcap": lambda: transformers.Gemma2ForCausalLM(
+        transformers.Gemma2Config(
+            hidden_size=32,
+            intermediate_size=64,
+            num_attention_heads=2,
+            num_key_value_heads=2,
+            head_dim=16,
+            **TINY,
+        )
+    ),
+    "scale": lambda: transformers.CohereForCausalLM(
+        transformers.CohereConfig(hidden_size=32, intermediate_size=64, num_attention_heads=2, **TINY)
+    ),
+    "recurrent": lambda: transformers.MambaForCausalLM(transformers.MambaConfig(hidden_size=32, **TINY)),
+}
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_scores_are_those_of_the_model_s_own_logits(family: str, world: World) -> None:
+    torch.manual_seed(0)
+    model = FAMILIES[family]().eval()
+    options = ModelConfig("-", enable_gradient_checkpointing=False)
+    policy = prepare(model, options, world.device, FSDP)
+    assert policy.packing == ("off" if family == "recurrent" else "rows")
+    ids = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 0, 0, 0]])
+    mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
+    given = Batch({"input_ids": ids, "attention_mask": mask, "responses": ids[:, 2:]}, [])
+    found, _ = response_log_probs(policy, given, 0.5, entropy=False)
+    for i, length in enumerate(mask.sum(1).tolist()):
+        own = (model(input_ids=ids[i : i + 1, :length]).logits / 0.5).log_softmax(-1)[0]
+        expected = own[1:-1].gather(-1, ids[i, 2:length, None])[:, 0]
+        torch.testing.assert_close(found[i, : length - 2], expected, atol=1e-5, rtol=1e-5)

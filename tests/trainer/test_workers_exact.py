@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from worker_runs import PLAIN, SETTINGS, in_two_processes, outcome
+from worker_runs import IN_TWO_PROCESSES, PLAIN, SETTINGS, in_two_processes, outcome
 
 from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
 from rewardkit.trainer.demo.model import save
@@ -100,7 +100,7 @@ def test_a_setting_changes_no_result(
     check_first_step(found)
 
 
-@pytest.mark.parametrize("name", list(SETTINGS))
+@pytest.mark.parametrize("name", IN_TWO_PROCESSES)
 def test_two_processes_compute_what_one_does(
     two_processes: list[dict[str, dict[str, Any]]], expected: dict[str, Any], name: str
 ) -> None:
