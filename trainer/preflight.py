@@ -37,11 +37,11 @@ def check(config: Config) -> None:
     _check_ranges(config)
     _check_batch_sizes(config)
     _check_validation(config)
+    _check_checkpoints(config)
     _check_data(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
     _check_output(Path(config.trainer.default_local_dir))
-    _check_checkpoints(config)
 
 
 def _get(config: Config, key: str) -> object:
