@@ -35,7 +35,8 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config import Config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.export import dtype_of, saved_tensors, write_weights
-from rewardkit.trainer.models import full_tensors
+from rewardkit.trainer.lora import save_adapter
+from rewardkit.trainer.models import full_tensors, language_model
 from rewardkit.trainer.resume import (
     FACTS,
     changed_settings,
@@ -130,6 +131,9 @@ class Checkpoints:
             parts.model_config,
             parts.tokenizer,
         )
+        if parts.config.actor_rollout_ref.model.lora_rank > 0:
+            adapter = temporary(self._folder, step) / "actor" / "lora_adapter"
+            save_adapter(parts.actor.model, adapter, self._training)
         if self._settings.async_save:
             copied = {name: BlockingAsyncStager().stage(state) for name, state in content.states.items()}
             self._pending = self._writer.submit(self._write, replace(content, states=copied))
@@ -180,7 +184,7 @@ class Checkpoints:
                 f"{folder.parent} holds no {folder.name}, which algorithm.adv_estimator now needs"
             )
         saved = saved_tensors(folder)
-        state, named = _state(model, optimizer), dict(model.named_parameters())
+        state, named = _state(model, optimizer), dict(language_model(model).named_parameters())
         _check_shapes(folder, saved, state)
         for key, entry in saved.items():
             if key.startswith("optimizer."):
@@ -213,7 +217,7 @@ def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tens
         if isinstance(module, FSDPModule):
             module.reshard()  # after a forward alone the root still holds its copy in the computing type
     state = {}
-    for name, parameter in model.named_parameters():
+    for name, parameter in language_model(model).named_parameters():
         state[f"model.{name}"] = parameter.detach()
         for slot, value in optimizer.state.get(parameter, {}).items():
             state[f"optimizer.{name}.{slot}"] = value

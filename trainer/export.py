@@ -15,8 +15,10 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
 from rewardkit.errors import InputError
+from rewardkit.trainer.config import ModelConfig
+from rewardkit.trainer.lora import add_lora
 from rewardkit.trainer.models import DTYPES, full_tensors, load_model_config, load_tokenizer
-from rewardkit.trainer.resume import FACTS, fsync, latest
+from rewardkit.trainer.resume import FACTS, fsync, latest, read_facts
 
 
 def dtype_of(model_config: Any) -> torch.dtype:
@@ -56,7 +58,9 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        write_weights(_weights(found / "actor", model_config, wanted), model_config, temporary, wanted)
+        options = ModelConfig(**read_facts(found)["config"]["actor_rollout_ref"]["model"])
+        weights = _weights(found / "actor", model_config, options, wanted)
+        write_weights(weights, model_config, temporary, wanted)
         load_tokenizer(described).save_pretrained(temporary)
         for path in (*temporary.rglob("*"), temporary):
             fsync(path)
@@ -72,10 +76,12 @@ def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
     return {key: entry for key, entry in entries.items() if isinstance(entry, TensorStorageMetadata)}
 
 
-def _weights(folder: Path, model_config: Any, dtype: torch.dtype) -> dict[str, Tensor]:
+def _weights(folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype) -> dict[str, Tensor]:
     """Fill a model of this configuration from the checkpoint, and return what full_tensors makes of it."""
     with torch.device("meta"):  # its initial weights would be drawn for nothing
         model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
+    if options.lora_rank > 0:
+        add_lora(model, options)
     model.to_empty(device="cpu").tie_weights()
     state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
     with warnings.catch_warnings(action="ignore"):  # it says that there is but one process

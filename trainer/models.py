@@ -144,6 +144,11 @@ def shard(model: nn.Module, world: World, config: FsdpConfig) -> nn.Module:
     return model
 
 
+def language_model(model: nn.Module) -> nn.Module:
+    """Return the Hugging Face model within a policy; anything else as it is."""
+    return model.body if isinstance(model, PolicyModel) else model
+
+
 def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter gathered from its shards, one at a time. All processes must iterate together.
 
@@ -156,7 +161,7 @@ def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator
     for module in model.modules():
         if isinstance(module, FSDPModule):
             module.reshard()  # after a forward alone the root still holds its copy in the computing type
-    body = model.body if isinstance(model, PolicyModel) else model
+    body = language_model(model)
     if getattr(body, "peft_config", None):
         for name, tensor in merged_tensors(body, gathered):
             yield name, tensor if dtype is None else tensor.to(dtype)

@@ -79,10 +79,10 @@ def check(config: Config) -> None:
     _check_workers(config)
     check_rollout(config, world_size(config))
     _check_validation(config)
+    _check_checkpoints(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
     _check_output(Path(config.trainer.default_local_dir))
-    _check_checkpoints(config)
     notes = [report(config), *_check_data(config)]
     if "RANK" not in os.environ:  # else whoever started this process has said it
         print("\n".join(notes), file=sys.stderr)

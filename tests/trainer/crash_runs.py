@@ -94,7 +94,6 @@ def run(folder: Path, name: str, *more: str, size: int = 2, kill: Kill | None = 
         "custom_reward_function.name=digits",
         f"actor_rollout_ref.model.path={folder}/model",
         "actor_rollout_ref.actor.ppo_mini_batch_size=4",
-        "actor_rollout_ref.actor.shuffle=true",
         "actor_rollout_ref.rollout.n=2",
         "algorithm.kl_ctrl.type=adaptive",
         f"trainer.total_training_steps={STEPS}",

@@ -49,6 +49,7 @@ def settings(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Se
                 "trainer.save_freq=1",
                 "trainer.critic_warmup=0",
                 "trainer.val_before_train=false",
+                "trainer.test_freq=-1",
                 "trainer.logger=[jsonl]",
                 f"trainer.default_local_dir={out}",
                 *more,

@@ -24,6 +24,7 @@ from rewardkit.trainer.export import saved_tensors
 from rewardkit.trainer.resume import read_facts
 from tests.trainer.conftest import write_parquet
 
+pytestmark = pytest.mark.timeout(900)  # a minute or two where the machine has nothing else to do
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -77,8 +78,11 @@ def test_a_run_killed_in_every_phase_ends_bit_for_bit_as_one_that_was_not(runs: 
     assert any(key.startswith("actor.optimizer.") for key in whole)
     assert [key for key in whole if not torch.equal(whole[key], killed[key])] == []
     facts, again = (read_facts(runs / name / "global_step_6") for name in ("whole", "killed"))
-    for name in ("step", "loader", "kl_coef", "random"):
+    for name in ("step", "loader", "kl_coef"):
         assert facts[name] == again[name], name
+    first = read_facts(runs / "killed" / "global_step_1")
+    assert len(first["random"]) == 2
+    assert first["random"] == again["random"], "each process has its own states back, and training draws none"
     assert log(runs / "whole") == log(runs / "killed")
     assert [m["training/epoch"] for m in log(runs / "killed")] == [0, 0, 0, 1, 1, 1]
     assert list((runs / "killed").glob(".global_step_*")) == [], "what the killed saves left is gone"
@@ -95,6 +99,7 @@ def test_a_checkpoint_of_two_processes_goes_on_in_one(runs: Path) -> None:
     one, two = log(runs / "fewer"), log(runs / "whole")[3:]
     assert [m["training/global_step"] for m in one] == [4, 5, 6]
     assert one[0] == two[0], "step 4 was logged by the checkpoint"
-    print([(k, a[k], b[k]) for a, b in zip(one, two, strict=True) for k in a if abs(a[k] - b[k]) > 5e-7])
+    for a, b in zip(one[1:], two[1:], strict=True):
+        assert a == pytest.approx(b, rel=1e-5, abs=1e-6)
     whole, fewer = (tensors(runs / name / "global_step_6") for name in ("whole", "fewer"))
-    print("worst", max(float((whole[k] - fewer[k]).abs().max()) for k in whole))
+    assert max(float((whole[key] - fewer[key]).abs().max()) for key in whole) <= 5e-7

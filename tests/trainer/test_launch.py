@@ -18,7 +18,7 @@ import psutil
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer import launch
-from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.config import Config, TrainerConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +51,7 @@ def start(
             "trainer.total_training_steps=2",
             "trainer.save_freq=1",
             "trainer.val_before_train=false",
+            "trainer.test_freq=-1",
             "trainer.logger=[jsonl]",
             f"trainer.launcher={launcher}",
             f"trainer.default_local_dir={out}",
@@ -122,7 +123,7 @@ def test_restarts_are_for_processes_that_died_not_for_wrong_settings(monkeypatch
             return outcome
 
         monkeypatch.setattr(launch, "_with_torchrun", attempt)
-        code = launch.launch(load_config(None, ["trainer.max_restarts=2"]), None, [])
+        code = launch.launch(Config(trainer=TrainerConfig(max_restarts=2)), None, [])
         assert left == []
         return code
 
@@ -135,7 +136,7 @@ def test_restarts_are_for_processes_that_died_not_for_wrong_settings(monkeypatch
 
 
 def test_several_machines_are_told_how_to_start() -> None:
-    config = load_config(None, ["trainer.nnodes=2", "trainer.n_gpus_per_node=8"])
+    config = Config(trainer=TrainerConfig(nnodes=2, n_gpus_per_node=8))
     with pytest.raises(
         ConfigError, match=r"torchrun --nnodes 2 --nproc-per-node 8 .*docs/launch\.md.*launcher=ray"
     ):

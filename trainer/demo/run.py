@@ -180,9 +180,8 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 def _worst_parity(log: Path) -> float:
     """Read the largest difference of two log-probabilities, of the engine and of the policy, in a run."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    return max(
-        e["training/rollout_actor_diff_max"] for e in entries if "training/rollout_actor_diff_max" in e
-    )
+    name = "training/rollout_actor_diff_max"
+    return max(float(entry[name]) for entry in entries if name in entry)
 
 
 def _report(outcome: Outcome, n_test: int, console: Console) -> None:

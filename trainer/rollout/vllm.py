@@ -188,7 +188,7 @@ def _cpu_cache_bytes(config: RolloutConfig, model_config: Any, max_len: int) -> 
     head_dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
     per_token = 2 * text.num_hidden_layers * heads * head_dim * getattr(torch, config.dtype).itemsize
     blocks = config.max_num_seqs * math.ceil(max_len / CPU_BLOCK) + 1  # vLLM keeps one empty
-    wanted = per_token * CPU_BLOCK * blocks // config.tensor_model_parallel_size
+    wanted: int = per_token * CPU_BLOCK * blocks // config.tensor_model_parallel_size
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     free = int(psutil.virtual_memory().available * config.gpu_memory_utilization / processes)
     return min(wanted, free)
