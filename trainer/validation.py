@@ -10,7 +10,7 @@ from rewardkit.offline.metrics import group_metrics
 from rewardkit.trainer.batch import Judged, Row, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import dump, gather_rows
-from rewardkit.trainer.rewards import Judging, RewardSource, decode
+from rewardkit.trainer.rewards import RewardSource, decode, judge
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.types import Score
@@ -66,7 +66,7 @@ def respond(
         texts = decode(tokenizer, drawn.responses, drawn.response_mask)
     else:
         texts = []
-    scores = Judging(rewards, mine, texts, timeout_s).wait(world)
+    scores = judge(rewards, mine, texts, world, timeout_s)
     return list(zip(mine, texts, scores, strict=True))
 
 
