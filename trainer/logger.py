@@ -26,19 +26,19 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Sink(Protocol):
-    """One place that metrics go to."""
+    """One place that metrics go to; by default it takes no responses and has nothing left at the end."""
 
     def log(self, metrics: dict[str, float], step: int) -> None:
         """Take the metrics of a step."""
         ...
 
     def generations(self, rows: Rows, step: int) -> None:
-        """Take some responses of a validation, if this sink has a place for text."""
-        ...
+        """Take some responses of a validation."""
+        return
 
     def close(self) -> None:
         """Write out what is left."""
-        ...
+        return
 
 
 class Logger:
@@ -94,7 +94,7 @@ class Logger:
         self._each(lambda sink: sink.close())
 
 
-class JsonlSink:
+class JsonlSink(Sink):
     """`metrics.jsonl`, one line a step. Logging step k drops what an earlier run had logged from k on."""
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -115,12 +115,8 @@ class JsonlSink:
                 if line.endswith("}") and json.loads(line)["training/global_step"] < step:
                     file.write(line.encode() + b"\n")
 
-    def generations(self, rows: Rows, step: int) -> None: ...
 
-    def close(self) -> None: ...
-
-
-class TensorboardSink:
+class TensorboardSink(Sink):
     """Event files in $TENSORBOARD_DIR or `folder/tensorboard`."""
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -140,7 +136,7 @@ class TensorboardSink:
         self._writer.close()
 
 
-class WandbSink:
+class WandbSink(Sink):
     """A Weights & Biases run; offline in `folder` without an account or when the net cannot be reached."""
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -168,7 +164,7 @@ class WandbSink:
         self._run.finish()
 
 
-class MlflowSink:
+class MlflowSink(Sink):
     """An MLflow run at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -190,7 +186,7 @@ class MlflowSink:
         self._mlflow.end_run()
 
 
-class TrackioSink:
+class TrackioSink(Sink):
     """A trackio run, which is kept on this machine."""
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -200,8 +196,6 @@ class TrackioSink:
 
     def log(self, metrics: dict[str, float], step: int) -> None:
         self._trackio.log(metrics, step=step)
-
-    def generations(self, rows: Rows, step: int) -> None: ...
 
     def close(self) -> None:
         self._trackio.finish()

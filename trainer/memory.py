@@ -27,13 +27,12 @@ ACTIVATION_BYTES = 34
 
 @dataclass(frozen=True)
 class Shape:
-    """What of a model decides the memory it takes."""
+    """What of a model decides the memory it takes; `kv_width`: numbers a token leaves in a layer's cache."""
 
     parameters: int
     layers: int
     hidden: int
     kv_width: int
-    """Numbers that one token leaves in the cache of a layer: keys and values."""
     vocabulary: int
 
 
@@ -81,7 +80,9 @@ def estimate(config: Config) -> dict[str, float] | None:
         needs["reference"] = 4.0 * shape.parameters / processes
     if policy.rollout.name == "hf":
         width = _bytes(policy.rollout.dtype)
-        at_once = policy.rollout.micro_batch_size or _responses(config, processes)
+        at_once = (
+            policy.rollout.micro_batch_size or config.data.train_batch_size * policy.rollout.n // processes
+        )
         tokens = at_once * (policy.rollout.prompt_length + policy.rollout.response_length)
         needs["rollout"] = float(width * shape.parameters)
         needs["cache"] = float(width * tokens * shape.layers * shape.kv_width)
@@ -152,10 +153,6 @@ def _activations(config: Config, shape: Shape, processes: int) -> float:
     kept = width * shape.hidden * shape.layers + layer if checkpointing else layer * shape.layers
     logits = 3 * 4 * shape.vocabulary * policy.rollout.response_length / per_response
     return float(tokens * (kept + logits))
-
-
-def _responses(config: Config, processes: int) -> int:
-    return config.data.train_batch_size * config.actor_rollout_ref.rollout.n // processes
 
 
 def _bytes(dtype: str) -> int:

@@ -141,6 +141,8 @@ def _check_ranges(config: Config) -> None:
         "critic.ppo_mini_batch_size",
         "critic.ppo_micro_batch_size_per_gpu",
         "critic.ppo_epochs",
+        "reward.timeout_s",
+        "reward.num_workers",
         "trainer.total_epochs",
         "trainer.total_training_steps",
         "trainer.n_gpus_per_node",
@@ -261,10 +263,15 @@ def _check_workers(config: Config) -> None:
 
 
 def _check_validation(config: Config) -> None:
-    if (config.trainer.val_before_train or config.trainer.test_freq > 0) and not config.data.val_files:
+    trainer = config.trainer
+    validates = trainer.val_before_train or trainer.val_only or trainer.test_freq > 0
+    if validates and not config.data.val_files:
         raise ConfigError(
             "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1"
         )
+    steps = trainer.profile_steps or []
+    if not isinstance(steps, list) or not all(isinstance(step, int) for step in steps):
+        raise ConfigError(f"trainer.profile_steps must be a list of steps, such as [3,4]; found {steps!r}")
 
 
 def _check_data(config: Config) -> list[str]:

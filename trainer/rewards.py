@@ -167,6 +167,13 @@ class Judging:
         return scores
 
 
+def judge(
+    source: RewardSource, rows: Sequence[Row], texts: Sequence[str], world: World, timeout_s: float
+) -> list[Score]:
+    """Judge this process's responses with nothing else to do meanwhile."""
+    return Judging(source, rows, texts, timeout_s).wait(world)
+
+
 def place_scores(
     batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
 ) -> dict[str, float]:
@@ -176,8 +183,8 @@ def place_scores(
     `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared.
 
     Returns:
-        over all processes, `reward/failed/<status>` for the statuses that occurred, `reward/judging_s` (the
-        time that the rewards took, added up over all responses) and `reward/slowest_s` (of one response).
+        over all processes, `reward/failed/<status>` for the statuses that occurred, and the time that the
+        rewards took: `timing_s/reward_judging` for all responses together, `timing_s/reward_slowest` for one.
 
     Raises:
         ScoringError: a sample failed and `on_error` is `raise`, or all of them failed.
@@ -201,7 +208,7 @@ def _judging_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
     *totals, judging_s = world.sum(sums).tolist()
     slowest = world.max(torch.tensor(max(seconds, default=0.0), dtype=torch.float64)).item()
     failed = {f"reward/failed/{s}": n for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
-    return failed | {"reward/judging_s": judging_s, "reward/slowest_s": slowest}
+    return failed | {"timing_s/reward_judging": judging_s, "timing_s/reward_slowest": slowest}
 
 
 def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:

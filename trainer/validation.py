@@ -10,7 +10,7 @@ from rewardkit.offline.metrics import group_metrics
 from rewardkit.trainer.batch import Judged, Row, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import dump, gather_rows
-from rewardkit.trainer.rewards import Judging, RewardSource, decode
+from rewardkit.trainer.rewards import RewardSource, decode, judge
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.types import Score
@@ -65,7 +65,7 @@ def respond(
     seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
     drawn = rollout.generate(ids, mask, sampling, seeds)  # with no prompts too: processes may share an engine
     texts = decode(tokenizer, drawn.responses, drawn.response_mask) if mine else []
-    scores = Judging(rewards, mine, texts, timeout_s).wait(world)
+    scores = judge(rewards, mine, texts, world, timeout_s)
     return list(zip(mine, texts, scores, strict=True))
 
 

@@ -63,7 +63,7 @@ def command(
 
 def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
     """Print the resolved config; no model is loaded and no file but the recipe read."""
-    from rewardkit.trainer.explain import explain
+    from rewardkit.commands.settings import explain
 
     settings = explain(config, overrides)
     if as_json:

@@ -13,9 +13,9 @@ pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewar
 from omegaconf import OmegaConf
 
 from rewardkit.cli import run as cli
+from rewardkit.commands.settings import explain
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config import RECIPES, Config, _leaves, as_yaml, flat_keys, load_config, logger_names
-from rewardkit.trainer.explain import explain
 from rewardkit.trainer.preflight import check
 from rewardkit.trainer.verl_keys import HOLDS
 
@@ -231,6 +231,10 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
         ("actor_rollout_ref.rollout.temperature=0", "temperature must be above 0"),
         ("trainer.logger=[wandbb]", "found 'wandbb'; did you mean wandb?"),
         ("trainer.test_freq=1", "data.val_files is not set"),
+        ("trainer.val_only=true", "data.val_files is not set"),
+        ("trainer.profile_steps=3", "must be a list of steps, such as [3,4]; found 3"),
+        ("reward.timeout_s=0", "reward.timeout_s must be above 0"),
+        ("reward.on_error=ignore", "reward.on_error must be one of mask, raise, value"),
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.val_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.prompt_key=question", "has no column 'question'; it has: data_source"),

@@ -22,7 +22,7 @@ from rewardkit.trainer.batch import Batch, Row
 from rewardkit.trainer.config import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.metrics import Clock, summarize
-from rewardkit.trainer.rewards import Judging, ServerRewards, decode, open_rewards, place_scores
+from rewardkit.trainer.rewards import Judging, ServerRewards, decode, judge, open_rewards, place_scores
 from rewardkit.types import Sample, Score, failure
 
 
@@ -60,8 +60,8 @@ GOOD = [Score(float(i)) for i in range(8)]
 
 def test_the_score_stands_on_the_last_token(batch: Batch, world: World) -> None:
     assert place_scores(batch, GOOD, world, settings(on_error="raise")) == {
-        "reward/judging_s": 0.0,
-        "reward/slowest_s": 0.0,
+        "timing_s/reward_judging": 0.0,
+        "timing_s/reward_slowest": 0.0,
     }
     for i, row in enumerate(batch["token_level_scores"]):
         last = int(batch["response_mask"][i].sum()) - 1
@@ -105,11 +105,11 @@ def test_on_error_value_scores_what_could_not_be_judged_and_counts_it(batch: Bat
 
 def test_the_time_of_the_rewards_is_added_up_and_the_slowest_named(batch: Batch, world: World) -> None:
     found = place_scores(batch, [Score(0.0, seconds=float(i)) for i in range(8)], world, settings())
-    assert (found["reward/judging_s"], found["reward/slowest_s"]) == (28.0, 7.0)
+    assert (found["timing_s/reward_judging"], found["timing_s/reward_slowest"]) == (28.0, 7.0)
 
 
-def judge(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
-    return Judging(source, rows, [str(i) for i in range(len(rows))], timeout_s).wait(world)
+def judged(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
+    return judge(source, rows, [str(i) for i in range(len(rows))], world, timeout_s)
 
 
 def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
@@ -118,25 +118,25 @@ def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
     monkeypatch.setattr(rewards, "TRIES", 2)
     gone = FakeClient(ServerError("no answer"))
     with pytest.raises(ServerError, match="no answer"):
-        judge(server(gone), batch.rows, world)
+        judged(server(gone), batch.rows, world)
     assert gone.requests == [8, 8]
     back = FakeClient(ServerError("no answer"), 1.0)
-    assert [s.score for s in judge(server(back), batch.rows, world)] == [1.0] * 8
+    assert [s.score for s in judged(server(back), batch.rows, world)] == [1.0] * 8
 
 
 def test_a_busy_server_is_asked_until_it_has_time(batch: Batch, world: World) -> None:
     client = FakeClient(*[Busy("503")] * (2 * rewards.TRIES), 0.5)
-    assert {s.score for s in judge(server(client), batch.rows, world)} == {0.5}
+    assert {s.score for s in judged(server(client), batch.rows, world)} == {0.5}
 
 
 def test_a_server_too_busy_for_the_deadline_times_out_rather_than_judge(batch: Batch, world: World) -> None:
-    scores = judge(server(FakeClient(Busy("503"))), batch.rows, world, timeout_s=0.1)
+    scores = judged(server(FakeClient(Busy("503"))), batch.rows, world, timeout_s=0.1)
     assert [s.status for s in scores] == ["timeout"] * 8
 
 
 def test_requests_are_small_and_their_scores_in_order(batch: Batch, world: World) -> None:
     client = FakeClient(0.5)
-    assert len(judge(server(client), [*batch.rows] * 9, world)) == 72
+    assert len(judged(server(client), [*batch.rows] * 9, world)) == 72
     assert sorted(client.requests) == [8, 32, 32]
 
 
@@ -176,7 +176,7 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def test_a_custom_function_may_be_async(batch: Batch, world: World, custom: Any) -> None:
-    scores = judge(custom("compute_later"), batch.rows, world)
+    scores = judged(custom("compute_later"), batch.rows, world)
     assert [s.score for s in scores] == [float(i + 1) for i in range(8)]
 
 
@@ -184,12 +184,12 @@ def test_what_is_judged_by_the_deadline_is_kept_and_the_rest_timed_out(
     batch: Batch, world: World, custom: Any
 ) -> None:
     source = custom("compute_score")
-    judge(source, batch.rows[:7], world)  # the worker is warm
-    scores = judge(source, batch.rows, world, timeout_s=2.0)
+    judged(source, batch.rows[:7], world)  # the worker is warm
+    scores = judged(source, batch.rows, world, timeout_s=2.0)
     assert [s.score for s in scores[:7]] == [float(i) for i in range(7)]
     assert all(s.correct for s in scores[:7])
     assert scores[7].status == "timeout"
-    assert judge(source, batch.rows[:7], world)[6].score == 6.0, "the next step has a fresh worker"
+    assert judged(source, batch.rows[:7], world)[6].score == 6.0, "the next step has a fresh worker"
 
 
 def test_judging_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:

@@ -102,7 +102,11 @@ def test_a_run_leaves_dumps_and_a_trace(
     more = [f"trainer.rollout_data_dir={tmp_path}/seen", f"trainer.validation_data_dir={tmp_path}/val"]
     log = run(world, parquet, model_folder, tmp_path / "out", *more, "trainer.profile_steps=[1]")
     assert [m["training/global_step"] for m in log] == [0, 1]
-    assert {"val-core/rewardkit/arithmetic/acc/pass@2", "reward/judging_s", "reward/slowest_s"} <= set(log[1])
+    assert {
+        "val-core/rewardkit/arithmetic/acc/pass@2",
+        "timing_s/reward_judging",
+        "timing_s/reward_slowest",
+    } <= set(log[1])
     assert sorted(p.name for p in (tmp_path / "val").iterdir()) == ["0.jsonl", "1.jsonl"]
     assert len((tmp_path / "val" / "0.jsonl").read_text().splitlines()) == 6
     assert len((tmp_path / "seen" / "1.jsonl").read_text().splitlines()) == 4
