@@ -87,15 +87,14 @@ def run_demo(
     train_here(config)
     last = max(run_folder.glob("global_step_*/actor"), key=lambda p: int(p.parent.name.rpartition("_")[2]))
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
-    curve = _curve(run_folder / "metrics.jsonl")
-    console.print(
-        f"parity  {engine} against the policy: {_worst_parity(run_folder / 'metrics.jsonl'):.1e} nats"
-    )
+    log = run_folder / "metrics.jsonl"
+    console.print(f"          {engine} and policy agree to {_worst_parity(log):.0e} nats in every token")
+    curve = _curve(log)
     outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
     _report(outcome, len(test_rows), console)
     console.print(f"data         {data}/train.parquet, test.parquet")
     console.print(f"generations  {folder}/before.parquet, after.parquet")
-    console.print(f"log          {run_folder}/metrics.jsonl")
+    console.print(f"log          {log}")
     console.print(f"checkpoint   {last}")
     console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
     return outcome
@@ -179,9 +178,7 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 def _worst_parity(log: Path) -> float:
     """Read the largest difference of two log-probabilities, of the engine and of the policy, in a run."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    return max(
-        e["training/rollout_actor_diff_max"] for e in entries if "training/rollout_actor_diff_max" in e
-    )
+    return max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries)
 
 
 def _report(outcome: Outcome, n_test: int, console: Console) -> None:
