@@ -178,7 +178,7 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 def _worst_parity(log: Path) -> float:
     """Read the largest difference of two log-probabilities, of the engine and of the policy, in a run."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    return max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries)
+    return float(max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries))
 
 
 def _report(outcome: Outcome, n_test: int, console: Console) -> None:
