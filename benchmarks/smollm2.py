@@ -65,7 +65,9 @@ def make_data(folder: Path, raw: Path) -> Path:
     return folder / "train.parquet"
 
 
-def train(model: Path, data: Path, out: Path, steps: int, processes: int) -> list[dict[str, float]]:
+def train(
+    model: Path, data: Path, out: Path, steps: int, processes: int, overrides: list[str]
+) -> list[dict[str, float]]:
     """Train, and return the metrics of each step with the memory of the largest process, `rss_gb`."""
     command = [
         *(sys.executable, "-m", "rewardkit.trainer.main"),
@@ -90,6 +92,7 @@ def train(model: Path, data: Path, out: Path, steps: int, processes: int) -> lis
         "trainer.val_before_train=false",
         "trainer.logger=[jsonl]",
         f"trainer.default_local_dir={out}",
+        *overrides,
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // processes))}
     run = subprocess.Popen(command, env=environment, stdout=sys.stderr, cwd=ROOT)
@@ -159,13 +162,14 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, help="keeps model, data and log; a temporary folder otherwise")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("overrides", nargs="*", help="settings of the run, KEY=VALUE")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = (args.out or Path(temporary)).resolve()
         if not (folder / "model" / "config.json").is_file():
             make_model(folder / "model")
         data = make_data(folder / "data", args.gsm8k)
-        rows = train(folder / "model", data, folder / "run", args.steps, args.processes)
+        rows = train(folder / "model", data, folder / "run", args.steps, args.processes, args.overrides)
     found = faults(rows)
     print("\n".join(found) if found else "no drift in parity, memory flat")
     if args.json:

@@ -65,7 +65,9 @@ def prepare(name: str, folder: Path) -> Path:
     return folder / "model"
 
 
-def run_ours(model: Path, folder: Path, size: tuple[int, ...], steps: int) -> list[dict[str, float]]:
+def run_ours(
+    model: Path, folder: Path, size: tuple[int, ...], steps: int, overrides: list[str]
+) -> list[dict[str, float]]:
     """Train with `rewardkit train` and return each step's seconds, tokens and phases."""
     prompts, n, length, prompt_length, micro = size
     out = folder / "ours"
@@ -94,6 +96,7 @@ def run_ours(model: Path, folder: Path, size: tuple[int, ...], steps: int) -> li
         "trainer.val_before_train=false",
         "trainer.logger=[jsonl]",
         f"trainer.default_local_dir={out}",
+        *overrides,
     ]
     subprocess.run(command, check=True, cwd=HERE.parents[1], stdout=sys.stderr)
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -195,6 +198,7 @@ def main() -> int:
     parser.add_argument("--trl-python", help="Python of an environment with TRL; without it, ours alone")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("overrides", nargs="*", help="settings of our side, KEY=VALUE")
     parser.add_argument("--inside-trl", nargs=8, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.inside_trl:
@@ -207,7 +211,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         model = prepare(args.model, folder)
-        runs = {"rewardkit, vLLM": run_ours(model, folder, size, args.steps)}
+        runs = {"rewardkit, vLLM": run_ours(model, folder, size, args.steps, args.overrides)}
         if args.trl_python:
             runs["TRL, transformers"] = run_trl(args.trl_python, model, folder, size, args.steps)
     found = {name: summary(rows) for name, rows in runs.items()}

@@ -192,6 +192,7 @@ def test_hf_refuses_what_only_vllm_can_honour(key: str, value: Any) -> None:
         ("micro_batch_size=8", "is for actor_rollout_ref.rollout.name=hf"),
         ("enable_chunked_prefill=true", "cannot split the prompt"),
         ("enforce_eager=false", "leave it unset"),
+        ("gpu_memory_utilization=40", "at most 1"),
         ("max_model_len=100", "below prompt_length"),
         ("val_kwargs={do_sample: true, temperature: 0}", "must be above 0 to sample"),
     ],

@@ -86,17 +86,16 @@ def run_demo(
     console.print("[bold]3. PPO[/]   reward: 1.0 right, 0.1 in format only, 0.0 neither")
     console.print(f"          rollouts by {ENGINES[engine]}", highlight=False)
     train_here(config)
-    curve = _curve(run_folder / "metrics.jsonl")
-    console.print(
-        f"parity  {engine} against the policy: {_worst_parity(run_folder / 'metrics.jsonl'):.1e} nats"
-    )
+    log = run_folder / "metrics.jsonl"
+    console.print(f"          {engine} and policy agree to {_worst_parity(log):.0e} nats in every token")
+    curve = _curve(log)
     last = run_folder / f"global_step_{curve[-1][0]}" / "actor" / "huggingface"
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
     _report(outcome, len(test_rows), console)
     console.print(f"data         {data}/train.parquet, test.parquet")
     console.print(f"generations  {folder}/before.parquet, after.parquet")
-    console.print(f"log          {run_folder}/metrics.jsonl")
+    console.print(f"log          {log}")
     console.print(f"checkpoint   {last}")
     console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
     return outcome
@@ -180,8 +179,7 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 def _worst_parity(log: Path) -> float:
     """Read the largest difference of two log-probabilities, of the engine and of the policy, in a run."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    name = "training/rollout_actor_diff_max"
-    return max(float(entry[name]) for entry in entries if name in entry)
+    return float(max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries))
 
 
 def _report(outcome: Outcome, n_test: int, console: Console) -> None:

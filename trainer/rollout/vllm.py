@@ -191,7 +191,7 @@ def _cpu_cache_bytes(config: RolloutConfig, model_config: Any, max_len: int) -> 
     wanted: int = per_token * CPU_BLOCK * blocks // config.tensor_model_parallel_size
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     free = int(psutil.virtual_memory().available * config.gpu_memory_utilization / processes)
-    return min(wanted, free)
+    return int(min(wanted, free))
 
 
 def _gather(requests: list[Request]) -> tuple[list[Request], slice]:
