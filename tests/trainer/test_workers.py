@@ -193,7 +193,7 @@ def test_checkpointing_runs_each_layer_again_in_backward(model: Any, batch: Batc
         actor = make_actor(prepare(copy.deepcopy(model), options, world.device, FSDP), world)
         runs: list[int] = []
         for layer in actor.model.body.model.layers:
-            layer.mlp.register_forward_hook(lambda *_: runs.append(1))
+            layer.mlp.register_forward_pre_hook(lambda *_: runs.append(1))
         actor.update(batch, step=1, seed=0)
         return len(runs)
 
