@@ -64,7 +64,7 @@ class Judge:
         request = CURRENT.get()
         start = time.perf_counter()
         allowed = min(timeout_s or (request and request.timeout_s) or self.timeout_s, MAX_TIMEOUT_S)
-        deadline = (request.started if request else start) + allowed
+        deadline = (request.clock if request else start) + allowed
         counts = Counter([sample.data_source for sample in samples])
         elsewhere = {source for source in counts if not self.scorer.runs_inline(source)}
         if not elsewhere and len(samples) <= INLINE_SLICE:
@@ -74,6 +74,8 @@ class Judge:
                 watching = request.cancelled_with_client() if request else contextlib.nullcontext()
                 with watching:
                     scores = await self._judge(samples, elsewhere, deadline)
+        if request:
+            request.samples += len(samples)
         seconds = time.perf_counter() - start
         for observe in self.observers:
             observe(samples, scores, seconds)

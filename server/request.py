@@ -26,8 +26,17 @@ class CurrentRequest:
     body_read: bool = False
     gone: bool = False
     """The client has closed the connection."""
+    samples: int = 0
+    """Judged on its behalf so far."""
+    status: int = 0
+    """Of the answer, once it has begun."""
     started: float = field(default_factory=time.perf_counter)
-    """`time.perf_counter` at its arrival; its deadline counts from here."""
+    """`time.perf_counter` at its arrival."""
+    clock: float = 0.0
+    """From when its deadline counts: its arrival, or for a stream that of the lines being judged."""
+
+    def __post_init__(self) -> None:
+        self.clock = self.started
 
     @contextmanager
     def cancelled_with_client(self) -> Iterator[None]:
