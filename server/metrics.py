@@ -66,10 +66,16 @@ class Metrics:
         self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
         self._told: Tally[str] = Tally()
+        # prometheus-client looks labels up slowly, and these are looked up for every request.
+        self._request_children: dict[tuple[str, int], Histogram] = {}
+        self._sample_children: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self._requests.labels(route, status).observe(seconds)
+        child = self._request_children.get((route, status))
+        if child is None:
+            child = self._request_children[route, status] = self._requests.labels(route, status)
+        child.observe(seconds)
 
     def observe(self, samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
         """Count a judged batch; an observer of the judge."""
@@ -77,9 +83,13 @@ class Metrics:
             [(sample.data_source, score.status) for sample, score in zip(samples, scores, strict=True)]
         )
         for (source, status), n in pairs.items():
-            label = self.judge.label(source)
-            self._samples.labels(label, status).inc(n)
-            self._judged.labels(label, status).observe(seconds)
+            key = self.judge.label(source), status
+            children = self._sample_children.get(key)
+            if children is None:
+                children = self._samples.labels(*key), self._judged.labels(*key)
+                self._sample_children[key] = children
+            children[0].inc(n)
+            children[1].observe(seconds)
 
     def sandbox_kill(self, reason: str) -> None:
         """Count a program that was stopped at a limit."""

@@ -37,6 +37,9 @@ MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 _BACKLOG = 4096
 """Connections that may wait to be accepted."""
 
+_KEEP_ALIVE_S = 75
+"""How long an idle connection is kept: longer than clients keep theirs, so that it is they who close."""
+
 _MIN_LIFE_S = 5.0
 """A process that ends sooner has not come up."""
 
@@ -122,6 +125,7 @@ def serve(make_app: AppMaker, listening: Listening, socket_: socket.socket) -> N
             server_header=False,
             ws="none",
             backlog=_BACKLOG,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=max(1, round(listening.drain_s)),
             ssl_certfile=listening.certfile,
             ssl_keyfile=listening.keyfile,
