@@ -47,9 +47,11 @@ class ScoreRoute:
     def __init__(self, judge: Judge, max_line_bytes: int) -> None:
         self.judge = judge
         self.max_line_bytes = max_line_bytes
+        self.path = "/score"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        scope["route"] = self
         content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
         if content_type.startswith(NDJSON.encode()):
             await self._stream(receive, send)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -56,13 +57,25 @@ def serving(tmp_path: Path, *options: str) -> Iterator[Serving]:
     """Run a server with the rewards above; kill what is left of it in the end."""
     rewards = tmp_path / "rewards.py"
     rewards.write_text(REWARDS)
-    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", "--no-sandbox", "--reward", str(rewards)]
+    command = [
+        sys.executable,
+        "-m",
+        "rewardkit",
+        "serve",
+        "--port",
+        "0",
+        "--no-sandbox",
+        "--reward",
+        str(rewards),
+    ]
     process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
     found = re.search(r"https?://\S+:\d+", line)
     assert found, line + process.stderr.read()
     try:
+        if found[0].startswith("http:"):
+            urllib.request.urlopen(f"{found[0]}/healthz").close()  # it listens before it is up
         yield Serving(process, found[0])
     finally:
         left = [process.pid, *descendants(process.pid)]

@@ -35,11 +35,15 @@ def spin(sample: Sample) -> float:
 @pytest.fixture
 def scorer() -> Iterator[Scorer]:
     registry = Registry()
-    registry.register(Reward(name="quick", version=1, target=quick, data_sources=("quick", "q/*"), runs="inline"))
+    registry.register(
+        Reward(name="quick", version=1, target=quick, data_sources=("quick", "q/*"), runs="inline")
+    )
     for function in (nap, spin):
         name = function.__name__
         registry.register(
-            Reward(name=name, version=1, target=function, data_sources=(name,), runs="process", timeout_s=60.0)
+            Reward(
+                name=name, version=1, target=function, data_sources=(name,), runs="process", timeout_s=60.0
+            )
         )
     with Scorer(registry=registry, workers=1) as made:
         yield made
