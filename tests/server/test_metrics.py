@@ -54,9 +54,14 @@ def test_requests_and_samples_are_counted_by_route_source_and_status(scorer: Sco
 def test_killed_workers_are_counted(tmp_path: Path) -> None:
     with serving(tmp_path) as server, Client(server.url, timeout_s=1.0) as client:
         assert client.score(Sample("test/spin", str(tmp_path / "x"), "")).status == "timeout"
-        text = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
-        assert value(text, 'rewardkit_worker_restarts_total{reason="killed"}') == 1
-        assert value(text, "rewardkit_samples_in_flight") == 0
+
+        def figures() -> str:
+            with urllib.request.urlopen(f"{server.url}/metrics") as answer:
+                text: str = answer.read().decode()
+                return text
+
+        until(lambda: value(figures(), 'rewardkit_worker_restarts_total{reason="killed"}') == 1)
+        assert value(figures(), "rewardkit_samples_in_flight") == 0
 
 
 def test_any_of_several_processes_shows_the_figures_of_all(tmp_path: Path) -> None:
