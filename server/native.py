@@ -71,17 +71,25 @@ class ScoreRoute:
         Nothing more is read while lines are judged, so the client waits rather than the queue grows.
         """
         begun = False
-        async for lines in self._lines(receive):
-            body = b"".join(encode(score) + b"\n" for score in await self._judge_lines(lines, wait=begun))
+
+        async def answer(scores: Sequence[Score], *, more: bool) -> None:
+            nonlocal begun
             if not begun:
                 begun = True
                 headers = [(b"content-type", NDJSON.encode())]
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-        if not begun:
-            headers = [(b"content-type", NDJSON.encode())]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+            body = b"".join(encode(score) + b"\n" for score in scores)
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
+        try:
+            async for lines in self._lines(receive):
+                await answer(await self._judge_lines(lines, wait=begun), more=True)
+        except InputError as error:
+            if not begun:
+                raise
+            await answer([failure("invalid", str(error))], more=False)
+        else:
+            await answer([], more=False)
 
     async def _judge_lines(self, lines: Sequence[bytes], *, wait: bool) -> list[Score]:
         """Judge lines; `wait` for room when there is none, or let the error through."""
@@ -121,10 +129,10 @@ class ScoreRoute:
             *whole, last = bytes(rest).split(b"\n")
             rest = bytearray(last if more else b"")
             lines = [line for line in (whole if more else [*whole, last]) if line.strip()]
+            if max(map(len, [*lines, rest])) > self.max_line_bytes:
+                raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
             for first in range(0, len(lines), STREAM_BATCH):
                 yield lines[first : first + STREAM_BATCH]
-            if len(rest) > self.max_line_bytes:
-                raise InputError(f"a line is over {self.max_line_bytes >> 20} MiB")
 
 
 async def _read(receive: Receive) -> bytes:
