@@ -41,7 +41,9 @@ def sample(i: int) -> dict[str, object]:
     steps = " ".join(f"Then {k} bags of {i + k} apples make {k * (i + k)} apples." for k in range(2, 9))
     return {
         "data_source": "openai/gsm8k",
-        "prompt": [{"role": "user", "content": f"A farmer has {i} trees. {steps} How many apples are there?"}],
+        "prompt": [
+            {"role": "user", "content": f"A farmer has {i} trees. {steps} How many apples are there?"}
+        ],
         "response": f"Let us count. {steps}\n#### {i}",
         "ground_truth": str(i - i % 2),
     }

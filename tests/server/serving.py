@@ -78,11 +78,11 @@ def serving(tmp_path: Path, *options: str) -> Iterator[Serving]:
             urllib.request.urlopen(f"{found[0]}/healthz").close()  # it listens before it is up
         yield Serving(process, found[0])
     finally:
-        left = [process.pid, *descendants(process.pid)]
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        process.wait()
+        if process.poll() is None:
+            for pid in [*descendants(process.pid), process.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            process.wait()
         process.stderr.close()
 
 
