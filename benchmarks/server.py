@@ -122,8 +122,9 @@ def main() -> None:
             costs[n] = measure(ours, body, seconds), measure(echo, body, seconds)
             mine, bare = costs[n]
             print(
-                f"{n:3} samples, {len(body):6} bytes: {mine * 1e6:6.1f} us CPU/request, echo {bare * 1e6:6.1f} us, "
-                f"{mine / bare:.2f} x; {1 / mine:7,.0f} requests/s, {n / mine:8,.0f} samples/s per core"
+                f"{n:3} samples, {len(body):6} bytes: {mine * 1e6:6.1f} us CPU/request, "
+                f"echo {bare * 1e6:6.1f} us, {mine / bare:.2f} x; {1 / mine:7,.0f} requests/s, "
+                f"{n / mine:8,.0f} samples/s per core"
             )
     finally:
         ours.close()
