@@ -91,6 +91,12 @@ class Judge:
             self._labels[data_source] = label
         return label
 
+    def in_sandbox(self, data_source: str) -> bool:
+        """True when samples of this data source are programs, to be run in the sandbox."""
+        if self.scorer.runs_inline(data_source):
+            return False
+        return self.scorer.reward_for(data_source).runs == "sandbox"
+
     def _by_label(self, counts: Mapping[str, int], elsewhere: set[str]) -> dict[str, int]:
         """How many samples of each label; the cheap ones, which keep no worker busy, under `""`."""
         by_label: dict[str, int] = {}

@@ -7,6 +7,7 @@ several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this is 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter as Tally
 from collections.abc import Sequence
 
@@ -21,6 +22,10 @@ MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+_STOPPED = re.compile(r"\d+/\d+ tests passed[^;]*; test \d+ (\w+_(?:timeout|limit)): ")
+"""How a reward that runs programs says that its first failure was one that the sandbox stopped."""
 
 
 class Metrics:
@@ -58,7 +63,7 @@ class Metrics:
         )
         self._sandbox_kills = Counter(
             "rewardkit_sandbox_kills",
-            "Programs that the sandbox stopped at a limit, as far as this process sees them",
+            "Programs that the sandbox stopped at a limit; of each solution, the first",
             ["reason"],
             registry=registry,
         )
@@ -90,6 +95,10 @@ class Metrics:
                 self._sample_children[key] = children
             children[0].inc(n)
             children[1].observe(seconds)
+        if any(self.judge.in_sandbox(source) for source, _ in pairs):
+            for score in scores:
+                if stopped := _STOPPED.match(score.detail or ""):
+                    self.sandbox_kill(stopped[1])
 
     def sandbox_kill(self, reason: str) -> None:
         """Count a program that was stopped at a limit."""

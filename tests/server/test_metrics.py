@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
+import msgspec
 import pytest
 from fastapi.testclient import TestClient
 
@@ -62,6 +63,16 @@ def test_killed_workers_are_counted(tmp_path: Path) -> None:
 
         until(lambda: value(figures(), 'rewardkit_worker_restarts_total{reason="killed"}') == 1)
         assert value(figures(), "rewardkit_samples_in_flight") == 0
+
+
+def test_programs_that_the_sandbox_stopped_are_counted(scorer: Scorer) -> None:
+    tests = json.dumps({"inputs": ["1", "2"], "outputs": ["1", "2"]})
+    endless = Sample("apps", "```python\nwhile True: pass\n```", tests)
+    with Scorer(options={"code": {"cpu_s": 0.2}}, workers=1) as quick, TestClient(create_app(quick)) as http:
+        answer = http.post("/score", content=msgspec.json.encode(endless)).json()
+        assert "cpu_timeout" in answer["detail"]
+        text = http.get("/metrics").text
+    assert value(text, 'rewardkit_sandbox_kills_total{reason="cpu_timeout"}') == 1
 
 
 def test_any_of_several_processes_shows_the_figures_of_all(tmp_path: Path) -> None:
