@@ -13,7 +13,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -25,10 +24,16 @@ from rewardkit.errors import UnknownDataSourceError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.runner import Runner, is_async
 from rewardkit.types import Sample, Score, failure
-from rewardkit.workers import Job, WorkerPool
+from rewardkit.workers import Counts, Job, Scores, WorkerPool
 
 _INLINE_CHUNK = 2_000
 """Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
+
+_MAX_PLANS = 4_096
+"""Data sources whose plan is kept. Their names come from whoever asks, so there may be any number."""
+
+_MAX_NAME = 256
+"""Characters of a data source; a longer one is no name, and looking for its like would take long."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,15 @@ class Scorer:
         if pending.futures:
             await asyncio.gather(*(asyncio.wrap_future(future) for _, future in pending.futures))
         return pending.wait()
+
+    def runs_inline(self, data_source: str) -> bool:
+        """True when samples of this data source are judged in the calling thread (unknown ones are, too)."""
+        return _is_inline(self._plan(data_source))
+
+    @property
+    def worker_counts(self) -> Counts:
+        """How many workers were started, died and were killed so far."""
+        return Counts() if self._pool is None else self._pool.counts
 
     def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
         """Score an iterable of any length, in order, holding only a few batches in memory."""
@@ -224,10 +238,14 @@ class Scorer:
         if plan is None:
             with self._making:
                 plan = self._plans.get(data_source) or self._make_plan(data_source)
+                if len(self._plans) >= _MAX_PLANS:
+                    self._plans.clear()
                 self._plans[data_source] = plan
         return plan
 
     def _make_plan(self, data_source: str) -> _Plan | Score:
+        if len(data_source) > _MAX_NAME:
+            return failure("invalid", f"data_source is over {_MAX_NAME} characters: {data_source:.40}...")
         try:
             reward = self.reward_for(data_source)
         except UnknownDataSourceError as error:
@@ -241,7 +259,7 @@ class Scorer:
             self._jobs[key] = Job(len(self._jobs), reward, options)
         return _Plan(reward, Runner(reward, options), self._jobs[key])
 
-    def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Future[list[Score]]:
+    def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Scores:
         assert plan.job is not None
         with self._making:
             if self._pool is None:
@@ -262,7 +280,7 @@ class Pending:
 
     def __init__(self, scorer: Scorer, samples: Sequence[Sample]) -> None:
         self.scores: list[Score | None] = [None] * len(samples)
-        self.futures: list[tuple[list[int], Future[list[Score]]]] = []
+        self.futures: list[tuple[list[int], Scores]] = []
         places: dict[str, list[int]] = {}
         for i, sample in enumerate(samples):
             places.setdefault(sample.data_source, []).append(i)
@@ -291,9 +309,17 @@ class Pending:
             self._put(places, future.result())
         return [score for score in self.scores if score is not None]
 
+    def cancel(self) -> list[Score | None]:
+        """Stop, killing the workers that are busy with this; return what had been judged by then."""
+        for places, future in self.futures:
+            future.cancel()
+            for i, score in zip(places, future.so_far, strict=True):
+                self.scores[i] = score
+        return self.scores
+
 
 def _is_inline(plan: _Plan | Score) -> bool:
-    return isinstance(plan, _Plan) and plan.job is None
+    return isinstance(plan, Score) or plan.job is None
 
 
 def _rank(key: str, data_source: str, names: set[str]) -> int | None:

@@ -25,6 +25,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass
 from typing import Any, cast
 
 import cloudpickle
@@ -94,21 +95,29 @@ class _Chunk:
         ]
 
 
+class Scores(Future[list[Score]]):
+    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.so_far: list[Score | None] = [None] * size
+        """What has come in yet; stays readable after cancelling."""
+
+
 class _Batch:
     """The scores of one `submit` as they come in, and the future that gets them all."""
 
     def __init__(self, size: int) -> None:
-        self.future: Future[list[Score]] = Future()
-        self._scores: list[Score | None] = [None] * size
+        self.future = Scores(size)
         self._missing = size
 
     def put(self, position: int, score: Score) -> None:
-        self._scores[position] = score
+        self.future.so_far[position] = score
         self._missing -= 1
         if self._missing == 0:
             # The caller may have cancelled it in this instant.
             with contextlib.suppress(InvalidStateError):
-                self.future.set_result([s for s in self._scores if s is not None])
+                self.future.set_result([s for s in self.future.so_far if s is not None])
 
 
 class _Worker:
@@ -171,11 +180,23 @@ class _Worker:
         self.stdout.close()
 
 
+@dataclass
+class Counts:
+    """What has happened to a pool's workers since it was made."""
+
+    started: int = 0
+    died: int = 0
+    """By themselves, or by someone else's hand."""
+    killed: int = 0
+    """By us: a sample overran its deadline, or whoever asked had gone."""
+
+
 class WorkerPool:
     """Runs chunks of samples in up to `size` killable processes, which start as they are needed."""
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.counts = Counts()
         self._closed = False
         self._start_thread()
 
@@ -190,7 +211,7 @@ class WorkerPool:
         self._thread = threading.Thread(target=self._loop.run, name="rewardkit-workers", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job, samples: Sequence[Sample], chunk_size: int) -> Future[list[Score]]:
+    def submit(self, job: Job, samples: Sequence[Sample], chunk_size: int) -> Scores:
         """Score samples in the workers; the future has one Score for each, in order.
 
         Cancelling the future kills the workers that are busy with it.
@@ -219,7 +240,7 @@ class WorkerPool:
             _Chunk(job, encoded[i : i + chunk_size], batch, positions[i : i + chunk_size]) for i in starts
         ]
         if chunks:
-            batch.future.add_done_callback(lambda future: self._wake() if future.cancelled() else None)
+            batch.future.add_done_callback(self._on_done)
             self._inbox.put(chunks)
             self._wake()
         return batch.future
@@ -237,6 +258,11 @@ class WorkerPool:
             os.close(self._wake_write)
             self._wake_write = -1
 
+    def _on_done(self, future: Future[list[Score]]) -> None:
+        if future.cancelled():
+            self._loop.prune = True
+            self._wake()
+
     def _wake(self) -> None:
         with self._wake_lock, contextlib.suppress(BlockingIOError):  # full: the thread is awake anyway
             if self._wake_write >= 0:
@@ -247,6 +273,7 @@ class _Loop:
     """What the pool's thread does."""
 
     def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
         self.size = pool.size
         self.inbox = pool._inbox
         self.wake_read = pool._wake_read
@@ -255,6 +282,8 @@ class _Loop:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
         self.stopped_by: Exception | None = None
+        self.prune = False
+        """Something was cancelled: chunks of it that still wait are to be let go."""
 
     def run(self) -> None:
         try:
@@ -285,10 +314,11 @@ class _Loop:
         for worker in list(self.workers):
             if worker.chunk is not None and worker.chunk.batch.future.cancelled():
                 self._discard(worker)
+                self.pool.counts.killed += 1
+        if self.prune:
+            self.prune = False
+            self.waiting = deque(c for c in self.waiting if not c.batch.future.cancelled())
         while self.waiting:
-            if self.waiting[0].batch.future.cancelled():
-                self.waiting.popleft()
-                continue
             idle = [w for w in self.workers if w.chunk is None]
             if not idle and len(self.workers) >= self.size:
                 return
@@ -298,6 +328,7 @@ class _Loop:
 
     def _new_worker(self) -> _Worker:
         worker = _Worker()
+        self.pool.counts.started += 1
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
         return worker
@@ -367,6 +398,7 @@ class _Loop:
     def _overran(self, worker: _Worker) -> None:
         chunk, loading = worker.chunk, worker.loading
         self._discard(worker)
+        self.pool.counts.killed += 1
         assert chunk is not None
         if loading is not None:
             self._put_rest(chunk, f"the reward took over {LOAD_TIMEOUT_S:g} s to load in a worker")
@@ -383,6 +415,7 @@ class _Loop:
     def _died(self, worker: _Worker) -> None:
         chunk = worker.chunk
         self._discard(worker)
+        self.pool.counts.died += 1
         if chunk is None:
             return
         died = f"exit status {worker.process.returncode}"
