@@ -18,6 +18,8 @@ from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scorer import Scorer
+from rewardkit.server.dialects import ROUTERS, Context, Judge
+from rewardkit.server.gold import GoldIndex
 from rewardkit.types import Sample, Score
 
 INLINE_LIMIT = 256
@@ -43,6 +45,8 @@ def create_app(
     tokens: Sequence[str] = (),
     max_body_bytes: int = 64 << 20,
     sandbox: Pool | None = None,
+    gold: GoldIndex | None = None,
+    on_failure: float = 0.0,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
@@ -50,6 +54,8 @@ def create_app(
         sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
         tokens: bearer tokens that are accepted; none: every request is.
         max_body_bytes: larger requests get 413.
+        gold: what prompts are judged against where a trainer's protocol does not say.
+        on_failure: the reward of what could not be judged, for protocols that want a number for everything.
     """
     state = {"ready": False}
 
@@ -96,7 +102,17 @@ def create_app(
 
     if sandbox is not None:
         _add_run_code(app, sandbox)
+    context = Context(_judge(scorer), gold, on_failure)
+    for router in ROUTERS:
+        app.include_router(router(context))
     return app
+
+
+def _judge(scorer: Scorer) -> Judge:
+    async def judge(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
+        return await _score(scorer, list(samples))
+
+    return judge
 
 
 def _add_run_code(app: FastAPI, sandbox: Pool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 import socket
 from contextlib import ExitStack
@@ -28,6 +29,20 @@ from rewardkit.scorer import Scorer
 @click.option("--insecure", is_flag=True, help="Allow a public address without a token.")
 @click.option("--run-code", is_flag=True, help="Also serve /run_code, as SandboxFusion does.")
 @click.option("--max-body-mb", default=64, show_default=True, help="Refuse larger requests.")
+@click.option(
+    "--gold",
+    "gold_files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Parquet with what prompts are judged against, for trainers that do not send it. Repeatable.",
+)
+@click.option("--gold-tokenizer", help="Folder or hub id of the tokenizer whose chat template prompts have.")
+@click.option(
+    "--on-failure",
+    default=0.0,
+    show_default=True,
+    help="Reward of what could not be judged, where a protocol has no field for failures.",
+)
 @reward_options
 def command(
     host: str,
@@ -37,6 +52,9 @@ def command(
     insecure: bool,
     run_code: bool,
     max_body_mb: int,
+    gold_files: tuple[Path, ...],
+    gold_tokenizer: str | None,
+    on_failure: float,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
     options_file: Path | None,
@@ -47,6 +65,7 @@ def command(
         import uvicorn
 
         from rewardkit.server.app import create_app
+        from rewardkit.server.gold import GoldIndex
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     tokens = _read_tokens(token_file)
@@ -55,10 +74,22 @@ def command(
             f"--host {host} is open to others; set --token-file, or --insecure if that is meant"
         )
     options = read_reward_options(reward_files, option_words, options_file)
+    if not math.isfinite(on_failure):
+        raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
+    gold = GoldIndex(gold_files, tokenizer=gold_tokenizer) if gold_files else None
+    if gold is not None:
+        err.print(gold.report(), highlight=False)
     with ExitStack() as stack:
         scorer = stack.enter_context(Scorer(options=options, workers=workers, timeout_s=timeout_s))
         sandbox = stack.enter_context(Pool(scorer.workers)) if run_code else None
-        app = create_app(scorer, tokens=tokens, max_body_bytes=max_body_mb << 20, sandbox=sandbox)
+        app = create_app(
+            scorer,
+            tokens=tokens,
+            max_body_bytes=max_body_mb << 20,
+            sandbox=sandbox,
+            gold=gold,
+            on_failure=on_failure,
+        )
         listening = _bind(host, port)
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{listening.getsockname()[1]}"
