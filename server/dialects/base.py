@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
@@ -172,20 +172,35 @@ def failed_header(scores: Sequence[Score]) -> dict[str, str]:
     return {FAILED_HEADER: str(failed)} if failed else {}
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handle = Callable[[bytes, str | None], Awaitable[Response]]
+"""Answers a request: (body, data source in the path) -> response."""
 
 
-def route(handle: Callable[[bytes, str | None], Awaitable[Response]]) -> Handler:
-    """Make a route of a function of the body and the data source in the path, if there is one there.
+def mount(
+    routes: APIRouter,
+    paths: Iterable[str],
+    handle: Handle,
+    summary: str,
+    example: Mapping[str, Any],
+    *,
+    method: str = "POST",
+) -> None:
+    """Add a function of the body, and of the data source in the path if there is one there, as routes.
 
     What cannot be read is refused with 422. Failing to judge is no error: it is answered in the protocol.
     """
 
     async def endpoint(request: Request) -> Response:
-        source = request.path_params.get("data_source")
         try:
-            return await handle(await request.body(), source)
+            return await handle(await request.body(), request.path_params.get("data_source"))
         except InputError as error:
             return refusal(422, "bad_request", str(error))
 
-    return endpoint
+    body = {"schema": {"type": "object"}, "example": example}
+    described = {"requestBody": {"required": True, "content": {"application/json": body}}}
+    in_path = {"name": "data_source", "in": "path", "required": True, "schema": {"type": "string"}}
+    for path in paths:
+        parameters = {"parameters": [in_path]} if "{data_source" in path else {}
+        routes.add_api_route(
+            path, endpoint, methods=[method], summary=summary, openapi_extra=described | parameters
+        )

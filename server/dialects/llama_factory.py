@@ -12,7 +12,7 @@ import uuid
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.server.dialects.base import Context, ask_text, failed_header, judge, reward_of, route
+from rewardkit.server.dialects.base import Context, ask_text, failed_header, judge, mount, reward_of
 from rewardkit.server.wire import Decoder, reply
 
 
@@ -27,6 +27,8 @@ class Answer(msgspec.Struct):
     scores: list[float]
     object: str = "score.evaluation"
 
+
+_EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 72"]}
 
 _decode: Decoder[Request] = Decoder(Request, "a LLaMA-Factory reward request")
 
@@ -43,6 +45,6 @@ def router(context: Context) -> APIRouter:
         return reply(answer, headers=failed_header(scores))
 
     routes = APIRouter(tags=["LLaMA-Factory"])
-    for path in ("/llama_factory", "/llama_factory/{data_source:path}", "/v1/score/evaluation"):
-        routes.add_api_route(path, route(score), methods=["POST"], summary="LLaMA-Factory's reward API")
+    paths = ("/llama_factory", "/llama_factory/{data_source:path}", "/v1/score/evaluation")
+    mount(routes, paths, score, "LLaMA-Factory's reward API", _EXAMPLE)
     return routes

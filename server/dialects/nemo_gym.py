@@ -18,7 +18,7 @@ from fastapi import Request as HttpRequest
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import content_text
-from rewardkit.server.dialects.base import Asked, Context, ask, judge, parts_of, reward_of, route
+from rewardkit.server.dialects.base import Asked, Context, ask, judge, mount, parts_of, reward_of
 from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Score
 
@@ -29,8 +29,25 @@ _TASK = "_ng_task_index"
 _GROUND_TRUTHS = ("ground_truth", "expected_answer", "label")
 
 
+_BASES = ("", "/nemo_gym", "/nemo_gym/{data_source:path}")
+_EXAMPLE = {
+    "data_source": "gsm8k",
+    "ground_truth": "72",
+    "responses_create_params": {"input": "6 * 12 = ?"},
+    "response": {
+        "output": [
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "#### 72"}],
+            }
+        ]
+    },
+}
+
+
 def router(context: Context) -> APIRouter:
-    """Routes of a resources server, at the root and under `/nemo_gym/{data_source}`, and of the head server."""
+    """Routes of a resources server, here and under `/nemo_gym/{data_source}`, and of the head server."""
 
     async def verify(body: bytes, data_source: str | None) -> Response:
         row = decode_object(body)
@@ -54,17 +71,14 @@ def router(context: Context) -> APIRouter:
         return reply(yaml.safe_dump(_head_config(request)))
 
     routes = APIRouter(tags=["NeMo-Gym"])
-    for base in ("", "/nemo_gym", "/nemo_gym/{data_source:path}"):
-        for name, handle in (
-            ("verify", verify),
-            ("seed_session", nothing),
-            ("close_session", nothing),
-            ("aggregate_metrics", aggregate_metrics),
-        ):
-            routes.add_api_route(
-                f"{base}/{name}", route(handle), methods=["POST"], summary=f"NeMo-Gym: {name}"
-            )
-        routes.add_api_route(f"{base}/reverify_mode", reverify_mode, methods=["GET"], summary="NeMo-Gym")
+    for name, handle, example in (
+        ("verify", verify, _EXAMPLE),
+        ("seed_session", nothing, {}),
+        ("close_session", nothing, {}),
+        ("aggregate_metrics", aggregate_metrics, {"verify_responses": [{_TASK: 0, "reward": 1.0}]}),
+    ):
+        mount(routes, [f"{base}/{name}" for base in _BASES], handle, f"NeMo-Gym: {name}", example)
+    routes.add_api_route("/reverify_mode", reverify_mode, methods=["GET"], summary="NeMo-Gym: reverify_mode")
     routes.add_api_route("/global_config_dict_yaml", head, methods=["GET"], summary="NeMo-Gym's head server")
     return routes
 

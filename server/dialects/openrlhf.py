@@ -21,9 +21,9 @@ from rewardkit.server.dialects.base import (
     ask_text,
     failed_header,
     judge,
+    mount,
     parts_of,
     reward_of,
-    route,
 )
 from rewardkit.server.wire import Decoder, reply
 from rewardkit.types import Score
@@ -45,6 +45,8 @@ class Answer(msgspec.Struct):
     """Means over the samples of the request."""
 
 
+_EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
+
 _decode: Decoder[Request] = Decoder(Request, "an OpenRLHF reward request")
 
 
@@ -57,8 +59,8 @@ def router(context: Context) -> APIRouter:
         return reply(_answer(context, asked, scores), headers=failed_header(scores))
 
     routes = APIRouter(tags=["OpenRLHF"])
-    for path in ("/openrlhf", "/openrlhf/{data_source:path}"):
-        routes.add_api_route(path, route(score), methods=["POST"], summary="OpenRLHF's remote reward model")
+    paths = ("/openrlhf", "/openrlhf/{data_source:path}")
+    mount(routes, paths, score, "OpenRLHF's remote reward model", _EXAMPLE)
     return routes
 
 

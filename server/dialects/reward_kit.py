@@ -12,9 +12,15 @@ from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import content_text
-from rewardkit.server.dialects.base import Asked, Context, ask_messages, judge, parts_of, reward_of, route
+from rewardkit.server.dialects.base import Asked, Context, ask_messages, judge, mount, parts_of, reward_of
 from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Score
+
+_EXAMPLE = {
+    "messages": [{"role": "user", "content": "6 * 12 = ?"}, {"role": "assistant", "content": "#### 72"}],
+    "ground_truth": "72",
+    "kwargs": {"data_source": "gsm8k"},
+}
 
 
 def router(context: Context) -> APIRouter:
@@ -26,11 +32,9 @@ def router(context: Context) -> APIRouter:
         return reply(_answer(context, asked, score))
 
     routes = APIRouter(tags=["reward-kit"])
-    for base in ("", "/reward_kit", "/reward_kit/{data_source:path}"):
-        for name in ("evaluate", "reward"):
-            routes.add_api_route(
-                f"{base}/{name}", route(evaluate), methods=["POST"], summary="reward-kit's remote reward"
-            )
+    for name in ("evaluate", "reward"):
+        paths = [f"{base}/{name}" for base in ("", "/reward_kit", "/reward_kit/{data_source:path}")]
+        mount(routes, paths, evaluate, "reward-kit's remote reward function", _EXAMPLE)
     return routes
 
 

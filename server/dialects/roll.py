@@ -19,7 +19,7 @@ import msgspec
 from fastapi import APIRouter, Response
 
 from rewardkit.errors import RewardkitError
-from rewardkit.server.dialects.base import Asked, Context, ask, judge, parts_of, reward_of, route
+from rewardkit.server.dialects.base import Asked, Context, ask, judge, mount, parts_of, reward_of
 from rewardkit.server.wire import Decoder, refusal, reply
 from rewardkit.types import Message, Score
 
@@ -86,6 +86,8 @@ class Store:
         self._kept.pop(request_id, None)
 
 
+_EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
+
 _decode_submission: Decoder[Submission] = Decoder(Submission, "a submission to ROLL's reward system")
 _decode_poll: Decoder[Poll] = Decoder(Poll, "a poll of ROLL's reward system")
 
@@ -127,9 +129,9 @@ def router(context: Context) -> APIRouter:
         return reply(_answer(context, kept.asked, score))
 
     routes = APIRouter(tags=["ROLL"])
-    for path in ("/roll/submit", "/roll/submit/{data_source:path}"):
-        routes.add_api_route(path, route(submit), methods=["POST"], summary="ROLL: submit a sample")
-    routes.add_api_route("/roll/result", route(result), methods=["GET", "POST"], summary="ROLL: its reward")
+    paths = ("/roll/submit", "/roll/submit/{data_source:path}")
+    mount(routes, paths, submit, "ROLL: submit a sample", _EXAMPLE)
+    mount(routes, ["/roll/result"], result, "ROLL: its reward", {"reward_request_id": "0"}, method="GET")
     return routes
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from rewardkit.server.dialects.base import Asked, Context
+from rewardkit.server.dialects.base import Asked, Context, Handle, mount
 from rewardkit.server.dialects.texts import (
     ask_documents,
     ask_inputs,
@@ -27,17 +27,23 @@ from rewardkit.server.dialects.vllm import ask_input, classified
 
 def router(context: Context) -> APIRouter:
     """The routes, under `/sglang` and `/sglang/{data_source}`."""
-    handlers = {
-        "/classify": scoring(context, _ask_text, _embedded),
-        "/v1/classify": scoring(context, ask_input, classified),
-        "/v1/rerank": scoring(context, ask_documents, _reranked),
-        "/v1/score": scoring(context, _ask_items, _scored),
+    example_text = {"model": "gsm8k", "text": "<|user|>6 * 12 = ?<|assistant|>#### 72"}
+    example_input = {"model": "gsm8k", "input": example_text["text"]}
+    example_rerank = {"model": "gsm8k", "query": "6 * 12 = ?", "documents": ["#### 72", "#### 1"]}
+    example_score = {"model": "gsm8k", "query": "6 * 12 = ?", "items": ["#### 72"], "label_token_ids": [1]}
+    handlers: dict[str, tuple[Handle, dict[str, Any]]] = {
+        "/v1/classify": (scoring(context, ask_input, classified), example_input),
+        "/v1/rerank": (scoring(context, ask_documents, _reranked), example_rerank),
+        "/v1/score": (scoring(context, _ask_items, _scored), example_score),
+        "/classify": (
+            scoring(context, _ask_text, _embedded),
+            example_text,
+        ),  # last: a data source matches the others' /v1 too
     }
     routes = APIRouter(tags=["SGLang"])
     for base in ("/sglang", "/sglang/{data_source:path}"):
-        for path, handle in handlers.items():
-            name = path.rpartition("/")[2]
-            routes.add_api_route(base + path, handle, methods=["POST"], summary=f"SGLang's {name}")
+        for path, (handle, example) in handlers.items():
+            mount(routes, [base + path], handle, f"SGLang's {path}", example)
     return routes
 
 

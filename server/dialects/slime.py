@@ -17,9 +17,9 @@ from rewardkit.server.dialects.base import (
     ask,
     failed_header,
     judge,
+    mount,
     parts_of,
     reward_of,
-    route,
 )
 from rewardkit.server.wire import Decoder, reply
 from rewardkit.types import Message
@@ -38,6 +38,8 @@ class Answer(msgspec.Struct):
     detail: str | None
     parts: dict[str, float]
 
+
+_EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 
 _decode: Decoder[Request] = Decoder(Request, "a slime reward request")
 
@@ -69,6 +71,6 @@ def router(context: Context) -> APIRouter:
 
     routes = APIRouter(tags=["slime"])
     for handle, base in ((number, "/slime"), (by_key, "/slime_dict")):
-        for path in (base, base + "/{data_source:path}"):
-            routes.add_api_route(path, route(handle), methods=["POST"], summary="slime's remote reward model")
+        paths = (base, base + "/{data_source:path}")
+        mount(routes, paths, handle, "slime's remote reward model", _EXAMPLE)
     return routes

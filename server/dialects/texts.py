@@ -14,14 +14,13 @@ from rewardkit.errors import InputError
 from rewardkit.server.dialects.base import (
     Asked,
     Context,
-    Handler,
+    Handle,
     ask,
     ask_messages,
     ask_text,
     failed_header,
     judge,
     reward_of,
-    route,
 )
 from rewardkit.server.wire import decode_object, reply
 
@@ -32,8 +31,8 @@ Answer = Callable[[dict[str, Any], Sequence[float]], Any]
 """Makes an answer: (request, rewards) -> JSON-ready."""
 
 
-def scoring(context: Context, ask: Ask, answer: Answer) -> Handler:
-    """Make a route of the two translations."""
+def scoring(context: Context, ask: Ask, answer: Answer) -> Handle:
+    """Judge between the two translations."""
 
     async def handle(body: bytes, data_source: str | None) -> Response:
         request = decode_object(body)
@@ -41,7 +40,7 @@ def scoring(context: Context, ask: Ask, answer: Answer) -> Handler:
         rewards = [reward_of(context, score) for score in scores]
         return reply(answer(request, rewards), headers=failed_header(scores))
 
-    return route(handle)
+    return handle
 
 
 def best_first(request: Mapping[str, Any], rewards: Sequence[float]) -> list[int]:

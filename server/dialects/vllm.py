@@ -18,7 +18,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from rewardkit.errors import InputError
-from rewardkit.server.dialects.base import Asked, Context
+from rewardkit.server.dialects.base import Asked, Context, Handle, mount
 from rewardkit.server.dialects.texts import (
     ask_documents,
     ask_inputs,
@@ -28,27 +28,30 @@ from rewardkit.server.dialects.texts import (
     texts_in,
 )
 
-_AT_ROOT = ("/classify", "/v1/classify", "/pooling", "/rerank", "/v1/rerank", "/v2/rerank")
-_BELOW = (*_AT_ROOT, "/score", "/v1/score")
+_AT_ROOT = ("/v1/classify", "/classify", "/pooling", "/v1/rerank", "/v2/rerank", "/rerank")
+_BELOW = (*_AT_ROOT, "/v1/score", "/score")
+"""Those with a version first: a data source in the path would match the version too."""
+_BASES = ("/vllm", "/vllm/{data_source:path}")
 _PAIRS = (("text_1", "text_2"), ("queries", "documents"), ("queries", "items"), ("data_1", "data_2"))
 """Names of the prompts and of the responses: vLLM takes any of these."""
 
 
 def router(context: Context) -> APIRouter:
     """The routes under `/vllm` and `/vllm/{data_source}`, and those that only vLLM has also at the root."""
-    routes_by_name = {
-        "classify": scoring(context, ask_input, classified),
-        "pooling": scoring(context, ask_input, _pooled),
-        "score": scoring(context, _ask_score, _scored),
-        "rerank": scoring(context, ask_documents, _reranked),
+    example_input = {"model": "gsm8k", "input": "<|user|>6 * 12 = ?<|assistant|>#### 72"}
+    example_score = {"model": "gsm8k", "text_1": "6 * 12 = ?", "text_2": "#### 72"}
+    example_rerank = {"model": "gsm8k", "query": "6 * 12 = ?", "documents": ["#### 72", "#### 1"]}
+    by_name: dict[str, tuple[Handle, dict[str, Any]]] = {
+        "classify": (scoring(context, ask_input, classified), example_input),
+        "pooling": (scoring(context, ask_input, _pooled), example_input),
+        "score": (scoring(context, _ask_score, _scored), example_score),
+        "rerank": (scoring(context, ask_documents, _reranked), example_rerank),
     }
     routes = APIRouter(tags=["vLLM"])
-    for base, paths in (("", _AT_ROOT), ("/vllm", _BELOW), ("/vllm/{data_source:path}", _BELOW)):
-        for path in paths:
-            name = path.rpartition("/")[2]
-            routes.add_api_route(
-                base + path, routes_by_name[name], methods=["POST"], summary=f"vLLM's {name}"
-            )
+    for name, (handle, example) in by_name.items():
+        at_root = [path for path in _AT_ROOT if path.endswith(name)]
+        below = [base + path for base in _BASES for path in _BELOW if path.endswith(name)]
+        mount(routes, [*at_root, *below], handle, f"vLLM's {name}", example)
     return routes
 
 
