@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rewardkit.types import Message
@@ -126,19 +127,19 @@ def split(text: str) -> tuple[str, str]:
 def response_in(query: str, prompt: str) -> str:
     """Return the response in a prompt and response decoded together.
 
-    The prompt is removed where it is a prefix, special tokens before it aside. Otherwise (it was truncated,
-    or decoded differently) the response begins at the assistant's turn that follows the prompt's own.
+    The prompt is removed where it is a prefix, special tokens before it and white space aside. Otherwise (it
+    was truncated) the response begins at the assistant's turn that follows the prompt's own.
     """
-    bare_prompt = prompt[_first_text(prompt) :]
-    for start in (0, _first_text(query)):
-        for prefix in (prompt, bare_prompt):
-            if prefix and query.startswith(prefix, start):
-                return strip_end(query[start + len(prefix) :])
+    if query.startswith(prompt):
+        return strip_end(query[len(prompt) :])
+    query, prompt = query[_first_text(query) :], prompt[_first_text(prompt) :]
+    if (end := _end_of(prompt, query)) is not None:
+        return strip_end(query[end:])
     replies = [turn for turn in turns(query) if turn.role == "assistant"]
-    earlier = [turn for turn in prompt_turns(prompt) if turn.role == "assistant"]
     if not replies:
         return strip_end(query)
-    return strip_end(query[replies[min(len(earlier), len(replies) - 1)].start :])
+    earlier = sum(turn.role == "assistant" for turn in prompt_turns(prompt))
+    return strip_end(query[replies[min(earlier, len(replies) - 1)].start :])
 
 
 def strip_end(text: str) -> str:
@@ -152,6 +153,17 @@ def strip_end(text: str) -> str:
         if not found:
             return text[:kept]
         kept = end - len(found[0])
+
+
+def _end_of(prefix: str, text: str) -> int | None:
+    """Where a prefix of a text ends, white space aside; None if it is none."""
+    if text.startswith(prefix):
+        return len(prefix)
+    wanted = "".join(prefix.split())
+    if not "".join(text.split()).startswith(wanted):
+        return None
+    places = (i for i, character in enumerate(text) if not character.isspace())
+    return next(islice(places, len(wanted) - 1, None)) + 1 if wanted else 0
 
 
 def _first_text(text: str) -> int:

@@ -75,6 +75,7 @@ class GoldIndex:
                 self._batches.append(batch)
         self._whole = _Keys(whole, golds)
         self._without_system = _Keys(without_system, golds)
+        self._most_replies = whole.most_replies
         self.rows = len(golds)
 
     @property
@@ -110,11 +111,12 @@ class GoldIndex:
         """
         for bare in (False, True):
             reading = turns(text, bare=bare)
-            wholes = list(_keys_after(reading))
-            lesser = list(_keys_after(reading, system=False))
-            for i in reversed(range(1, len(reading))):
-                if reading[i].role != "assistant":
-                    continue
+            replies = [i for i, turn in enumerate(reading) if turn.role == "assistant" and i]
+            replies = replies[: self._most_replies + 1]  # no known prompt goes further
+            before = reading[: replies[-1]] if replies else []
+            wholes = list(_keys_after(before))
+            lesser = list(_keys_after(before, system=False))
+            for i in reversed(replies):
                 found = self._find(wholes[i - 1], lesser[i - 1])
                 if found is not None:
                     start = reading[i].start
@@ -150,10 +152,13 @@ class _Pairs:
     def __init__(self) -> None:
         self.keys = array("Q")
         self.rows = array("q")
+        self.most_replies = 0
+        """Turns of the assistant in any prompt."""
 
-    def add(self, key: int, row: int) -> None:
-        self.keys.append(key)
+    def add(self, reading: Sequence[Turn], row: int) -> None:
+        self.keys.append(_key(reading))
         self.rows.append(row)
+        self.most_replies = max(self.most_replies, sum(turn.role == "assistant" for turn in reading))
 
 
 class _Keys:
@@ -201,10 +206,10 @@ def _read(
                 row = len(golds)
                 golds.append(_hash(f"{source}\0{gold}"))
                 for reading in _readings(prompt, render):
-                    whole.add(_key(reading), row)
+                    whole.add(reading, row)
                     lesser = _no_system(reading)
                     if len(lesser) < len(reading) and any(plain(turn.content) for turn in lesser):
-                        without_system.add(_key(lesser), row)
+                        without_system.add(lesser, row)
             columns = {"data_source": pa.array(sources), "ground_truth": pa.array(truths, pa.large_string())}
             if "extra_info" in names:
                 columns["extra_info"] = batch.column("extra_info")

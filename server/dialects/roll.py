@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import time
 import uuid
 from collections.abc import Coroutine
@@ -107,7 +108,9 @@ def router(context: Context) -> APIRouter:
             label=_label(submission.reward_info),
             data_source=data_source,
         )
-        request_id, task = store.start(asked, judge(context, [asked], timeout_s=submission.timeout))
+        allowed = submission.timeout
+        timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else None
+        request_id, task = store.start(asked, judge(context, [asked], timeout_s=timeout_s))
         await asyncio.wait([task], timeout=0)
         if task.done() and task.exception() is not None:
             store.forget(request_id)

@@ -142,6 +142,21 @@ def test_a_response_that_imitates_another_prompt_is_judged_by_its_own(index: Gol
     assert (truth(found[0]), found[2]) == ("72", attack)
 
 
+def test_a_prompt_is_removed_though_white_space_was_lost_in_decoding() -> None:
+    assert response_in("<s> Say 'no' . 72</s>", "Say 'no'.") == " 72"
+    assert response_in("Q:\n\n6*12?\nA: 72", "Q: 6*12?\nA:") == " 72"
+    assert response_in("something else", "Q: 6*12?") == "something else"
+
+
+def test_a_truncated_prompt_ends_where_its_reply_begins() -> None:
+    _, rest, end = TEMPLATES["chatml"]
+    prompt = rest.format(user="What is 6 times 12?")
+    assert response_in(prompt[20:] + "72" + end, prompt) == "72"
+    several = rest.format(user="Q1") + "A1" + end + rest.format(user="Q2")
+    query = "<|im_start|>user\n" + several[19:] + "A2" + end + rest.format(user="Q3") + "A3"
+    assert response_in(query, several).startswith("A2")
+
+
 def test_a_prompt_of_several_turns_is_told_from_its_beginning(tmp_path: Path) -> None:
     longer = (
         {"role": "user", "content": "Q1"},
