@@ -37,7 +37,7 @@ class _Backends:
     def remote(self, url: str) -> Client:
         with self.making:
             if url not in self.clients:
-                self.clients[url] = Client(url, token=os.environ.get(TOKEN_VARIABLE))
+                self.clients[url] = Client(url, token=_token())
             return self.clients[url]
 
     def async_remote(self, url: str) -> AsyncClient:
@@ -47,7 +47,7 @@ class _Backends:
             if key not in self.async_clients:
                 for ended in [known for known in self.async_clients if known[0].is_closed()]:
                     del self.async_clients[ended]
-                self.async_clients[key] = AsyncClient(url, token=os.environ.get(TOKEN_VARIABLE))
+                self.async_clients[key] = AsyncClient(url, token=_token())
             return self.async_clients[key]
 
     def close(self) -> None:
@@ -103,6 +103,11 @@ async def ascore(sample: Sample, url: str | None = None) -> Score:
     address = _address(url)
     judge = _backends.async_remote(address) if address else _backends.local()
     return await judge.ascore(sample)
+
+
+def _token() -> str | None:
+    """The first, where the variable lists all that a server accepts."""
+    return next(iter(os.environ.get(TOKEN_VARIABLE, "").split()), None)
 
 
 def _address(url: str | None) -> str | None:

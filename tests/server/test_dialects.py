@@ -13,6 +13,8 @@ import pytest
 import yaml
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.schema import SCHEMA, Row, chat
@@ -401,6 +403,45 @@ def test_what_cannot_be_read_is_refused_with_a_reason(http: TestClient, path: st
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_not_json_is_refused(http: TestClient, path: str, body: bytes) -> None:
     assert http.post(path, content=body).status_code == 422
+
+
+SHAPES = {
+    "/openrlhf/gsm8k": ("query", "prompts", "labels"),
+    "/slime/gsm8k": ("prompt", "response", "label"),
+    "/slime_dict": ("prompt", "response", "label"),
+    "/llama_factory": ("messages", "model"),
+    "/verify": ("data_source", "ground_truth", "reward_model", "responses_create_params", "response"),
+    "/aggregate_metrics": ("verify_responses",),
+    "/roll/submit": ("prompt", "response", "reward_info", "timeout"),
+    "/evaluate": ("messages", "ground_truth", "kwargs", "data_source"),
+    "/classify": ("model", "input", "messages"),
+    "/vllm/score": ("model", "text_1", "text_2"),
+    "/rerank": ("model", "query", "documents", "top_n"),
+    "/sglang/classify": ("model", "text", "messages"),
+    "/sglang/v1/score": ("model", "query", "items"),
+}
+leaf = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from([QUESTION, RIGHT, "gsm8k", "<s>"])
+)
+leaf |= st.text(st.characters(), max_size=12)
+names = st.sampled_from(["role", "content", "data_source", "ground_truth", "output", "input", "text", "type"])
+anything = st.recursive(
+    leaf, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4), max_leaves=8
+)
+
+
+@pytest.mark.parametrize("path", SHAPES)
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_nothing_in_a_known_field_fails_the_server(http: TestClient, path: str, data: st.DataObject) -> None:
+    body = {name: data.draw(anything) for name in SHAPES[path]}
+    response = http.post(path, content=json.dumps(body))
+    assert response.status_code in (200, 422)
+    json.loads(response.content, parse_constant=lambda name: pytest.fail(f"{name} in the answer"))
 
 
 def test_lone_surrogates_and_nan_get_a_proper_answer(http: TestClient) -> None:

@@ -83,21 +83,25 @@ def truth(found: object) -> str:
     return found.ground_truth
 
 
+WITHOUT_SYSTEM = {"llama2": "<s>[INST] ", "gemma": "<bos><start_of_turn>user\n"}
+
+
+def templated(name: str, system: str | None, user: str) -> str:
+    first, rest, _ = TEMPLATES[name]
+    opening = first.format(system=system) if system else WITHOUT_SYSTEM.get(name, "")
+    return opening + rest.format(user=user)
+
+
+@pytest.mark.parametrize("system", ["Be brief.", "You are someone else.", None])
 @pytest.mark.parametrize("name", TEMPLATES)
-@pytest.mark.parametrize("system", ["Be brief.", "You are Qwen, created by someone else.", None])
 def test_a_prompt_is_found_under_every_common_template(
     index: GoldIndex, name: str, system: str | None
 ) -> None:
-    first, rest, end = TEMPLATES[name]
-    if system and name == "gemma" and system != "Be brief.":
-        pytest.skip("this template puts the system prompt into the user's turn")
-    opening = first.format(system=system) if system else first[: first.find("{system}")] if name in (
-        "llama2", "gemma") else ""  # fmt: skip
-    if not system and name == "llama2":
-        opening = "<s>[INST] "
-    prompt = opening + rest.format(user="What is 2+2?")
+    if name == "gemma" and system == "You are someone else.":
+        pytest.skip("this template makes the system prompt a part of the user's turn")
+    prompt = templated(name, system, "What is 2+2?")
     assert truth(index.lookup(prompt)) == "4"
-    found = index.split(prompt + "It is 4." + end)
+    found = index.split(prompt + "It is 4." + TEMPLATES[name][2])
     assert found is not None
     assert (truth(found[0]), found[1], found[2].lstrip()) == ("4", prompt, "It is 4.")
 
