@@ -21,6 +21,8 @@ from rewardkit.sandbox.fusion import run_code
 from rewardkit.scorer import Scorer
 from rewardkit.server import health, native, page
 from rewardkit.server.admission import Admission
+from rewardkit.server.dialects import ROUTERS, Context
+from rewardkit.server.gold import GoldIndex
 from rewardkit.server.guard import Guard, overloaded
 from rewardkit.server.judge import Judge
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
@@ -46,6 +48,8 @@ def create_app(
     access_log: bool = False,
     sandbox: Pool | None = None,
     needs: Mapping[str, Callable[[], object]] | None = None,
+    gold: GoldIndex | None = None,
+    on_failure: float = 0.0,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
@@ -60,6 +64,8 @@ def create_app(
         access_log: write one log line for every request.
         sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
         needs: what must be done before the server is ready, by name: each is called once, in a thread.
+        gold: what prompts are judged against where a trainer's protocol does not say.
+        on_failure: the reward of what could not be judged, for protocols that want a number for everything.
     """
     admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
     judge = Judge(scorer, timeout_s=timeout_s, admission=admission)
@@ -84,6 +90,9 @@ def create_app(
     _add_pages(app, metrics)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
+    context = Context(judge, gold, on_failure, judge.observers)
+    for router in ROUTERS:
+        app.include_router(router(context))
     _answer_errors(app)
     app.add_middleware(
         Guard,

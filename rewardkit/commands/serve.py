@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -65,6 +66,20 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--drain-s", default=30.0, show_default=True, help="After SIGTERM, how long requests may take to finish."
 )
 @click.option("--access-log", is_flag=True, help="Log every request.")
+@click.option(
+    "--gold",
+    "gold_files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Parquet with what prompts are judged against, for trainers that do not send it. Repeatable.",
+)
+@click.option("--gold-tokenizer", help="Folder or hub id of the tokenizer whose chat template prompts have.")
+@click.option(
+    "--on-failure",
+    default=0.0,
+    show_default=True,
+    help="Reward of what could not be judged, where a protocol has no field for failures.",
+)
 @reward_options
 def command(
     host: str,
@@ -84,6 +99,9 @@ def command(
     request_timeout: float,
     drain_s: float,
     access_log: bool,
+    gold_files: tuple[Path, ...],
+    gold_tokenizer: str | None,
+    on_failure: float,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
     options_file: Path | None,
@@ -92,6 +110,7 @@ def command(
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
     try:
         from rewardkit.server import logs, processes
+        from rewardkit.server.gold import GoldIndex
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
@@ -102,6 +121,11 @@ def command(
         )
     processes.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file)
+    if not math.isfinite(on_failure):
+        raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
+    gold = GoldIndex(gold_files, tokenizer=gold_tokenizer) if gold_files else None
+    if gold is not None:
+        logs.write_line(gold.report())
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
@@ -125,6 +149,8 @@ def command(
                 access_log=access_log,
                 sandbox=stack.enter_context(Pool(share)) if run_code else None,
                 needs=needs,
+                gold=gold,
+                on_failure=on_failure,
             )
 
     sockets = processes.listen(host, port, workers)
