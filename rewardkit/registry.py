@@ -67,7 +67,7 @@ class Reward:
     """`module:function` called with the options in a worker before its first sample: what takes long."""
     options_type: str | type = NoOptions
     """A frozen dataclass with a default for every field, or `module:Class`."""
-    presets: Mapping[str, Any] = field(default_factory=dict)
+    presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options that differ from those defaults; the user's go on top."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
     """What it looks at besides response and ground truth; scoring a file does not load the rest."""

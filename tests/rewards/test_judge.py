@@ -248,6 +248,21 @@ def test_a_file_that_cannot_work_is_refused(text: str, why: str, tmp_path: Path,
     assert "\n" not in str(caught.value)
 
 
+def test_the_documented_files_work(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_API_KEY", "k")
+    page = (Path(__file__).parents[2] / "docs" / "reward_models.md").read_text()
+    first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "helpful.yaml").write_text(first)
+    assert register_judge(tmp_path / "helpful.yaml").data_sources == ("Dahoas/*",)
+    (tmp_path / "agrees.yaml").write_text(f"url: http://h\nmodel: m\n{second}")
+    made: Options = register_judge(tmp_path / "agrees.yaml", [SOURCE]).make_options({})
+    question = ask(Sample(SOURCE, "4", "four", "2 + 2?"), made)
+    assert 'reference "four"' in question.messages[0]["content"]
+    assert read_verdict(f"It does.\n{question.marker} Yes", question.marker, made).score == 1.0
+
+
 # --- question and verdict ------------------------------------------------------------------------------
 
 

@@ -59,7 +59,7 @@ class Options:
     score_field: str = ""
     """Instead: this field, `a.b` within an object, of the last JSON object."""
     verdicts: dict[str, float] = field(default_factory=dict)
-    """Words for scores, such as `{yes: 1, no: 0}`; without them the verdict is a number."""
+    """Words for scores, such as `{"yes": 1, "no": 0}`; without them the verdict is a number."""
     score_range: tuple[float, float] = (0.0, 10.0)
     """A verdict outside is none."""
     scale_to: tuple[float, float] | None = (0.0, 1.0)

@@ -56,20 +56,25 @@ class Encoder:
         """
         messages = _messages(prompt)
         defused = _defuse(response, self._specials)
-        head, tail = self._render_chat(messages, defused) if self._chat else _render_plain(messages, defused)
+        answered = [*messages, {"role": "assistant", "content": defused}]
+        whole = self._template(answered) if self._chat else _plain(messages) + defused
         # A chat template writes the special tokens itself.
-        ids: list[int] = self._tokenizer(head + tail, add_special_tokens=not self._chat)["input_ids"]
+        ids: list[int] = self._tokenizer(whole, add_special_tokens=not self._chat)["input_ids"]
         if not ids:
             raise UnreadableError("there is nothing to score: prompt and response are empty")
         notes = ["special tokens spelled out in the response were broken up"] if defused != response else []
         cut = max(0, len(ids) - self._max_length)
         if cut:
-            ids = self._without_front(ids, tail)
+            before = self._template(messages, add_generation_prompt=True) if self._chat else _plain(messages)
+            ids = self._without_front(ids, whole[_common_length(whole, before) :])
             notes.append(f"the prompt lost its first {cut} tokens to fit {self._max_length}")
         return Encoded(ids, cut, "; ".join(notes))
 
     def _without_front(self, ids: list[int], tail: str) -> list[int]:
-        """The last tokens, after the one that opens every sequence if there is one."""
+        """The last tokens, after the one that opens every sequence if there is one.
+
+        `tail` is the response with what the template puts behind it.
+        """
         special = self._tokenizer.all_special_ids
         opening = 1 if ids[0] in special else 0
         of_tail = len(self._tokenizer(tail, add_special_tokens=False)["input_ids"])
@@ -81,22 +86,18 @@ class Encoder:
             )
         return ids[:opening] + ids[len(ids) - self._max_length + opening :]
 
-    def _render_chat(self, messages: list[dict[str, str]], response: str) -> tuple[str, str]:
-        """The text before the response, and the response with what the template puts behind it."""
-        answered = [*messages, {"role": "assistant", "content": response}]
+    def _template(self, messages: list[dict[str, str]], *, add_generation_prompt: bool = False) -> str:
+        if not messages:
+            return ""
         try:
-            whole: str = self._tokenizer.apply_chat_template(answered, tokenize=False)
-            before: str = (
-                self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-                if messages
-                else ""
+            text: str = self._tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=add_generation_prompt
             )
         except Exception as error:
-            # Templates are programs: they refuse roles, an order or an empty list in ways of their own.
+            # Templates are programs: they refuse roles, or an order of them, in ways of their own.
             reason = str(error).partition("\n")[0]
             raise UnreadableError(f"the messages do not fit the model's chat template: {reason}") from None
-        split = _common_length(whole, before)
-        return whole[:split], whole[split:]
+        return text
 
 
 def _common_length(a: str, b: str) -> int:
@@ -104,8 +105,8 @@ def _common_length(a: str, b: str) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _render_plain(messages: list[dict[str, str]], response: str) -> tuple[str, str]:
-    return "\n\n".join(message["content"] for message in messages), response
+def _plain(messages: list[dict[str, str]]) -> str:
+    return "\n\n".join(message["content"] for message in messages)
 
 
 def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:

@@ -48,6 +48,7 @@ class VllmClassifier:
                 max_model_len=options.max_length or None,
                 max_num_batched_tokens=options.batch_tokens,
                 gpu_memory_utilization=options.gpu_memory_utilization,
+                enforce_eager=True,  # graphs pay off token by token; here each sequence is one pass
             )
         except (ValueError, RuntimeError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
