@@ -116,10 +116,8 @@ class Reward:
         """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
         for option in fields(self.options_class):
             if reason.endswith(f"`$.{option.name}`"):
-                found, wanted = (
-                    values[option.name],
-                    str(option.type).removeprefix("Literal[").removesuffix("]"),
-                )
+                wanted = str(option.type).removeprefix("Literal[").removesuffix("]")
+                found = values[option.name]
                 return f"option '{option.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
         return f"options of reward '{self.name}': {reason}"
 

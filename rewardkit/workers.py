@@ -49,8 +49,6 @@ MODEL_CHUNK = 256
 _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
-_MAX_LOAD_DEATHS = 4
-
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from rewardkit._worker import main; main()"
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored)
@@ -76,6 +74,7 @@ class Job:
         self.load_timeout_s = MODEL_LOAD_TIMEOUT_S if self.costly else LOAD_TIMEOUT_S
         self.load_deaths = 0
         """Workers that died in a row before the reward was ready."""
+        self.max_load_deaths = 2 if self.costly else 4
         files = [str(path)] if (path := user_reward_file(reward.function)) else []
         self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
 
@@ -446,7 +445,7 @@ class _Loop:
     def _died_loading(self, chunk: _Chunk, died: str) -> None:
         """No sample is to blame: try again with a fresh worker, but not for ever."""
         chunk.job.load_deaths += 1
-        if chunk.job.load_deaths < _MAX_LOAD_DEATHS:
+        if chunk.job.load_deaths < chunk.job.max_load_deaths:
             self.waiting.appendleft(chunk)
         else:
             self._put_rest(chunk, f"the workers die while they load the reward ({died})")

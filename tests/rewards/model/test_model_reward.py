@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, LlamaForCausalLM
 
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import Options, load, register_reward_model, reward_of_logits, score
 from rewardkit.rewards.model.classifier import plan_batches
+from rewardkit.rewards.model.encode import Encoder, UnreadableError
 from rewardkit.types import Sample
 
 SOURCE = "Dahoas/full-hh-rlhf"
@@ -81,6 +84,23 @@ def test_a_response_that_does_not_fit_is_not_judged(folder: Path) -> None:
     assert fits.ok
     assert too_long.status == "invalid"
     assert "the response alone takes" in (too_long.detail or "")
+
+
+@given(st.text(max_size=300), st.text(max_size=100))
+@settings(max_examples=50, deadline=None)
+def test_any_conversation_is_read_to_its_end_or_not_at_all(
+    tokenizer: Any, prompt: str, response: str
+) -> None:
+    whole = Encoder(tokenizer, "auto", 10**6).encode(prompt, response)
+    try:
+        found = Encoder(tokenizer, "auto", 60).encode(prompt, response)
+    except UnreadableError:
+        assert len(whole.ids) > 60
+        return
+    assert len(found.ids) == min(60, len(whole.ids)) == len(whole.ids) - found.truncated
+    kept = len(found.ids) - 1
+    assert found.ids[-kept:] == whole.ids[-kept:]
+    assert found.ids[0] == whole.ids[0]  # the token that opens the user's turn
 
 
 def test_a_response_cannot_forge_a_turn(folder: Path) -> None:
