@@ -46,6 +46,10 @@ class Pair:
     """The prompt as a chat that ends with the user's turn."""
 
 
+MakeRows = Callable[[Pair, str], list[AnyRow]]
+"""Makes the rows of a pair of a split."""
+
+
 def prepare(
     out_dir: Path,
     *,
@@ -85,21 +89,22 @@ def prepare(
         "limit": limit,
         "skip_bad": skip_bad,
     }
+    forms = FORMS if split == "all" else (split,)
+    bad = {form: BadRows(skip=skip_bad) for form in forms}
     files: dict[str, WrittenFile] = {}
-    bad = BadRows()
-    for form in FORMS if split == "all" else (split,):
-        bad = BadRows(skip=skip_bad)  # the same rows each time
+    for form in forms:
         written = publish(
             out_dir / form,
             "full_hh_rlhf",
-            _splits(form, source, bad, limit, arguments),
+            _splits(form, source, bad[form], limit, _maker(form, chosen_only, one_message)),
             source=source.provenance,
             arguments={"form": form, **arguments},
             progress=_named(form, progress),
             schema=_schema(form),
         )
         files |= {f"{form}/{name}": file for name, file in written.items()}
-    return Prepared(files, bad.dropped, tuple(bad.first))
+    dropped = bad[forms[0]]  # every form drops the same rows
+    return Prepared(files, dropped.dropped, tuple(dropped.first))
 
 
 def turns(dialogue: str) -> tuple[dict[str, str], ...]:
@@ -130,10 +135,8 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
 
 
 def _splits(
-    form: str, source: Source, bad: BadRows, limit: int | None, arguments: dict[str, object]
+    form: str, source: Source, bad: BadRows, limit: int | None, make: MakeRows
 ) -> dict[str, Iterable[AnyRow]]:
-    make = _maker(form, bool(arguments["chosen_only"]), bool(arguments["one_message"]))
-
     def read(raw_split: str, bad: BadRows) -> Iterator[Pair]:
         return itertools.islice(_pairs(source.splits[raw_split](bad), bad), limit)
 
@@ -145,7 +148,7 @@ def _splits(
     return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
 
 
-def _rows(pairs: Iterable[Pair], split: str, make: Callable[[Pair, str], list[AnyRow]]) -> Iterator[AnyRow]:
+def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]:
     return (row for pair in pairs for row in make(pair, split))
 
 
@@ -176,7 +179,7 @@ def _pair(record: Record) -> Pair:
         raise InputError(f"{record.where}: 'prompt' is no dialogue: {error}") from None
 
 
-def _maker(form: str, chosen_only: bool, one_message: bool) -> Callable[[Pair, str], list[AnyRow]]:
+def _maker(form: str, chosen_only: bool, one_message: bool) -> MakeRows:
     def sft(pair: Pair, split: str) -> list[AnyRow]:
         responses = (pair.chosen,) if chosen_only else (pair.chosen, pair.rejected)
         return [TextRow({"prompt": pair.prompt, "response": response}) for response in responses]

@@ -42,7 +42,7 @@ class Options:
     max_length: int = 0
     """Tokens of prompt and response together. 0: as many as the model reads."""
     batch_tokens: int = 16_384
-    """Tokens of one forward pass, padding included."""
+    """Tokens of one forward pass, padding included. vLLM sees to this itself."""
     gpu_memory_utilization: float = 0.5
     """For vLLM: the share of the GPU's memory that it may take."""
 

@@ -46,7 +46,6 @@ class VllmClassifier:
                 runner="pooling",
                 dtype=options.dtype,
                 max_model_len=options.max_length or None,
-                max_num_batched_tokens=options.batch_tokens,
                 gpu_memory_utilization=options.gpu_memory_utilization,
                 enforce_eager=True,  # graphs pay off token by token; here each sequence is one pass
             )
