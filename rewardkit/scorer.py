@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
-from rewardkit.errors import UnknownDataSourceError
+from rewardkit.errors import ScoringError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.runner import Runner, is_async
 from rewardkit.types import Sample, Score, failure
@@ -83,7 +83,9 @@ class Scorer:
         self._registry = registry
         self._plans: dict[str, _Plan | Score] = {}
         self._jobs: dict[tuple[str, str], Job] = {}
-        self._pool: WorkerPool | None = None
+        self._pools: dict[int | None, WorkerPool] = {}
+        """The shared one under None, and those of rewards with workers of their own under their job's id."""
+        self._closed = False
         self._making = threading.Lock()
         """Held while a plan or the pool is made, so that threads that come together make one."""
         self._check_options()
@@ -124,7 +126,12 @@ class Scorer:
     @property
     def worker_counts(self) -> Counts:
         """How many workers were started, died and were killed so far."""
-        return Counts() if self._pool is None else self._pool.counts
+        total = Counts()
+        for pool in list(self._pools.values()):
+            total.started += pool.counts.started
+            total.died += pool.counts.died
+            total.killed += pool.counts.killed
+        return total
 
     def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
         """Score an iterable of any length, in order, holding only a few batches in memory."""
@@ -166,6 +173,25 @@ class Scorer:
         module, _, name = reward.explain.partition(":")
         lay_open: Callable[..., object] = getattr(importlib.import_module(module), name)
         return lay_open(sample.ground_truth, sample.response, self.options_for(sample.data_source))
+
+    def warm_up(self) -> None:
+        """Load the neural models of all registered rewards, and return when each has scored a sample.
+
+        Without it, a model loads with its first sample. The processes of the other rewards need none.
+
+        Raises:
+            ScoringError: a model does not load, or cannot score.
+        """
+        probes = [
+            Sample(source, "Hello.", "", "Hello?")
+            for reward in self._registry
+            if reward.runs == "model"
+            for source in reward.data_sources
+            if self._registry.resolve(source) is reward
+        ]
+        for probe, score in zip(probes, self.score_batch(probes), strict=True):
+            if not score.ok:
+                raise ScoringError(f"the reward model for {probe.data_source} is not ready: {score.detail}")
 
     def reward_for(self, data_source: str) -> Reward:
         """Return the reward that this scorer uses for a data source, with its deadline.
@@ -211,8 +237,11 @@ class Scorer:
 
     def close(self) -> None:
         """Kill the workers. Batches still running in other threads get a ScoringError."""
-        if self._pool is not None:
-            self._pool.close()
+        with self._making:
+            self._closed = True
+            pools = list(self._pools.values())
+        for pool in pools:
+            pool.close()
 
     def __enter__(self) -> Scorer:
         return self
@@ -260,14 +289,21 @@ class Scorer:
         return _Plan(reward, Runner(reward, options), self._jobs[key])
 
     def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Scores:
-        assert plan.job is not None
+        job = plan.job
+        assert job is not None
+        key = job.reward_id if job.own_workers else None
         with self._making:
-            if self._pool is None:
-                self._pool = WorkerPool(self.workers)
-        return self._pool.submit(plan.job, samples, self._chunk_size(plan.reward, len(samples)))
+            if self._closed:
+                raise ScoringError("this scorer is closed; make a new one")
+            if key not in self._pools:
+                self._pools[key] = WorkerPool(job.own_workers or self.workers)
+        return self._pools[key].submit(job, samples, self._chunk_size(job, len(samples)))
 
-    def _chunk_size(self, reward: Reward, n: int) -> int:
+    def _chunk_size(self, job: Job, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""
+        reward = job.reward
+        if job.chunk_limit:
+            return job.chunk_limit
         if reward.batch:
             return n
         if reward.runs == "inline":

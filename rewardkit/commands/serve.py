@@ -138,6 +138,7 @@ def command(
         with ExitStack() as stack:
             stack.enter_context(logs.json_logs(access_log=access_log))
             scorer = stack.enter_context(Scorer(options=options, workers=share, timeout_s=timeout_s))
+            needs["models"] = scorer.warm_up
             yield create_app(
                 scorer,
                 tokens=tokens,
