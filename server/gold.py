@@ -201,7 +201,7 @@ def _read(
     with file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, truth]):
             sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
-            truths = [_text(value) for value in _column(batch, truth).to_pylist()]
+            truths = [truth_text(value) for value in _column(batch, truth).to_pylist()]
             for prompt, source, gold in zip(batch.column("prompt").to_pylist(), sources, truths, strict=True):
                 row = len(golds)
                 golds.append(_hash(f"{source}\0{gold}"))
@@ -288,7 +288,8 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def _text(value: object) -> str:
+def truth_text(value: object) -> str:
+    """Return a ground truth as the string that rewards take: text as it is, anything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
 from rewardkit.server.chat import content_text, messages_of, split
-from rewardkit.server.gold import Ambiguous, Gold, GoldIndex, Prompt
+from rewardkit.server.gold import Ambiguous, Gold, GoldIndex, Prompt, truth_text
 from rewardkit.server.wire import refusal
 from rewardkit.types import Sample, Score, failure
 
@@ -72,6 +72,8 @@ def ask(
     said: Gold | Ambiguous | None = _envelope(label)
     if said is None and context.gold is not None and prompt:
         said = context.gold.lookup(prompt)
+    if isinstance(said, Ambiguous) and data_source and label is not None:
+        said = None  # the request says more than the rows do
     return _asked(response, prompt, said or _plain_gold(data_source, label))
 
 
@@ -113,14 +115,14 @@ def _envelope(label: object) -> Gold | None:
     extra_info = label.get("extra_info")
     return Gold(
         label["data_source"],
-        as_text(label["ground_truth"]),
+        truth_text(label["ground_truth"]),
         extra_info if isinstance(extra_info, dict) else {},
     )
 
 
 def _plain_gold(data_source: str | None, label: object) -> Gold | None:
     """A data source given by itself. Without a label the ground truth is empty: reward models need none."""
-    return Gold(data_source, as_text(label), {}) if data_source else None
+    return Gold(data_source, truth_text(label), {}) if data_source else None
 
 
 def _asked(response: str, prompt: Prompt | None, said: Gold | Ambiguous | None) -> Asked:
@@ -131,13 +133,6 @@ def _asked(response: str, prompt: Prompt | None, said: Gold | Ambiguous | None) 
     if said is not None:
         problem = f"rows {said.row} and {said.other} of the gold have this prompt and disagree on the answer"
     return Asked(Sample("", response, "", shown or None), problem)
-
-
-def as_text(value: object) -> str:
-    """Return a ground truth as the string that rewards take: text as it is, anything else as JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False)
 
 
 async def judge(context: Context, asked: Sequence[Asked], *, timeout_s: float | None = None) -> list[Score]:

@@ -26,6 +26,7 @@ SERVER_NAME = "rewardkit"
 """The name under which the head server's configuration lists this server."""
 
 _TASK = "_ng_task_index"
+_LARGEST = 1e100
 _GROUND_TRUTHS = ("ground_truth", "expected_answer", "label")
 
 
@@ -169,7 +170,7 @@ def _statistics(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     numbers: dict[str, list[float]] = {}
     for answer in judged:
         for name, value in answer.items():
-            if isinstance(value, int | float) and not isinstance(value, bool) and not name.startswith("_"):
+            if _is_number(value) and not name.startswith("_"):
                 numbers.setdefault(name, []).append(float(value))
     found: dict[str, float] = {}
     for name, values in numbers.items():
@@ -181,6 +182,11 @@ def _statistics(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             f"std/{name}": pstdev(values),
         }
     return found | {"mean/mask_sample": 1.0 - len(judged) / len(answers) if answers else 0.0}
+
+
+def _is_number(value: Any) -> bool:
+    """A number that sums of do not overflow; NaN is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def _head_config(request: HttpRequest) -> dict[str, Any]:

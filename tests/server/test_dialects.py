@@ -129,6 +129,10 @@ def test_prompts_whose_rows_disagree_are_invalid(http: TestClient) -> None:
     assert "rows 1 and 2 of the gold have this prompt and disagree" in found["detail"]
 
 
+def test_a_label_settles_what_the_rows_disagree_on(http: TestClient) -> None:
+    assert post(http, "/slime/gsm8k", {"prompt": "Twice?", "response": "#### 2", "label": "2"}) == 1.0
+
+
 # --- LLaMA-Factory -----------------------------------------------------------------------------------
 
 
@@ -220,6 +224,14 @@ def test_nemo_gym_metrics_are_per_task_and_for_all(http: TestClient) -> None:
     assert (found["agent_metrics"]["max/length"], found["agent_metrics"]["min/length"]) == (5.0, 1.0)
     assert [task["mean/reward"] for task in found["group_level_metrics"]] == [0.5, 1.0]
     assert set(found["key_metrics"]) == {"mean/reward", "mean/length", "mean/mask_sample"}
+
+
+def test_nemo_gym_metrics_leave_out_what_is_no_number(http: TestClient) -> None:
+    odd = [float("inf"), float("-inf"), float("nan"), 10**400, 1e308, True, "1", None, [1]]
+    answers = [{"reward": 1.0, "odd": value} for value in odd]
+    found = post(http, "/aggregate_metrics", {"verify_responses": answers})
+    assert set(found["key_metrics"]) == {"mean/reward", "mean/mask_sample"}
+    assert post(http, "/aggregate_metrics", {"verify_responses": []})["group_level_metrics"] == []
 
 
 def test_nemo_gyms_head_server_is_found_as_axolotl_looks_for_it(http: TestClient) -> None:

@@ -241,3 +241,23 @@ def test_any_text_is_taken_apart_without_complaint(anything: str) -> None:
 def test_padding_however_long_is_stripped_in_linear_time() -> None:
     assert strip_end("72" + "<|endoftext|>" * 20_000 + " " * 20_000 + "<pad>") == "72"
     assert strip_end("72" + " " * 200_000) == "72" + " " * 200_000
+
+
+@pytest.mark.slow
+def test_a_tokenizers_own_template_is_known_too(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=words)
+    made.chat_template = (
+        "{% for m in messages %}@@{{ m['role'] }}: Today is Monday. {{ m['content'] }}@@{% endfor %}"
+        "{% if add_generation_prompt %}@@assistant:{% endif %}"
+    )
+    made.save_pretrained(tmp_path / "tokenizer")
+    path = write(tmp_path / "train.parquet", [row("Six times 12?", "72")])
+    prompt = "@@user: Today is Monday. Six times 12?@@@@assistant:"
+    assert GoldIndex([path]).lookup(prompt) is None
+    index = GoldIndex([path], tokenizer=str(tmp_path / "tokenizer"))
+    assert (truth(index.lookup(prompt)), truth(index.lookup("Six times 12?"))) == ("72", "72")
+    with pytest.raises(InputError, match="cannot load a tokenizer"):
+        GoldIndex([path], tokenizer=str(tmp_path / "none"))
