@@ -84,7 +84,7 @@ class ScoreRoute:
         try:
             async for lines in self._lines(receive):
                 await answer(await self._judge_lines(lines, wait=begun), more=True)
-        except InputError as error:
+        except (InputError, OverloadedError) as error:
             if not begun:
                 raise
             await answer([failure("invalid", str(error))], more=False)
@@ -118,21 +118,33 @@ class ScoreRoute:
 
     async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
         """The lines that have come in, a batch at a time; empty ones are left out."""
+        admission = self.judge.admission
         rest = bytearray()
         more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            rest += message.get("body", b"")
-            more = message.get("more_body", False)
-            *whole, last = bytes(rest).split(b"\n")
-            rest = bytearray(last if more else b"")
-            lines = [line for line in (whole if more else [*whole, last]) if line.strip()]
-            if max(map(len, [*lines, rest])) > self.max_line_bytes:
-                raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
-            for first in range(0, len(lines), STREAM_BATCH):
-                yield lines[first : first + STREAM_BATCH]
+        try:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                piece = message.get("body", b"")
+                more = message.get("more_body", False)
+                admission.take_bytes(len(piece))
+                rest += piece
+                if more and b"\n" not in piece:  # looking through the whole line each time would be quadratic
+                    lines = []
+                else:
+                    *lines, last = bytes(rest).split(b"\n")
+                    if not more:
+                        lines.append(last)
+                    admission.give_back_bytes(len(rest) - len(last))
+                    rest = bytearray(last)
+                if max(map(len, [*lines, rest])) > self.max_line_bytes:
+                    raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
+                lines = [line for line in lines if line.strip()]
+                for first in range(0, len(lines), STREAM_BATCH):
+                    yield lines[first : first + STREAM_BATCH]
+        finally:
+            admission.give_back_bytes(len(rest))
 
 
 async def _read(receive: Receive) -> bytes:
