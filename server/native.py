@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -25,6 +26,7 @@ from rewardkit.server.wire import (
     JSON,
     NDJSON,
     ErrorBody,
+    answer_to,
     decode_sample,
     decode_samples,
     encode,
@@ -50,12 +52,18 @@ class ScoreRoute:
         self.path = "/score"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, also one that cannot be met."""
         scope["route"] = self
         content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        if content_type.startswith(NDJSON.encode()):
-            await self._stream(receive, send)
-            return
+        try:
+            if content_type.startswith(NDJSON.encode()):
+                await self._stream(receive, send)
+            else:
+                await self._whole(receive, send)
+        except (InputError, OverloadedError, HTTPException) as error:
+            await answer_to(error)(scope, receive, send)
+
+    async def _whole(self, receive: Receive, send: Send) -> None:
         asked = decode_samples(await _read(receive))
         if isinstance(asked, list):
             body = encode(await self.judge(asked))
