@@ -1,6 +1,6 @@
 """What the server does with twenty times the work it can do: for a minute, from raw sockets.
 
-    python benchmarks/server_overload.py [--seconds 60]
+    python benchmarks/server_overload.py [--seconds 60] [--nap 0.1]
 
 One scoring process naps 0.1 s a sample, so the capacity is a little under 10 samples/s; 20 times that is
 asked for, each request over its own connection and with a deadline of 10 s. Bars: every answer is scores or
@@ -24,7 +24,6 @@ from pathlib import Path
 
 from rewardkit.server.admission import WAIT_SHARE
 
-NAP_S = 0.1
 TIMES = 20
 DEADLINE_S = 10.0
 
@@ -48,9 +47,9 @@ class Asked:
     outcome: str
 
 
-async def ask(port: int) -> Asked:
+async def ask(port: int, nap_s: float) -> Asked:
     """Send one request over a new connection."""
-    body = json.dumps({"data_source": "bench/nap", "response": "", "ground_truth": str(NAP_S)})
+    body = json.dumps({"data_source": "bench/nap", "response": "", "ground_truth": str(nap_s)})
     head = f"POST /score HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-timeout-s: {DEADLINE_S}\r\n"
     began = time.perf_counter()
     try:
@@ -66,12 +65,12 @@ async def ask(port: int) -> Asked:
     return Asked(began, time.perf_counter() - began, outcome)
 
 
-async def load(port: int, rate: float, seconds: float) -> list[Asked]:
+async def load(port: int, nap_s: float, rate: float, seconds: float) -> list[Asked]:
     """Send requests at a fixed rate, whatever becomes of them."""
     tasks = []
     began = time.perf_counter()
     while (now := time.perf_counter() - began) < seconds:
-        tasks += [asyncio.create_task(ask(port)) for _ in range(round(now * rate) - len(tasks))]
+        tasks += [asyncio.create_task(ask(port, nap_s)) for _ in range(round(now * rate) - len(tasks))]
         await asyncio.sleep(0.005)
     return list(await asyncio.gather(*tasks))
 
@@ -94,18 +93,18 @@ async def watch(pid: int, seen: list[float]) -> None:
         await asyncio.sleep(1.0)
 
 
-async def measure(port: int, pid: int, seconds: float) -> list[str]:
+async def measure(port: int, pid: int, nap_s: float, seconds: float) -> list[str]:
     """Run the three phases, print what was seen, and return the bars that were missed."""
-    capacity = 1.0 / NAP_S
-    await load(port, 5.0, 2.0)
-    unloaded = p99([asked.took_s for asked in await load(port, 0.2 * capacity, 10.0)])
+    capacity = 1.0 / nap_s
+    await load(port, nap_s, 0.2 * capacity, 5.0)
+    unloaded = p99([asked.took_s for asked in await load(port, nap_s, 0.2 * capacity, 10.0)])
     memory: list[float] = []
     watching = asyncio.create_task(watch(pid, memory))
-    asked = await load(port, TIMES * capacity, seconds)
+    asked = await load(port, nap_s, TIMES * capacity, seconds)
     watching.cancel()
     ended = max(a.at_s for a in asked)
     await asyncio.sleep(max(0.0, ended + 2.0 - time.perf_counter()))
-    after = p99([asked.took_s for asked in await load(port, 0.2 * capacity, 10.0)])
+    after = p99([asked.took_s for asked in await load(port, nap_s, 0.2 * capacity, 10.0)])
     admitted = [a.took_s for a in asked if a.outcome == "ok"]
     refused = [a.took_s for a in asked if a.outcome == "503"]
     limit = 2 * unloaded + WAIT_SHARE * DEADLINE_S
@@ -130,7 +129,8 @@ def main() -> None:
     """Start a server, measure, and fail when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="of overload")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--nap", type=float, default=0.1, help="seconds to score a sample")
+    args = parser.parse_args()
     with tempfile.NamedTemporaryFile("w", suffix=".py") as reward:
         reward.write(REWARD)
         reward.flush()
@@ -141,7 +141,7 @@ def main() -> None:
             assert server.stderr is not None
             found = re.search(r"http://\S+:(\d+)", server.stderr.readline())
             assert found is not None, "the server did not start"
-            missed = asyncio.run(measure(int(found[1]), server.pid, seconds))
+            missed = asyncio.run(measure(int(found[1]), server.pid, args.nap, args.seconds))
         finally:
             server.terminate()
             server.wait()

@@ -61,7 +61,7 @@ class Admission:
 
     @contextmanager
     def room_for(self, counts: Mapping[str, int], timeout_s: float) -> Iterator[None]:
-        """Hold room for samples, counted by label, while they are judged.
+        """Hold room for samples, counted by label, while they are judged; `""` for those no worker judges.
 
         Raises:
             OverloadedError: there is no room, or they could not be expected to be judged in time.
@@ -70,7 +70,7 @@ class Admission:
         cost_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if self.samples and self.samples + n > self.max_samples:
             raise self._full(f"{self.samples} samples are being judged", max(1.0, self.wait_s / 2))
-        if self.wait_s > WAIT_SHARE * timeout_s:
+        if any(counts) and self.wait_s > WAIT_SHARE * timeout_s:
             raise self._full(f"the workers are busy for {self.wait_s:.1f} s", self.wait_s / 2)
         self.samples += n
         self.busy_s += cost_s

@@ -23,17 +23,15 @@ from rewardkit.server import health, native, page
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
 from rewardkit.server.gold import GoldIndex
-from rewardkit.server.guard import Guard, overloaded
+from rewardkit.server.guard import Guard
 from rewardkit.server.judge import Judge
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT
 from rewardkit.server.traffic import Traffic
-from rewardkit.server.wire import decode_object, refusal, reply
+from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 
 REFRESH_S = 1.0
 """How often the gauges are brought up to date, for when another server process is asked for them."""
-
-_KINDS = {404: "not_found", 405: "method_not_allowed", 408: "timeout", 413: "too_large"}
 
 
 def create_app(
@@ -83,7 +81,8 @@ def create_app(
 
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health, app.state.judge = state, judge
-    app.add_route("/score", native.ScoreRoute(judge, max_body_bytes), methods=["POST"])  # type: ignore[arg-type]
+    score = native.ScoreRoute(judge, max_body_bytes)
+    app.add_route("/score", score, methods=["POST"])  # type: ignore[arg-type]
     app.include_router(native.router(judge))
     app.include_router(health.router(state))
     app.include_router(page.router(scorer, traffic))
@@ -102,6 +101,7 @@ def create_app(
         tokens=tokens,
         max_body_bytes=max_body_bytes,
         access_log=access_log,
+        hot={"/score": score},
     )
     if cors_origins:
         app.add_middleware(
@@ -166,20 +166,13 @@ def _answer_errors(app: FastAPI) -> None:
     """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
 
     @app.exception_handler(InputError)
-    async def bad_request(request: Request, error: InputError) -> Response:
-        return refusal(422, "bad_request", str(error))
+    @app.exception_handler(OverloadedError)
+    @app.exception_handler(HTTPException)
+    async def given_up(request: Request, error: InputError | OverloadedError | HTTPException) -> Response:
+        return answer_to(error)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         return refusal(422, "bad_request", f"{where}: {first['msg']}")
-
-    @app.exception_handler(OverloadedError)
-    async def too_busy(request: Request, error: OverloadedError) -> Response:
-        return overloaded(error)
-
-    @app.exception_handler(HTTPException)
-    async def http_error(request: Request, error: HTTPException) -> Response:
-        kind = _KINDS.get(error.status_code, "bad_request" if error.status_code < 500 else "internal")
-        return refusal(error.status_code, kind, str(error.detail), error.headers)

@@ -13,7 +13,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -26,7 +26,7 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.health import Health
 from rewardkit.server.metrics import Metrics
 from rewardkit.server.request import CURRENT, CurrentRequest
-from rewardkit.server.wire import NDJSON, refusal
+from rewardkit.server.wire import NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"}) | page.PATHS
 """Paths that probes and browsers may ask for without a token."""
@@ -46,6 +46,7 @@ class Guard:
         max_body_bytes: larger bodies get 413, whether they announce their length or not.
         body_timeout_s: how long a body may take to arrive.
         access_log: write one line for every request.
+        hot: by path, what answers a POST without going through the rest of the stack.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class Guard:
         max_body_bytes: int = 64 << 20,
         body_timeout_s: float = 60.0,
         access_log: bool = False,
+        hot: Mapping[str, ASGIApp] | None = None,
     ) -> None:
         self.app = app
+        self.hot = hot or {}
         self.admission = admission
         self.metrics = metrics
         self.health = health
@@ -124,13 +127,14 @@ class Guard:
         try:
             body.take(body.declared)
         except OverloadedError as error:
-            return overloaded(error)
+            return answer_to(error)
         return None
 
     async def _handle(self, request: CurrentRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application; whatever happens to it, the client gets an answer, if it is still there."""
+        hot = self.hot.get(scope["path"]) if scope["method"] == "POST" else None
         try:
-            await self.app(scope, receive, send)
+            await (hot or self.app)(scope, receive, send)
         except ClientDisconnect:
             request.gone = True
         except asyncio.CancelledError:
@@ -223,11 +227,6 @@ class _Body:
                 if self.came > self.held:
                     self.take(self.came - self.held)
         return message
-
-
-def overloaded(error: OverloadedError) -> Response:
-    """The 503 that says when to come again."""
-    return refusal(503, "overloaded", str(error), {"retry-after": f"{math.ceil(error.retry_after_s)}"})
 
 
 def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:

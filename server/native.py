@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -25,6 +26,7 @@ from rewardkit.server.wire import (
     JSON,
     NDJSON,
     ErrorBody,
+    answer_to,
     decode_sample,
     decode_samples,
     encode,
@@ -50,12 +52,18 @@ class ScoreRoute:
         self.path = "/score"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, also one that cannot be met."""
         scope["route"] = self
         content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        if content_type.startswith(NDJSON.encode()):
-            await self._stream(receive, send)
-            return
+        try:
+            if content_type.startswith(NDJSON.encode()):
+                await self._stream(receive, send)
+            else:
+                await self._whole(receive, send)
+        except (InputError, OverloadedError, HTTPException) as error:
+            await answer_to(error)(scope, receive, send)
+
+    async def _whole(self, receive: Receive, send: Send) -> None:
         asked = decode_samples(await _read(receive))
         if isinstance(asked, list):
             body = encode(await self.judge(asked))
@@ -84,7 +92,7 @@ class ScoreRoute:
         try:
             async for lines in self._lines(receive):
                 await answer(await self._judge_lines(lines, wait=begun), more=True)
-        except InputError as error:
+        except (InputError, OverloadedError) as error:
             if not begun:
                 raise
             await answer([failure("invalid", str(error))], more=False)
@@ -118,21 +126,33 @@ class ScoreRoute:
 
     async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
         """The lines that have come in, a batch at a time; empty ones are left out."""
+        admission = self.judge.admission
         rest = bytearray()
         more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            rest += message.get("body", b"")
-            more = message.get("more_body", False)
-            *whole, last = bytes(rest).split(b"\n")
-            rest = bytearray(last if more else b"")
-            lines = [line for line in (whole if more else [*whole, last]) if line.strip()]
-            if max(map(len, [*lines, rest])) > self.max_line_bytes:
-                raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
-            for first in range(0, len(lines), STREAM_BATCH):
-                yield lines[first : first + STREAM_BATCH]
+        try:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                piece = message.get("body", b"")
+                more = message.get("more_body", False)
+                admission.take_bytes(len(piece))
+                rest += piece
+                if more and b"\n" not in piece:  # looking through the whole line each time would be quadratic
+                    lines = []
+                else:
+                    *lines, last = bytes(rest).split(b"\n")
+                    if not more:
+                        lines.append(last)
+                    admission.give_back_bytes(len(rest) - len(last))
+                    rest = bytearray(last)
+                if max(map(len, [*lines, rest])) > self.max_line_bytes:
+                    raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
+                lines = [line for line in lines if line.strip()]
+                for first in range(0, len(lines), STREAM_BATCH):
+                    yield lines[first : first + STREAM_BATCH]
+        finally:
+            admission.give_back_bytes(len(rest))
 
 
 async def _read(receive: Receive) -> bytes:

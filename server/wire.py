@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, OverloadedError
 from rewardkit.types import Sample
 
 T = TypeVar("T")
@@ -90,6 +91,20 @@ def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 def refusal(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """Answer with `{"error": {"type": kind, "message": message}}`."""
     return reply({"error": ErrorBody(kind, message)}, status, headers)
+
+
+_KINDS = {404: "not_found", 405: "method_not_allowed", 408: "timeout", 413: "too_large"}
+
+
+def answer_to(error: InputError | OverloadedError | HTTPException) -> Response:
+    """The answer to a request on which a route gave up with one of these errors."""
+    if isinstance(error, InputError):
+        return refusal(422, "bad_request", str(error))
+    if isinstance(error, OverloadedError):
+        headers = {"retry-after": f"{math.ceil(error.retry_after_s)}"}
+        return refusal(503, "overloaded", str(error), headers)
+    kind = _KINDS.get(error.status_code, "bad_request" if error.status_code < 500 else "internal")
+    return refusal(error.status_code, kind, str(error.detail), error.headers)
 
 
 def _finite(value: Any) -> Any:

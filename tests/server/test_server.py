@@ -138,13 +138,15 @@ def test_a_stream_is_answered_while_it_is_being_sent(url: str) -> None:
 
 
 def test_a_stream_may_be_longer_than_a_body_but_a_line_may_not() -> None:
-    with Scorer() as scorer, TestClient(create_app(scorer, max_body_bytes=1_000)) as client:
+    app = create_app(Scorer(), max_body_bytes=1_000)
+    with TestClient(app) as client:
         headers = {"content-type": "application/x-ndjson"}
         line = json.dumps(RIGHT).encode() + b"\n"
         answer = client.post("/score", content=(line for _ in range(100)), headers=headers)
         assert len(answer.text.splitlines()) == 100
         endless = client.post("/score", content=(b"x" * 100 for _ in range(100)), headers=headers)
         assert endless.status_code == 422
+        assert app.state.judge.admission.bytes == 0
 
 
 def test_a_body_too_large_is_refused_unread(http: TestClient) -> None:
