@@ -21,6 +21,8 @@ class Dataset:
     licence: str
     example: str
     """A command line that works."""
+    verifiable: bool = True
+    """Its rows have solutions and a rule that judges them."""
 
     def load(self) -> ModuleType:
         """Import the module with the dataset's `prepare`."""
@@ -92,6 +94,14 @@ DATASETS = {
             summary="LiveCodeBench: recent contest problems, a test set",
             licence="CC",
             example="rewardkit prep livecodebench --raw code_generation_lite --out data/livecodebench",
+        ),
+        Dataset(
+            name="full_hh_rlhf",
+            module="rewardkit.datasets_prep.full_hh_rlhf",
+            summary="HH-RLHF: dialogues with a preferred and a rejected answer",
+            licence="MIT",
+            example="rewardkit prep full_hh_rlhf --raw full-hh-rlhf/data --out data/full_hh_rlhf",
+            verifiable=False,
         ),
         Dataset(
             name="arithmetic",

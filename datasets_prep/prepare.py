@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from rewardkit import __version__
 from rewardkit.datasets_prep import DATASETS
-from rewardkit.datasets_prep.schema import Row
+from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row
 from rewardkit.datasets_prep.sources import BadRows, Record, Source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile, write_splits
 from rewardkit.errors import InputError
@@ -36,11 +38,12 @@ class Prepared:
 def publish(
     out_dir: Path,
     dataset: str,
-    splits: Mapping[str, Iterable[Row]],
+    splits: Mapping[str, Iterable[AnyRow]],
     *,
     source: Mapping[str, object],
     arguments: Mapping[str, object],
     progress: Progress | None = None,
+    schema: pa.Schema = SCHEMA,
 ) -> dict[str, WrittenFile]:
     """Write the splits with their provenance: what they were made from, by which version, and how.
 
@@ -54,7 +57,7 @@ def publish(
         "seed": arguments.get("seed"),
         "licence": DATASETS[dataset].licence,
     }
-    return write_splits(out_dir, splits, provenance, progress)
+    return write_splits(out_dir, splits, provenance, progress, schema)
 
 
 def prepare_source(

@@ -80,6 +80,8 @@ class Row:
     there is none."""
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Whatever else the set says of this row; JSON-ready."""
+    style: str = "rule"
+    """What judges: a `rule`, or a `model` where there is no rule."""
 
     def as_record(self) -> dict[str, object]:
         """Return the row in the shape of `SCHEMA`."""
@@ -88,7 +90,7 @@ class Row:
             "prompt": self.prompt,
             "ability": self.ability,
             "ground_truth": self.ground_truth,
-            "reward_model": {"style": "rule", "ground_truth": self.ground_truth},
+            "reward_model": {"style": self.style, "ground_truth": self.ground_truth},
             "agent_name": SINGLE_TURN_AGENT,
             "extra_info": {
                 "split": self.split,
@@ -104,18 +106,45 @@ class Row:
         return len(self.question) * 2 + len(self.answer) + len(self.ground_truth) * 2
 
 
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """A row of text columns alone, as supervised and preference training read them."""
+
+    columns: Mapping[str, str]
+
+    def as_record(self) -> dict[str, object]:
+        """Return the columns."""
+        return dict(self.columns)
+
+    def size(self) -> int:
+        """Return about how many characters the row holds, for bounding memory."""
+        return sum(map(len, self.columns.values()))
+
+
+AnyRow = Row | TextRow
+
+
+def text_schema(*columns: str) -> pa.Schema:
+    """Return the schema of `TextRow`s with these columns."""
+    return pa.schema([(column, pa.string()) for column in columns])
+
+
 def chat(content: str, system: str | None = None) -> tuple[dict[str, str], ...]:
     """Return a prompt of one user message, after a system message if one is given."""
     user = {"role": "user", "content": content}
     return ({"role": "system", "content": system}, user) if system else (user,)
 
 
-def validate(row: Row) -> None:
+def validate(row: AnyRow) -> None:
     """Check that a row keeps the contract.
 
     Raises:
         InputError: names the field, what was expected and what was found.
     """
+    if isinstance(row, TextRow):
+        for name, text in row.columns.items():
+            _check_text(name, text)
+        return
     texts = {
         "data_source": row.data_source,
         "ability": row.ability,
@@ -147,6 +176,6 @@ def _check_text(name: str, text: object, *, may_be_empty: bool = False) -> None:
         ) from None
 
 
-def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    """Return rows that passed `validate` as one Arrow batch of `SCHEMA`."""
-    return pa.RecordBatch.from_pylist([row.as_record() for row in rows], schema=SCHEMA)
+def to_batch(rows: Sequence[AnyRow], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
+    """Return rows that passed `validate` as one Arrow batch."""
+    return pa.RecordBatch.from_pylist([row.as_record() for row in rows], schema=schema)

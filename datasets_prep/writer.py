@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.datasets_prep.schema import SCHEMA, Row, to_batch, validate
+from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, to_batch, validate
 from rewardkit.errors import InputError
 
 ROW_GROUP_ROWS = 4096
@@ -44,9 +44,10 @@ class WrittenFile:
 
 def write_splits(
     out_dir: Path,
-    splits: Mapping[str, Iterable[Row]],
+    splits: Mapping[str, Iterable[AnyRow]],
     provenance: Mapping[str, object],
     progress: Progress | None = None,
+    schema: pa.Schema = SCHEMA,
 ) -> dict[str, WrittenFile]:
     """Write each split to `out_dir/<split>.parquet`.
 
@@ -63,7 +64,7 @@ def write_splits(
         partial = {split: out_dir / f".{split}{_PARTIAL}" for split in splits}
         try:
             counts = {
-                split: _write_file(partial[split], split, rows, provenance, progress)
+                split: _write_file(partial[split], split, rows, provenance, progress, schema)
                 for split, rows in splits.items()
             }
             with _explained(out_dir):
@@ -86,13 +87,18 @@ def read_provenance(path: Path) -> dict[str, object]:
 
 
 def _write_file(
-    path: Path, split: str, rows: Iterable[Row], provenance: Mapping[str, object], progress: Progress | None
+    path: Path,
+    split: str,
+    rows: Iterable[AnyRow],
+    provenance: Mapping[str, object],
+    progress: Progress | None,
+    schema: pa.Schema,
 ) -> int:
     written = 0
     with _explained(path.parent), open(path, "wb") as file:
-        writer = pq.ParquetWriter(file, SCHEMA, compression="zstd")
+        writer = pq.ParquetWriter(file, schema, compression="zstd")
         try:
-            for batch in _batches(rows):
+            for batch in _batches(rows, schema):
                 writer.write_batch(batch, row_group_size=batch.num_rows)
                 written += batch.num_rows
                 if progress is not None:
@@ -107,18 +113,18 @@ def _write_file(
     return written
 
 
-def _batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    held: list[Row] = []
+def _batches(rows: Iterable[AnyRow], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    held: list[AnyRow] = []
     characters = 0
     for row in rows:
         validate(row)
         held.append(row)
         characters += row.size()
         if len(held) >= ROW_GROUP_ROWS or characters >= ROW_GROUP_CHARS:
-            yield to_batch(held)
+            yield to_batch(held, schema)
             held, characters = [], 0
     if held:
-        yield to_batch(held)
+        yield to_batch(held, schema)
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import cloudpickle
 import msgspec
 
+from rewardkit.errors import RewardkitError
 from rewardkit.registry import import_reward_file
 from rewardkit.runner import Runner
 from rewardkit.types import Sample, Score
@@ -108,9 +109,13 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
         for path in message.files:
             import_reward_file(Path(path))
         reward, options = cloudpickle.loads(message.pickled)
-        runners[message.reward_id] = Runner(reward, options)
+        runner = Runner(reward, options)
+        runner.load()
+        runners[message.reward_id] = runner
     except Exception as error:
-        return Loaded(f"{type(error).__name__}: {error}")
+        # Our own errors say all there is to say.
+        name = "" if isinstance(error, RewardkitError) else f"{type(error).__name__}: "
+        return Loaded(f"{name}{error}")
     return Loaded(None)
 
 

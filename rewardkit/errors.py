@@ -10,7 +10,10 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
         ConfigError              a trainer or server setting that cannot be used
         MissingDependencyError   an extra is not installed
         ScoringError             a sample could not be judged and the caller asked for that to be an error
-        ServerError              a reward server refused or failed
+        ServerError              a reward server cannot be reached, or failed
+            OverloadedError      it has more to do than it can: try again after `retry_after_s`
+            RefusedError         it will not take this request as it is; trying again cannot help
+            DeadlineError        it had not answered by the deadline
         ParityError              the rollout engine and the policy have different weights
 """
 
@@ -51,6 +54,20 @@ class ScoringError(RewardkitError, RuntimeError):
 
 
 class ServerError(RewardkitError, RuntimeError):
+    pass
+
+
+class OverloadedError(ServerError):
+    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class RefusedError(ServerError):
+    pass
+
+
+class DeadlineError(ServerError, TimeoutError):
     pass
 
 

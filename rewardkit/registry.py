@@ -16,7 +16,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -57,8 +57,18 @@ class Reward:
     """The function takes a list of samples and returns as many results."""
     parts: tuple[str, ...] = ()
     """The fixed key set of `Score.parts`."""
+    processes: int = 0
+    """Workers of its own, at most this many, rather than a share of the scorer's. 0: none, but one for a
+    `model`."""
+    chunk: int = 0
+    """At most this many samples go to a worker at once, those of several callers together. 0: as the scorer
+    sees fit, never those of several callers."""
+    load: str = ""
+    """`module:function` called with the options in a worker before its first sample: what takes long."""
     options_type: str | type = NoOptions
     """A frozen dataclass with a default for every field, or `module:Class`."""
+    presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Options that differ from those defaults; the user's go on top."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
     """What it looks at besides response and ground truth; scoring a file does not load the rest."""
     explain: str = ""
@@ -75,12 +85,12 @@ class Reward:
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The function itself, imported on first use."""
-        return _import_target(self.target) if isinstance(self.target, str) else self.target
+        return import_target(self.target) if isinstance(self.target, str) else self.target
 
     @cached_property
     def options_class(self) -> type[Any]:
         """The options dataclass, imported on first use."""
-        found = _import_target(self.options_type) if isinstance(self.options_type, str) else self.options_type
+        found = import_target(self.options_type) if isinstance(self.options_type, str) else self.options_type
         return typing.cast("type[Any]", found)
 
     def make_options(self, values: Mapping[str, Any]) -> Any:
@@ -89,6 +99,7 @@ class Reward:
         Raises:
             OptionsError: a name that is no option of this reward, or a value of the wrong type.
         """
+        values = {**self.presets, **values}
         known = [f.name for f in fields(self.options_class)]
         for key in values:
             if key not in known:
@@ -97,21 +108,22 @@ class Reward:
                 )
                 raise OptionsError(f"reward '{self.name}' has no option '{key}'{hint}")
         try:
-            return msgspec.convert(dict(values), self.options_class, strict=False)
+            return msgspec.convert(values, self.options_class, strict=False)
         except (msgspec.ValidationError, ValueError) as error:
             raise OptionsError(self._misfit(str(error), values)) from None
 
     def _misfit(self, reason: str, values: Mapping[str, Any]) -> str:
         """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
-        for field in fields(self.options_class):
-            if reason.endswith(f"`$.{field.name}`"):
-                found, wanted = values[field.name], str(field.type).removeprefix("Literal[").removesuffix("]")
-                return f"option '{field.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
+        for option in fields(self.options_class):
+            if reason.endswith(f"`$.{option.name}`"):
+                wanted = str(option.type).removeprefix("Literal[").removesuffix("]")
+                found = values[option.name]
+                return f"option '{option.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
         return f"options of reward '{self.name}': {reason}"
 
     def describe_options(self) -> dict[str, Any]:
         """Return each option's name and default."""
-        return asdict(self.options_class())
+        return asdict(self.make_options({}))
 
     def describe(self) -> dict[str, Any]:
         """Return everything about this reward but its code, as plain data."""
@@ -181,7 +193,8 @@ class Registry:
         """
         if self._for_all:
             return self._for_all[-1]
-        found = self._exact.get(data_source) or self._longest_glob(data_source)
+        found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too
+        found = found or self._longest_glob(data_source)
         if found is None and not self._entry_points_loaded:
             self._load_entry_points()
             return self.resolve(data_source)
@@ -370,7 +383,8 @@ def import_reward_file(path: Path) -> ModuleType:
     return module
 
 
-def _import_target(target: str) -> Callable[..., Any]:
+def import_target(target: str) -> Callable[..., Any]:
+    """Import `module:function`."""
     module_name, _, attribute = target.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module_name), attribute)
     return found

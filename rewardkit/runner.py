@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from rewardkit.registry import Reward
+from rewardkit.registry import Reward, import_target
 from rewardkit.types import Sample, Score, failure
 
 VERL_PARAMETERS = ["data_source", "solution_str", "ground_truth"]
@@ -27,6 +27,12 @@ class Runner:
         self.options = options
         self.is_async = is_async(reward)
         self._call = _caller(reward.function)
+        self._loop: asyncio.Runner | None = None
+
+    def load(self) -> None:
+        """Do what the reward wants done before its first sample, such as loading a model."""
+        if self.reward.load:
+            import_target(self.reward.load)(self.options)
 
     def run(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples one after another (or in one call, or concurrently, if the reward is of that kind).
@@ -37,7 +43,9 @@ class Runner:
         if self.reward.batch:
             return self._run_as_batch(samples)
         if self.is_async:
-            return asyncio.run(self.run_concurrently(samples))
+            # One loop for all calls, so that a reward can keep its connections open from one to the next.
+            self._loop = self._loop or asyncio.Runner()
+            return self._loop.run(self.run_concurrently(samples))
         return [self.run_one(sample) for sample in samples]
 
     def run_one(self, sample: Sample) -> Score:

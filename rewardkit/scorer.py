@@ -21,14 +21,20 @@ from types import TracebackType
 from typing import Any
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
-from rewardkit.errors import UnknownDataSourceError
+from rewardkit.errors import ScoringError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.runner import Runner, is_async
 from rewardkit.types import Sample, Score, failure
-from rewardkit.workers import Job, Scores, WorkerPool
+from rewardkit.workers import Counts, Job, Scores, WorkerPool
 
 _INLINE_CHUNK = 2_000
 """Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
+
+_MAX_PLANS = 4_096
+"""Data sources whose plan is kept. Their names come from whoever asks, so there may be any number."""
+
+_MAX_NAME = 256
+"""Characters of a data source; a longer one is no name, and looking for its like would take long."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,9 @@ class Scorer:
         self._registry = registry
         self._plans: dict[str, _Plan | Score] = {}
         self._jobs: dict[tuple[str, str], Job] = {}
-        self._pool: WorkerPool | None = None
+        self._pools: dict[int | None, WorkerPool] = {}
+        """The shared one under None, and those of rewards with workers of their own under their job's id."""
+        self._closed = False
         self._making = threading.Lock()
         """Held while a plan or the pool is made, so that threads that come together make one."""
         self._check_options()
@@ -111,6 +119,20 @@ class Scorer:
         if pending.futures:
             await asyncio.gather(*(asyncio.wrap_future(future) for _, future in pending.futures))
         return pending.wait()
+
+    def runs_inline(self, data_source: str) -> bool:
+        """True when samples of this data source are judged in the calling thread (unknown ones are, too)."""
+        return _is_inline(self._plan(data_source))
+
+    @property
+    def worker_counts(self) -> Counts:
+        """How many workers were started, died and were killed so far."""
+        total = Counts()
+        for pool in list(self._pools.values()):
+            total.started += pool.counts.started
+            total.died += pool.counts.died
+            total.killed += pool.counts.killed
+        return total
 
     def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
         """Score an iterable of any length, in order, holding only a few batches in memory."""
@@ -152,6 +174,25 @@ class Scorer:
         module, _, name = reward.explain.partition(":")
         lay_open: Callable[..., object] = getattr(importlib.import_module(module), name)
         return lay_open(sample.ground_truth, sample.response, self.options_for(sample.data_source))
+
+    def warm_up(self) -> None:
+        """Load the neural models of all registered rewards, and return when each has scored a sample.
+
+        Without it, a model loads with its first sample. The processes of the other rewards need none.
+
+        Raises:
+            ScoringError: a model does not load, or cannot score.
+        """
+        probes = [
+            Sample(source, "Hello.", "", "Hello?")
+            for reward in self._registry
+            if reward.runs == "model"
+            for source in reward.data_sources
+            if self._registry.resolve(source) is reward
+        ]
+        for probe, score in zip(probes, self.score_batch(probes), strict=True):
+            if not score.ok:
+                raise ScoringError(f"the reward model for {probe.data_source} is not ready: {score.detail}")
 
     def reward_for(self, data_source: str) -> Reward:
         """Return the reward that this scorer uses for a data source, with its deadline.
@@ -197,8 +238,11 @@ class Scorer:
 
     def close(self) -> None:
         """Kill the workers. Batches still running in other threads get a ScoringError."""
-        if self._pool is not None:
-            self._pool.close()
+        with self._making:
+            self._closed = True
+            pools = list(self._pools.values())
+        for pool in pools:
+            pool.close()
 
     def __enter__(self) -> Scorer:
         return self
@@ -224,10 +268,14 @@ class Scorer:
         if plan is None:
             with self._making:
                 plan = self._plans.get(data_source) or self._make_plan(data_source)
+                if len(self._plans) >= _MAX_PLANS:
+                    self._plans.clear()
                 self._plans[data_source] = plan
         return plan
 
     def _make_plan(self, data_source: str) -> _Plan | Score:
+        if len(data_source) > _MAX_NAME:
+            return failure("invalid", f"data_source is over {_MAX_NAME} characters: {data_source:.40}...")
         try:
             reward = self.reward_for(data_source)
         except UnknownDataSourceError as error:
@@ -242,14 +290,21 @@ class Scorer:
         return _Plan(reward, Runner(reward, options), self._jobs[key])
 
     def _submit(self, plan: _Plan, samples: Sequence[Sample]) -> Scores:
-        assert plan.job is not None
+        job = plan.job
+        assert job is not None
+        key = job.reward_id if job.own_workers else None
         with self._making:
-            if self._pool is None:
-                self._pool = WorkerPool(self.workers)
-        return self._pool.submit(plan.job, samples, self._chunk_size(plan.reward, len(samples)))
+            if self._closed:
+                raise ScoringError("this scorer is closed; make a new one")
+            if key not in self._pools:
+                self._pools[key] = WorkerPool(job.own_workers or self.workers)
+        return self._pools[key].submit(job, samples, self._chunk_size(job, len(samples)))
 
-    def _chunk_size(self, reward: Reward, n: int) -> int:
+    def _chunk_size(self, job: Job, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""
+        reward = job.reward
+        if job.chunk_limit:
+            return job.chunk_limit
         if reward.batch:
             return n
         if reward.runs == "inline":
@@ -308,7 +363,7 @@ class Pending:
 
 
 def _is_inline(plan: _Plan | Score) -> bool:
-    return isinstance(plan, _Plan) and plan.job is None
+    return isinstance(plan, Score) or plan.job is None
 
 
 def _rank(key: str, data_source: str, names: set[str]) -> int | None:

@@ -6,7 +6,8 @@ caller's memory, no dependence on the main thread.
 
 The one rule on failure: a chunk whose worker died or overran its deadline is taken apart and its unscored
 samples run again one by one. A single sample that overruns is a `timeout`; one whose worker dies is run
-once more, and is an `error` if the worker dies again.
+once more, and is an `error` if the worker dies again. A neural model is the exception, as each new worker
+loads it again, which can take minutes: its chunks fail, or run once more, as a whole.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass
 from typing import Any, cast
 
 import cloudpickle
@@ -34,15 +36,19 @@ from rewardkit._worker import Load, Loaded, Run, Scored, frame
 from rewardkit.errors import ScoringError
 from rewardkit.registry import Reward, user_reward_file
 from rewardkit.runner import is_async
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Sample, Score, Status, failure
 
 LOAD_TIMEOUT_S = 120.0
 """How long a worker may take to import a reward before the load counts as failed."""
 
+MODEL_LOAD_TIMEOUT_S = 1_800.0
+"""The same for a neural model, whose weights may have to be fetched."""
+
+MODEL_CHUNK = 256
+"""Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
+
 _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
-
-_MAX_LOAD_DEATHS = 4
 
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from rewardkit._worker import main; main()"
 _encoder = msgspec.msgpack.Encoder()
@@ -59,8 +65,17 @@ class Job:
         """The samples of a chunk run all at once, each timed by the worker."""
         self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
         """The worker answers sample by sample, so the deadline is each sample's own."""
+        self.costly = reward.runs == "model"
+        """A new worker would load the model again: no chunk is taken apart, and none killed for being
+        cancelled, which it would be in a moment anyway."""
+        self.own_workers = reward.processes or int(self.costly)
+        """The size of the pool that this job has to itself; 0: it shares one."""
+        self.chunk_limit = reward.chunk or (MODEL_CHUNK if self.costly else 0)
+        """How many samples waiting chunks may have together to become one; 0: they stay apart."""
+        self.load_timeout_s = MODEL_LOAD_TIMEOUT_S if self.costly else LOAD_TIMEOUT_S
         self.load_deaths = 0
         """Workers that died in a row before the reward was ready."""
+        self.max_load_deaths = 2 if self.costly else 4
         files = [str(path)] if (path := user_reward_file(reward.function)) else []
         self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
 
@@ -71,26 +86,35 @@ class Job:
 
 
 class _Chunk:
-    """Samples of one job that go to a worker together, and where their scores go."""
+    """Samples of one job that go to a worker together, and where the score of each goes."""
 
-    def __init__(
-        self, job: Job, samples: Sequence[msgspec.Raw], batch: _Batch, positions: Sequence[int]
-    ) -> None:
+    def __init__(self, job: Job, samples: list[msgspec.Raw], slots: list[tuple[_Batch, int]]) -> None:
         self.job = job
         self.samples = samples
-        self.batch = batch
-        self.positions = positions
+        self.slots = slots
         self.done = 0
         self.deaths = 0
 
     def put(self, score: Score) -> None:
-        self.batch.put(self.positions[self.done], score)
+        batch, position = self.slots[self.done]
+        batch.put(position, score)
         self.done += 1
+
+    def cancelled(self) -> bool:
+        """True when nobody waits for any of it."""
+        return all(batch.future.cancelled() for batch, _ in self.slots)
+
+    def has_room_for(self, other: _Chunk) -> bool:
+        together = len(self.samples) + len(other.samples)
+        return self.job is other.job and together <= self.job.chunk_limit and not self.deaths + other.deaths
+
+    def add(self, other: _Chunk) -> None:
+        self.samples = self.samples + other.samples
+        self.slots = self.slots + other.slots
 
     def rest_one_by_one(self) -> list[_Chunk]:
         return [
-            _Chunk(self.job, [self.samples[i]], self.batch, [self.positions[i]])
-            for i in range(self.done, len(self.samples))
+            _Chunk(self.job, [self.samples[i]], [self.slots[i]]) for i in range(self.done, len(self.samples))
         ]
 
 
@@ -152,7 +176,7 @@ class _Worker:
         else:
             self.loading = job.reward_id
             self.outgoing = memoryview(job.load_frame + run)
-            self.deadline = time.monotonic() + LOAD_TIMEOUT_S
+            self.deadline = time.monotonic() + job.load_timeout_s
 
     def messages(self) -> list[Loaded | Scored] | None:
         """Read what has come in; None when the worker has closed the pipe."""
@@ -179,11 +203,23 @@ class _Worker:
         self.stdout.close()
 
 
+@dataclass
+class Counts:
+    """What has happened to a pool's workers since it was made."""
+
+    started: int = 0
+    died: int = 0
+    """By themselves, or by someone else's hand."""
+    killed: int = 0
+    """By us: a sample overran its deadline, or whoever asked had gone."""
+
+
 class WorkerPool:
     """Runs chunks of samples in up to `size` killable processes, which start as they are needed."""
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.counts = Counts()
         self._closed = False
         self._start_thread()
 
@@ -201,7 +237,7 @@ class WorkerPool:
     def submit(self, job: Job, samples: Sequence[Sample], chunk_size: int) -> Scores:
         """Score samples in the workers; the future has one Score for each, in order.
 
-        Cancelling the future kills the workers that are busy with it.
+        Cancelling the future kills the workers that are busy with it and with nothing else.
 
         Raises:
             ScoringError: the pool is closed.
@@ -214,20 +250,18 @@ class WorkerPool:
             self._start_thread()
         batch = _Batch(len(samples))
         encoded: list[msgspec.Raw] = []
-        positions: list[int] = []
+        slots: list[tuple[_Batch, int]] = []
         for position, sample in enumerate(samples):
             try:
                 encoded.append(_encode(sample))
-                positions.append(position)
+                slots.append((batch, position))
             except (TypeError, ValueError, OverflowError, RecursionError) as error:
                 detail = f"prompt and extra_info must be plain data: {error}"
                 batch.put(position, failure("invalid", detail, scorer=job.reward.scorer))
         starts = range(0, len(encoded), chunk_size)
-        chunks = [
-            _Chunk(job, encoded[i : i + chunk_size], batch, positions[i : i + chunk_size]) for i in starts
-        ]
+        chunks = [_Chunk(job, encoded[i : i + chunk_size], slots[i : i + chunk_size]) for i in starts]
         if chunks:
-            batch.future.add_done_callback(lambda future: self._wake() if future.cancelled() else None)
+            batch.future.add_done_callback(self._on_done)
             self._inbox.put(chunks)
             self._wake()
         return batch.future
@@ -245,6 +279,11 @@ class WorkerPool:
             os.close(self._wake_write)
             self._wake_write = -1
 
+    def _on_done(self, future: Future[list[Score]]) -> None:
+        if future.cancelled():
+            self._loop.prune = True
+            self._wake()
+
     def _wake(self) -> None:
         with self._wake_lock, contextlib.suppress(BlockingIOError):  # full: the thread is awake anyway
             if self._wake_write >= 0:
@@ -255,6 +294,7 @@ class _Loop:
     """What the pool's thread does."""
 
     def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
         self.size = pool.size
         self.inbox = pool._inbox
         self.wake_read = pool._wake_read
@@ -263,6 +303,8 @@ class _Loop:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
         self.stopped_by: Exception | None = None
+        self.prune = False
+        """Something was cancelled: chunks of it that still wait are to be let go."""
 
     def run(self) -> None:
         try:
@@ -291,21 +333,36 @@ class _Loop:
 
     def _assign(self) -> None:
         for worker in list(self.workers):
-            if worker.chunk is not None and worker.chunk.batch.future.cancelled():
+            if worker.chunk is not None and not worker.chunk.job.costly and worker.chunk.cancelled():
                 self._discard(worker)
-        while self.waiting:
-            if self.waiting[0].batch.future.cancelled():
-                self.waiting.popleft()
-                continue
+                self.pool.counts.killed += 1
+        if self.prune:
+            self.prune = False
+            self.waiting = deque(c for c in self.waiting if not c.cancelled())
+        while self._drop_cancelled():
             idle = [w for w in self.workers if w.chunk is None]
             if not idle and len(self.workers) >= self.size:
                 return
             worker = idle[0] if idle else self._new_worker()
-            worker.start(self.waiting.popleft())
+            worker.start(self._next_chunk())
             self._send(worker)
+
+    def _drop_cancelled(self) -> bool:
+        """Forget the chunks in front that nobody waits for. True when there is one that somebody does."""
+        while self.waiting and self.waiting[0].cancelled():
+            self.waiting.popleft()
+        return bool(self.waiting)
+
+    def _next_chunk(self) -> _Chunk:
+        """The first waiting chunk, with as many of those behind it as go to a worker together."""
+        chunk = self.waiting.popleft()
+        while self._drop_cancelled() and chunk.has_room_for(self.waiting[0]):
+            chunk.add(self.waiting.popleft())
+        return chunk
 
     def _new_worker(self) -> _Worker:
         worker = _Worker()
+        self.pool.counts.started += 1
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
         return worker
@@ -375,9 +432,14 @@ class _Loop:
     def _overran(self, worker: _Worker) -> None:
         chunk, loading = worker.chunk, worker.loading
         self._discard(worker)
+        self.pool.counts.killed += 1
         assert chunk is not None
         if loading is not None:
-            self._put_rest(chunk, f"the reward took over {LOAD_TIMEOUT_S:g} s to load in a worker")
+            self._put_rest(chunk, f"the reward took over {chunk.job.load_timeout_s:g} s to load in a worker")
+            return
+        if chunk.job.costly:
+            detail = f"killed with {len(chunk.samples)} samples after {chunk.job.reward.timeout_s:g} s"
+            self._put_rest(chunk, detail, "timeout")
             return
         rest = chunk.rest_one_by_one()
         # Streaming, it is known which sample overran: the first without a score.
@@ -391,11 +453,15 @@ class _Loop:
     def _died(self, worker: _Worker) -> None:
         chunk = worker.chunk
         self._discard(worker)
+        self.pool.counts.died += 1
         if chunk is None:
             return
         died = f"exit status {worker.process.returncode}"
         if worker.loading is not None:
             self._died_loading(chunk, died)
+            return
+        if chunk.job.costly:
+            self._run_once_more(chunk, died)
             return
         rest = chunk.rest_one_by_one()
         if len(rest) == 1:
@@ -405,17 +471,24 @@ class _Loop:
                 return
         self.waiting.extendleft(reversed(rest))
 
+    def _run_once_more(self, chunk: _Chunk, died: str) -> None:
+        chunk.deaths += 1
+        if chunk.deaths > 1:
+            self._put_rest(chunk, f"the model's process died twice on {len(chunk.samples)} samples ({died})")
+        else:
+            self.waiting.appendleft(chunk)
+
     def _died_loading(self, chunk: _Chunk, died: str) -> None:
         """No sample is to blame: try again with a fresh worker, but not for ever."""
         chunk.job.load_deaths += 1
-        if chunk.job.load_deaths < _MAX_LOAD_DEATHS:
+        if chunk.job.load_deaths < chunk.job.max_load_deaths:
             self.waiting.appendleft(chunk)
         else:
             self._put_rest(chunk, f"the workers die while they load the reward ({died})")
 
-    def _put_rest(self, chunk: _Chunk, detail: str) -> None:
+    def _put_rest(self, chunk: _Chunk, detail: str, status: Status = "error") -> None:
         for _ in range(chunk.done, len(chunk.samples)):
-            chunk.put(failure("error", detail, scorer=chunk.job.reward.scorer))
+            chunk.put(failure(status, detail, scorer=chunk.job.reward.scorer))
 
     def _discard(self, worker: _Worker) -> None:
         self.workers.remove(worker)
@@ -425,10 +498,10 @@ class _Loop:
         worker.kill()
 
     def _fail(self, chunk: _Chunk | None) -> None:
-        if chunk is not None and not chunk.batch.future.done():
+        reason = f": {self.stopped_by!r}" if self.stopped_by else ""
+        for batch in {batch for batch, _ in chunk.slots} if chunk is not None else ():
             with contextlib.suppress(InvalidStateError):
-                reason = f": {self.stopped_by!r}" if self.stopped_by else ""
-                chunk.batch.future.set_exception(
+                batch.future.set_exception(
                     ScoringError(f"the scorer was closed before this was scored{reason}")
                 )
 

@@ -1,43 +1,37 @@
-"""The HTTP routes over one Scorer: decode, score, encode. No judging happens here."""
+"""The application: the judge, the guard around everything, and the routes. No judging happens here."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-import json
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Annotated, Any
+import html
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any
 
-import msgspec
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import HTMLResponse, Response
 
 from rewardkit import __version__
-from rewardkit.errors import InputError, RewardkitError, UnknownDataSourceError
-from rewardkit.registry import REGISTRY
+from rewardkit.errors import InputError, OverloadedError
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scorer import Scorer
-from rewardkit.server import page
+from rewardkit.server import health, native, page
+from rewardkit.server.admission import Admission
+from rewardkit.server.dialects import ROUTERS, Context
+from rewardkit.server.gold import GoldIndex
+from rewardkit.server.guard import Guard
+from rewardkit.server.judge import Judge
+from rewardkit.server.metrics import CONTENT_TYPE, Metrics
+from rewardkit.server.request import CURRENT
 from rewardkit.server.traffic import Traffic
-from rewardkit.types import Sample, Score
+from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 
-INLINE_LIMIT = 256
-"""Samples of inline rewards that are scored on the event loop, a millisecond's work; more go to a thread."""
-
-OPEN_PATHS = frozenset({"/healthz", "/readyz"}) | page.PATHS
-"""Paths that probes and browsers may ask for without a token."""
-
-_samples = msgspec.json.Decoder(Sample | list[Sample])
-_encoder = msgspec.json.Encoder()
-
-
-class ErrorBody(msgspec.Struct):
-    """What is wrong with a request. `type` is for programs, `message` for people."""
-
-    type: str
-    message: str
+REFRESH_S = 1.0
+"""How often the gauges are brought up to date, for when another server process is asked for them."""
 
 
 def create_app(
@@ -45,187 +39,140 @@ def create_app(
     *,
     tokens: Sequence[str] = (),
     max_body_bytes: int = 64 << 20,
+    max_samples: int = 50_000,
+    max_bytes: int = 1 << 30,
+    timeout_s: float = 60.0,
+    cors_origins: Sequence[str] = (),
+    access_log: bool = False,
     sandbox: Pool | None = None,
+    needs: Mapping[str, Callable[[], object]] | None = None,
+    gold: GoldIndex | None = None,
+    on_failure: float = 0.0,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
     Args:
-        sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
+        scorer: what judges.
         tokens: bearer tokens that are accepted; none: every request is.
         max_body_bytes: larger requests get 413.
+        max_samples: judged or waiting at once; beyond it requests get 503.
+        max_bytes: of request bodies held at once; beyond it requests get 503.
+        timeout_s: the deadline of a request that does not say `X-Timeout-S`.
+        cors_origins: origins whose pages may call this server.
+        access_log: write one log line for every request.
+        sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
+        needs: what must be done before the server is ready, by name: each is called once, in a thread.
+        gold: what prompts are judged against where a trainer's protocol does not say.
+        on_failure: the reward of what could not be judged, for protocols that want a number for everything.
     """
-    state = {"ready": False}
+    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
+    judge = Judge(scorer, timeout_s=timeout_s, admission=admission)
+    metrics = Metrics(judge)
     traffic = Traffic()
+    judge.observers += [metrics.observe, traffic.record]
+    state = health.Health(needs or {})
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        state["ready"] = True
+        tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
         yield
-        state["ready"] = False
+        for task in tasks:
+            task.cancel()
 
-    app = FastAPI(title="rewardkit", version=__version__, lifespan=lifespan)
-    app.middleware("http")(_guard(tokens, max_body_bytes))
-
-    @app.post("/score", openapi_extra=_SCORE_SCHEMA, summary="Score one sample, or a list of them")
-    async def score(request: Request) -> Response:
-        try:
-            asked = decode_samples(await request.body())
-        except InputError as error:
-            return _error(422, "bad_request", str(error))
-        samples = asked if isinstance(asked, list) else [asked]
-        start = time.perf_counter()
-        scores = await _score(scorer, samples)
-        traffic.record(samples, scores, time.perf_counter() - start)
-        return _json(scores if isinstance(asked, list) else scores[0])
-
-    @app.get("/rewards", summary="What can be judged")
-    async def rewards(
-        data_sources: Annotated[list[str] | None, Query(alias="for", description="must all be known")] = None,
-    ) -> Response:
-        try:
-            scorer.check(data_sources or [])
-        except UnknownDataSourceError as error:
-            return _error(404, "unknown_data_source", str(error))
-        except RewardkitError as error:
-            return _error(422, "bad_options", str(error))
-        return _json([reward.describe() for reward in REGISTRY])
-
-    @app.get("/healthz", summary="Is the process alive?")
-    async def healthz() -> Response:
-        return _json({"status": "ok", "version": __version__})
-
-    @app.get("/readyz", summary="Can it take requests?")
-    async def readyz() -> Response:
-        if not state["ready"]:
-            return _error(503, "not_ready", "starting or stopping")
-        return _json({"status": "ready"})
-
-    app.include_router(page.router(scorer, traffic, decode_samples))
+    app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.health, app.state.judge = state, judge
+    score = native.ScoreRoute(judge, max_body_bytes)
+    app.add_route("/score", score, methods=["POST"])  # type: ignore[arg-type]
+    app.include_router(native.router(judge))
+    app.include_router(health.router(state))
+    app.include_router(page.router(scorer, traffic))
+    _add_pages(app, metrics)
     if sandbox is not None:
-        _add_run_code(app, sandbox)
+        _add_run_code(app, sandbox, metrics)
+    context = Context(judge, gold, on_failure, judge.observers)
+    for router in ROUTERS:
+        app.include_router(router(context))
+    _answer_errors(app)
+    app.add_middleware(
+        Guard,
+        admission=admission,
+        metrics=metrics,
+        health=state,
+        tokens=tokens,
+        max_body_bytes=max_body_bytes,
+        access_log=access_log,
+        hot={"/score": score},
+    )
+    if cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type", "x-request-id", "x-timeout-s"],
+            expose_headers=["x-request-id", "retry-after"],
+        )
     return app
 
 
-def _add_run_code(app: FastAPI, sandbox: Pool) -> None:
+class _App(FastAPI):
+    """FastAPI whose document also has the route that is not FastAPI's."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            document["paths"] = {"/score": native.score_path(), **document.get("paths", {})}
+        return super().openapi()
+
+
+async def _keep_fresh(metrics: Metrics) -> None:
+    while True:
+        metrics.refresh()
+        await asyncio.sleep(REFRESH_S)
+
+
+def _add_pages(app: FastAPI, metrics: Metrics) -> None:
+    @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+    async def figures() -> Response:
+        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        lines = [
+            f"<tr><td>{method.upper()}<td><code>{html.escape(path)}</code><td>{html.escape(operation['summary'])}"
+            for path, operations in app.openapi()["paths"].items()
+            for method, operation in operations.items()
+        ]
+        return HTMLResponse(
+            "<!doctype html><html lang=en><meta charset=utf-8><title>rewardkit</title>"
+            "<h1>rewardkit</h1><p>The whole description: <a href=openapi.json>openapi.json</a></p>"
+            f"<table>{''.join(lines)}</table></html>"
+        )
+
+
+def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
     @app.post("/run_code", summary="Run a Python program in the sandbox, as SandboxFusion does")
     async def run_code_route(request: Request) -> Response:
-        try:
-            body = msgspec.json.decode(await request.body(), type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return _error(422, "bad_request", f"the body is not a JSON object: {error}")
-        return _json(await run_code(sandbox, body))
+        body = decode_object(await request.body())
+        current = CURRENT.get()
+        with current.cancelled_with_client() if current else nullcontext():
+            answer = await run_code(sandbox, body)
+        result = answer["run_result"]
+        if result is not None and result["return_code"] is None:
+            metrics.sandbox_kill(result["status"])
+        return reply(answer)
 
 
-def decode_samples(body: bytes) -> Sample | list[Sample]:
-    """Decode a request body: strictly, or, for what Python's json sends beyond the standard, tolerantly.
+def _answer_errors(app: FastAPI) -> None:
+    """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
 
-    Raises:
-        InputError: it is not JSON, or not a sample or a list of samples.
-    """
-    try:
-        samples: Sample | list[Sample] = _samples.decode(body)
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a sample: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _decode_tolerantly(body)
-    return samples
+    @app.exception_handler(InputError)
+    @app.exception_handler(OverloadedError)
+    @app.exception_handler(HTTPException)
+    async def given_up(request: Request, error: InputError | OverloadedError | HTTPException) -> Response:
+        return answer_to(error)
 
-
-def _decode_tolerantly(body: bytes) -> Sample | list[Sample]:
-    """Take lone surrogates, NaN and Infinity, which Python's json module writes without a murmur."""
-    try:
-        data = json.loads(body)
-        samples: Sample | list[Sample] = msgspec.convert(data, Sample | list[Sample])
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a sample: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the body is not JSON: {error}") from None
-    return samples
-
-
-async def _score(scorer: Scorer, samples: list[Sample]) -> list[Score]:
-    if len(samples) <= INLINE_LIMIT:
-        return await scorer.ascore_batch(samples)
-    return await asyncio.to_thread(scorer.score_batch, samples)
-
-
-_Handler = Callable[[Request], Awaitable[Response]]
-
-
-def _guard(tokens: Sequence[str], max_body_bytes: int) -> Callable[[Request, _Handler], Awaitable[Response]]:
-    """Refuse requests without a valid token, or too large, before they are read."""
-
-    async def guard(request: Request, handle: _Handler) -> Response:
-        if tokens and request.url.path not in OPEN_PATHS and not _allowed(request, tokens):
-            return _error(401, "unauthorized", "send 'Authorization: Bearer TOKEN' with a valid token")
-        length = request.headers.get("content-length", "")
-        if request.method == "POST" and not length.isdigit():
-            return _error(411, "length_required", "send a Content-Length")
-        if length.isdigit() and int(length) > max_body_bytes:
-            return _error(
-                413, "too_large", f"the body is over {max_body_bytes >> 20} MiB; send smaller batches"
-            )
-        return await handle(request)
-
-    return guard
-
-
-def _allowed(request: Request, tokens: Sequence[str]) -> bool:
-    sent = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-    same = [hmac.compare_digest(sent, token.encode()) for token in tokens]
-    return any(same)  # after all are compared, so that the time tells nothing
-
-
-def _json(data: Any, status: int = 200) -> Response:
-    try:
-        content = _encoder.encode(data)
-    except UnicodeEncodeError:  # a lone surrogate came in and goes out as the escape it was
-        content = json.dumps(msgspec.to_builtins(data)).encode()
-    return Response(content, status, media_type="application/json")
-
-
-def _error(status: int, kind: str, message: str) -> Response:
-    return _json({"error": ErrorBody(kind, message)}, status)
-
-
-def _score_schema() -> dict[str, Any]:
-    """The OpenAPI description of `/score`, whose body is decoded by msgspec rather than pydantic."""
-    (sample, score, error), components = msgspec.json.schema_components(
-        [Sample, Score, ErrorBody], ref_template="#/components/schemas/{name}"
-    )
-
-    def one_or_many(schema: dict[str, Any]) -> dict[str, Any]:
-        inlined = _inline(schema, components)
-        return {"schema": {"anyOf": [inlined, {"type": "array", "items": inlined}]}}
-
-    example = {"data_source": "gsm8k", "response": "6 * 12 = 72\n#### 72", "ground_truth": "72"}
-    failed = {
-        "application/json": {
-            "schema": {"type": "object", "properties": {"error": _inline(error, components)}}
-        }
-    }
-    return {
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {**one_or_many(sample), "example": example}},
-        },
-        "responses": {
-            "200": {
-                "description": "A Score, or a list of them",
-                "content": {"application/json": one_or_many(score)},
-            },
-            "422": {"description": "Not samples", "content": failed},
-        },
-    }
-
-
-def _inline(schema: Any, components: dict[str, Any]) -> Any:
-    """Put the referenced definitions in place: the document needs no components of its own then."""
-    if isinstance(schema, dict):
-        if "$ref" in schema:
-            return _inline(components[schema["$ref"].rpartition("/")[2]], components)
-        return {key: _inline(value, components) for key, value in schema.items()}
-    return [_inline(item, components) for item in schema] if isinstance(schema, list) else schema
-
-
-_SCORE_SCHEMA = _score_schema()
+    @app.exception_handler(RequestValidationError)
+    async def not_valid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return refusal(422, "bad_request", f"{where}: {first['msg']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +13,8 @@ from rich.console import Console
 
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import load_reward_file
+from rewardkit.rewards.judge import register_judge
+from rewardkit.rewards.model import register_reward_model
 
 err = Console(stderr=True)
 """Progress and notes; what a command is for goes to stdout."""
@@ -19,15 +22,70 @@ err = Console(stderr=True)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def reward_options(function: F) -> F:
-    """Add `--reward` and the options of `judging_options` to a command."""
-    return click.option(
-        "--reward",
-        "reward_files",
-        multiple=True,
-        metavar="[SOURCE=]FILE.py[:FUNCTION]",
-        help="Register your own reward from a Python file. May be repeated.",
-    )(judging_options(function))
+def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--reward`, `--reward-model`, `--judge`, `--for` and the options of `judging_options` to a command.
+
+    The neural rewards are registered before the command runs; it sees nothing of their options.
+    """
+
+    @functools.wraps(function)
+    def with_neural_rewards(
+        *, reward_model: str | None, judge_file: Path | None, sources: tuple[str, ...], **rest: Any
+    ) -> Any:
+        register_neural_rewards(reward_model, judge_file, sources)
+        return function(**rest)
+
+    command = judging_options(with_neural_rewards)
+    for option in (
+        click.option(
+            "--for",
+            "sources",
+            multiple=True,
+            metavar="SOURCE",
+            help="Data source, or a glob of them, that the reward model or judge scores. May be repeated.",
+        ),
+        click.option(
+            "--judge",
+            "judge_file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="YAML file of a generative judge behind an OpenAI-compatible endpoint.",
+        ),
+        click.option(
+            "--reward-model",
+            metavar="PATH",
+            help="Sequence-classification model, a folder or a hub id, that scores the sources of --for.",
+        ),
+        click.option(
+            "--reward",
+            "reward_files",
+            multiple=True,
+            metavar="[SOURCE=]FILE.py[:FUNCTION]",
+            help="Register your own reward from a Python file. May be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def register_neural_rewards(
+    reward_model: str | None, judge_file: Path | None, sources: tuple[str, ...]
+) -> None:
+    """Register the reward model and the judge for `sources`; a judge's file may name its own.
+
+    Raises:
+        OptionsError: no data source for one of them, the same for both, or sources for nothing.
+        InputError: the model's folder or the judge's file cannot be used.
+    """
+    if not reward_model and judge_file is None:
+        if sources:
+            raise OptionsError(f"--for {sources[0]}: say what scores it with --reward-model or --judge")
+        return
+    if reward_model and not sources:
+        raise OptionsError("--reward-model needs --for, for example --for 'Dahoas/*'")
+    if reward_model:
+        register_reward_model(reward_model, sources)
+    if judge_file is not None:
+        register_judge(judge_file, () if reward_model else sources)
 
 
 def judging_options(function: F) -> F:

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rewardkit.datasets_prep import DATASETS, Dataset
-from rewardkit.errors import did_you_mean
+from rewardkit.errors import InputError, did_you_mean
 
 if typing.TYPE_CHECKING:
     from rewardkit.datasets_prep.prepare import Prepared
@@ -133,7 +133,7 @@ def _run(
 ) -> int:
     with _progress_bar() as bar:
         prepared = prepare(out, **options, progress=_Bars(bar, "writing", totals={}))
-        verified = _verify(prepared, verify, bar)
+        verified = _verify(dataset, prepared, verify, bar)
     if as_json:
         click.echo(json.dumps(_as_dict(dataset, prepared, verified), indent=2))
     else:
@@ -141,12 +141,16 @@ def _run(
     return 1 if any(v.failures for v in verified.values()) else 0
 
 
-def _verify(prepared: Prepared, wanted: bool | None, bar: Progress) -> dict[str, Verification]:
+def _verify(
+    dataset: Dataset, prepared: Prepared, wanted: bool | None, bar: Progress
+) -> dict[str, Verification]:
     from rewardkit.datasets_prep.verify import is_cheap, verify_file
     from rewardkit.scorer import Scorer
 
-    if wanted is False:
+    if wanted is False or (wanted is None and not dataset.verifiable):
         return {}
+    if not dataset.verifiable:
+        raise InputError(f"{dataset.name} has no solutions to verify; leave out --verify")
     files = {split: file for split, file in prepared.files.items() if wanted or is_cheap(file.path)}
     bars = _Bars(bar, "verifying", totals={split: file.rows for split, file in files.items()})
     with Scorer() as scorer:

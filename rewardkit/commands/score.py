@@ -71,6 +71,7 @@ def command(
         Scorer(options=options, workers=workers, timeout_s=timeout_s, inline_in_workers=True) as scorer,
         _progress() as progress,
     ):
+        scorer.warm_up()
         task = progress.add_task("scoring", total=None)
         report = score_file(
             file,

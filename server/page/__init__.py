@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from rewardkit.errors import InputError, RewardkitError
+from rewardkit.errors import OverloadedError, RewardkitError
 from rewardkit.scorer import Scorer
 from rewardkit.server.traffic import Traffic
-from rewardkit.types import Sample
+from rewardkit.server.wire import decode_sample, refusal, reply
 
 _TYPES = {"index.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
 PATHS = frozenset({"/", *(f"/page/{name}" for name in _TYPES)})
@@ -34,12 +33,8 @@ _HEADERS = {
 _MAX_EXPLAINING = 8
 
 
-def router(scorer: Scorer, traffic: Traffic, decode: Callable[[bytes], Any]) -> APIRouter:
-    """Return the page's routes.
-
-    Args:
-        decode: a request body to a Sample; raises InputError.
-    """
+def router(scorer: Scorer, traffic: Traffic) -> APIRouter:
+    """Return the page's routes."""
     routes = APIRouter(include_in_schema=False)
     files = {name: resources.files(__package__).joinpath(name).read_bytes() for name in _TYPES}
     examples = json.loads(resources.files(__package__).joinpath("examples.json").read_bytes())
@@ -58,31 +53,28 @@ def router(scorer: Scorer, traffic: Traffic, decode: Callable[[bytes], Any]) -> 
 
     @routes.get("/examples")
     async def give_examples() -> Response:
-        return _json(examples)
+        return reply(examples)
 
     @routes.get("/traffic")
     async def give_traffic() -> Response:
-        return _json(traffic.snapshot())
+        return reply(traffic.snapshot())
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
         """Lay a judgement open: {"text": ..., "fields": ...}, null for a reward with nothing to add."""
         nonlocal waiting
         if waiting >= _MAX_EXPLAINING:
-            message = "others are asking for explanations; try again in a few seconds"
-            return _json({"error": {"message": message}}, 503, {"Retry-After": "5"})
+            raise OverloadedError("others are asking for explanations; try again", retry_after_s=5.0)
         waiting += 1
         try:
-            sample = decode(await request.body())
-            if not isinstance(sample, Sample):
-                raise InputError("send one sample")
+            sample = decode_sample(await request.body())
             async with one_at_a_time:
                 laid_open = await asyncio.to_thread(scorer.explain, sample)
         except RewardkitError as error:
-            return _json({"error": {"message": str(error)}}, 422)
+            return refusal(422, "bad_request", str(error))
         finally:
             waiting -= 1
-        return _json({"text": laid_open and str(laid_open), "fields": _fields(laid_open)})
+        return reply({"text": laid_open and str(laid_open), "fields": _fields(laid_open)})
 
     return routes
 
@@ -91,8 +83,3 @@ def _fields(laid_open: object | None) -> dict[str, Any] | None:
     if dataclasses.is_dataclass(laid_open) and not isinstance(laid_open, type):
         return dataclasses.asdict(laid_open)
     return None
-
-
-def _json(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    # ASCII: a lone surrogate of a response goes out as the escape that it came as.
-    return Response(json.dumps(data), status, media_type="application/json", headers=headers)

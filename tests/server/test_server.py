@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -105,6 +106,47 @@ def test_what_pythons_json_writes_beyond_the_standard_gets_an_answer(http: TestC
     assert (answer.status_code, answer.json()["score"]) == (200, 1.0)
     echoed = http.post("/score", content=json.dumps({**RIGHT, "data_source": "\udc80"}))
     assert echoed.json()["status"] == "invalid"
+
+
+def test_lines_in_give_lines_out_in_order_and_a_bad_one_is_an_invalid_score(http: TestClient) -> None:
+    lines = [json.dumps({**RIGHT, "ground_truth": str(i % 2 + 71)}) for i in range(700)]
+    lines[3], lines[5] = '{"data_source": "gsm8k"}', json.dumps({**RIGHT, "response": "\ud800 #### 72"})
+    sent = "\n".join([*lines[:10], "", *lines[10:]]).encode()
+    pieces = (sent[i : i + 1_000] for i in range(0, len(sent), 1_000))
+    answer = http.post("/score", content=pieces, headers={"content-type": "application/x-ndjson"})
+    scores = [json.loads(line) for line in answer.text.splitlines()]
+    assert [s["score"] for s in scores] == [0.0 if i == 3 else (0.1, 1.0)[i % 2] for i in range(700)]
+    assert "missing required field" in scores[3]["detail"]
+    empty = http.post("/score", content=b"", headers={"content-type": "application/x-ndjson"})
+    assert (empty.status_code, empty.content) == (200, b"")
+
+
+def test_a_stream_is_answered_while_it_is_being_sent(url: str) -> None:
+    line = json.dumps(RIGHT).encode() + b"\n"
+    chunk = b"%x\r\n%s\r\n" % (len(line), line)
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as connection:
+        answer = connection.makefile("rb")
+        head = "POST /score HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-type: application/x-ndjson"
+        connection.sendall(head.encode() + b"\r\n\r\n")
+        for _ in range(3):
+            connection.sendall(chunk)
+            while b'"correct":true' not in answer.readline():
+                pass
+        connection.sendall(b"0\r\n\r\n")
+        while answer.readline() != b"0\r\n":
+            pass
+
+
+def test_a_stream_may_be_longer_than_a_body_but_a_line_may_not() -> None:
+    app = create_app(Scorer(), max_body_bytes=1_000)
+    with TestClient(app) as client:
+        headers = {"content-type": "application/x-ndjson"}
+        line = json.dumps(RIGHT).encode() + b"\n"
+        answer = client.post("/score", content=(line for _ in range(100)), headers=headers)
+        assert len(answer.text.splitlines()) == 100
+        endless = client.post("/score", content=(b"x" * 100 for _ in range(100)), headers=headers)
+        assert endless.status_code == 422
+        assert app.state.judge.admission.bytes == 0
 
 
 def test_a_body_too_large_is_refused_unread(http: TestClient) -> None:

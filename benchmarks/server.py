@@ -1,0 +1,138 @@
+"""What the server costs: its CPU time per request, beside a bare FastAPI echo of the same payload.
+
+    python benchmarks/server.py [--seconds 0.5]
+
+CPU time of the server process (`/proc/PID/schedstat`) rather than wall time, since other jobs disturb wall
+time and not this. Both servers run uvicorn with uvloop and httptools, one process; the load comes over 16
+keep-alive connections from raw sockets. Bars: a batch of 64 at most 2.0 times the echo's CPU and 100,000
+samples/s; a single sample 6,000/s per core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+CONNECTIONS = 16
+ROUNDS = 20
+
+ECHO = """
+import socket, uvicorn
+from fastapi import FastAPI, Request, Response
+app = FastAPI()
+@app.post("/score")
+async def echo(request: Request):
+    return Response(await request.body(), media_type="application/json")
+bound = socket.socket(); bound.bind(("127.0.0.1", 0)); bound.listen(4096)
+import sys; print(f"http://127.0.0.1:{bound.getsockname()[1]}", file=sys.stderr, flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[bound])
+"""
+
+
+def sample(i: int) -> dict[str, object]:
+    """One GSM8K sample of about 850 bytes: the question, a worked answer, the gold."""
+    steps = " ".join(f"Then {k} bags of {i + k} apples make {k * (i + k)} apples." for k in range(2, 9))
+    return {
+        "data_source": "openai/gsm8k",
+        "prompt": [
+            {"role": "user", "content": f"A farmer has {i} trees. {steps} How many apples are there?"}
+        ],
+        "response": f"Let us count. {steps}\n#### {i}",
+        "ground_truth": str(i - i % 2),
+    }
+
+
+class Server:
+    """A server process, and what it has used."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        found = re.search(r"http://\S+:(\d+)", self.process.stderr.readline())
+        assert found is not None, "the server did not start"
+        self.port = int(found[1])
+
+    def cpu_s(self) -> float:
+        """CPU time of all its threads so far."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(path.read_text().split()[0]) for path in tasks) / 1e9
+
+    def close(self) -> None:
+        """Stop it."""
+        self.process.terminate()
+        self.process.wait()
+
+
+async def load(port: int, body: bytes, seconds: float) -> int:
+    """Send the same request over and over on each connection; return how many were answered with 200."""
+    head = (
+        "POST /score HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    request = head.encode() + body
+    ends = time.perf_counter() + seconds
+
+    async def connection() -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+        answered = 0
+        while not answered or time.perf_counter() < ends:
+            writer.write(request)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 200"), answer
+            length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
+            assert length is not None
+            await reader.readexactly(int(length[1]))
+            answered += 1
+        writer.close()
+        return answered
+
+    return sum(await asyncio.gather(*(connection() for _ in range(CONNECTIONS))))
+
+
+def measure(servers: list[Server], body: bytes, seconds: float) -> list[float]:
+    """CPU seconds for each request to each server: the best of short rounds, taken in turns.
+
+    What else runs on the machine makes a round dearer and never cheaper, so the best is the truest.
+    """
+    costs: list[list[float]] = [[] for _ in servers]
+    for _ in range(ROUNDS):
+        for server, mine in zip(servers, costs, strict=True):
+            before = server.cpu_s()
+            answered = asyncio.run(load(server.port, body, seconds))
+            mine.append((server.cpu_s() - before) / answered)
+    return [min(mine) for mine in costs]
+
+
+def main() -> None:
+    """Measure both servers, print a table, and fail when a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=0.5, help="for each of 20 rounds")
+    seconds = parser.parse_args().seconds
+    ours = Server([sys.executable, "-m", "rewardkit", "serve", "--port", "0", "--no-sandbox"])
+    echo = Server([sys.executable, "-c", ECHO])
+    try:
+        costs: dict[int, list[float]] = {}
+        for n in (1, 64):
+            body = msgspec.json.encode(sample(3) if n == 1 else [sample(i) for i in range(n)])
+            costs[n] = mine, bare = measure([ours, echo], body, seconds)
+            print(
+                f"{n:3} samples, {len(body):6} bytes: {mine * 1e6:6.1f} us CPU/request, "
+                f"echo {bare * 1e6:6.1f} us, {mine / bare:.2f} x; {1 / mine:7,.0f} requests/s, "
+                f"{n / mine:8,.0f} samples/s per core"
+            )
+    finally:
+        ours.close()
+        echo.close()
+    missed = [costs[64][0] > 2.0 * costs[64][1], 64 / costs[64][0] < 100_000, 1 / costs[1][0] < 6_000]
+    sys.exit("a bar was missed" if any(missed) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""TRL's reward function: `trl grpo --reward_funcs rewardkit.adapters.trl.reward`, or GRPOTrainer's argument.
+
+The dataset has the columns `data_source` and `ground_truth` (or another name that `columns` knows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from statistics import fmean
+from typing import Any
+
+from rewardkit.adapters.backend import ascore_batch
+from rewardkit.adapters.columns import samples_from
+from rewardkit.types import Score
+
+TrlReward = Callable[..., Awaitable[list[float | None]]]
+
+
+def make_reward(data_source: str | None = None, *, url: str | None = None) -> TrlReward:
+    """Make a reward function for a dataset that has no column `data_source`, or for a certain server.
+
+    Args:
+        data_source: of every row; None: the column.
+        url: of a reward server; None: REWARDKIT_URL, or this process.
+    """
+
+    async def reward(
+        completions: list[Any],
+        prompts: list[Any] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """Score completions, texts or messages. None where one could not be judged: TRL leaves it out.
+
+        Raises:
+            InputError: nothing says which data source this is.
+            ServerError: the server cannot be reached, refused the request or failed.
+        """
+        samples = samples_from(completions, columns, prompts=prompts, data_source=data_source)
+        scores = await ascore_batch(samples, url)
+        if log_metric is not None:
+            _log(scores, log_metric)
+        return [score.score if score.ok else None for score in scores]
+
+    return reward
+
+
+reward = make_reward()
+
+
+def _log(scores: list[Score], log_metric: Callable[[str, float], None]) -> None:
+    """Means over this call: of what was judged, and how much was not."""
+    log_metric("rewardkit/failed", fmean(not score.ok for score in scores))
+    numbers: dict[str, list[float]] = {}
+    for score in scores:
+        if score.ok:
+            correct = {} if score.correct is None else {"correct": float(score.correct)}
+            for name, value in (correct | score.parts).items():
+                numbers.setdefault(name, []).append(value)
+    for name, values in numbers.items():
+        log_metric(f"rewardkit/{name}", fmean(values))

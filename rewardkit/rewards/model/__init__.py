@@ -1,0 +1,176 @@
+"""Neural reward models: a sequence classifier reads prompt and response, and its logit is the reward.
+
+Here: how one is registered, and the reward itself. `encode` makes tokens of a sample, `classifier` and
+`vllm_classifier` make logits of tokens. No torch is imported before a worker loads a model.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from rewardkit.errors import InputError, OptionsError
+from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.rewards.model.encode import Encoded, Encoder, UnreadableError
+from rewardkit.types import Sample, Score, failure
+
+TIMEOUT_S = 600.0
+"""Deadline for one chunk of samples, at most `rewardkit.workers.MODEL_CHUNK` of them."""
+
+_HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a reward model is loaded and what it is shown."""
+
+    path: str = ""
+    """A folder, or the name of a model on the Hugging Face hub."""
+    backend: Literal["transformers", "vllm"] = "transformers"
+    device: str = "auto"
+    """A torch device such as `cuda:1`. `auto`: a GPU if there is one, else the CPU."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """`auto`: bfloat16 on a device that has it, float16 on another GPU, float32 on the CPU."""
+    template: Literal["auto", "chat", "plain"] = "auto"
+    """`chat`: the model's chat template. `plain`: the prompt's text and the response, one behind the other.
+    `auto`: the chat template if the model has one."""
+    max_length: int = 0
+    """Tokens of prompt and response together. 0: as many as the model reads."""
+    batch_tokens: int = 16_384
+    """Tokens of one forward pass, padding included. vLLM sees to this itself."""
+    gpu_memory_utilization: float = 0.5
+    """For vLLM: the share of the GPU's memory that it may take."""
+
+
+class Classifier(Protocol):
+    """A loaded model."""
+
+    encoder: Encoder
+
+    def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
+        """Return the logits of each sequence of token ids, or why there are none."""
+        ...
+
+
+def register_reward_model(
+    path: str | Path,
+    data_sources: Iterable[str],
+    *,
+    name: str | None = None,
+    timeout_s: float = TIMEOUT_S,
+    registry: Registry = REGISTRY,
+    **options: Any,
+) -> Reward:
+    """Make a sequence-classification model the reward of `data_sources`, exact names or globs.
+
+    Args:
+        path: a folder or a hub id. A folder is looked into now; the weights load with the first sample or
+            with `Scorer.warm_up`.
+        name: the reward's name. Default: the folder's name or the hub id.
+        timeout_s: deadline for one chunk of samples; overrunning it kills the model's process.
+        options: fields of `Options`.
+
+    Raises:
+        InputError: no such folder, or it holds no sequence classifier.
+        OptionsError: an option that does not exist or does not fit, or a name that is taken.
+
+    Example:
+        >>> register_reward_model("out/rm", ["Dahoas/*"], max_length=2048)  # doctest: +SKIP
+    """
+    _check_path(str(path))
+    folder = Path(path)
+    sources = tuple(data_sources)
+    name = name or (folder.resolve().name if folder.is_dir() else str(path))
+    presets = {**options, "path": str(folder.resolve()) if folder.is_dir() else str(path)}
+    holder = registry.by_name(name)
+    if holder is not None and holder.presets.get("path") != presets["path"]:
+        raise OptionsError(f"a reward named '{name}' is already registered; choose another name=")
+    if not sources:
+        raise OptionsError(f"the reward model '{name}' needs a data source to judge, such as 'Dahoas/*'")
+    made = Reward(
+        name=name,
+        version=1,
+        target="rewardkit.rewards.model:score",
+        data_sources=sources,
+        runs="model",
+        timeout_s=timeout_s,
+        batch=True,
+        parts=("truncated",),
+        load="rewardkit.rewards.model:load",
+        options_type=Options,
+        presets=presets,
+        reads=("prompt",),
+        summary=f"The logit of the reward model {name} for prompt and response",
+    )
+    made.make_options({})
+    return registry.register(made, replace_existing=True)
+
+
+def score(samples: Sequence[Sample], options: Options) -> list[Score]:
+    """Score samples with the model; all those that can be read go through it together."""
+    model = load(options)
+    encoded = [_encode(sample, model.encoder) for sample in samples]
+    readable = [one for one in encoded if isinstance(one, Encoded)]
+    logits = iter(model.logits([one.ids for one in readable]))
+    return [_to_score(one, next(logits)) if isinstance(one, Encoded) else one for one in encoded]
+
+
+@functools.cache
+def load(options: Options) -> Classifier:
+    """Load a model, once in a process.
+
+    Raises:
+        InputError: it cannot be loaded, or is no reward model.
+        MissingDependencyError: torch, transformers or vllm is not installed.
+    """
+    if options.backend == "vllm":
+        from rewardkit.rewards.model.vllm_classifier import VllmClassifier
+
+        return VllmClassifier(options)
+    from rewardkit.rewards.model.classifier import TransformersClassifier
+
+    return TransformersClassifier(options)
+
+
+def reward_of_logits(logits: Sequence[float]) -> float:
+    """Return the one logit or, of two, the log-odds of the second label (the good one) over the first."""
+    return logits[0] if len(logits) == 1 else logits[1] - logits[0]
+
+
+def _encode(sample: Sample, encoder: Encoder) -> Encoded | Score:
+    try:
+        return encoder.encode(sample.prompt, sample.response)
+    except UnreadableError as error:
+        return failure("invalid", str(error))
+
+
+def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
+    if isinstance(logits, str):
+        return failure("error", logits)
+    parts = {"truncated": float(encoded.truncated)}
+    return Score(reward_of_logits(logits), parts=parts, detail=encoded.note or None)
+
+
+def _check_path(path: str) -> None:
+    """See what can be seen without torch: a folder's config.json."""
+    folder = Path(path)
+    if not folder.is_dir():
+        if not _HUB_ID.fullmatch(path) or folder.exists():
+            raise InputError(
+                f"no reward model at {path}: expected a model folder or the name of one on the hub"
+            )
+        return
+    try:
+        architectures = json.loads((folder / "config.json").read_bytes()).get("architectures") or []
+    except (OSError, ValueError, AttributeError):
+        raise InputError(f"{path} is no model folder: it has no readable config.json") from None
+    if architectures and not any("SequenceClassification" in str(a) for a in architectures):
+        raise InputError(
+            f"{path} is no reward model: its config.json says {architectures[0]}, "
+            "expected a ...ForSequenceClassification"
+        )

@@ -1,0 +1,175 @@
+"""A sequence classifier of transformers: loading, batching by token budget, logits.
+
+The scores do not depend on which samples share a batch: sequences are padded on the right and masked, and
+the token read out is the last real one of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.rewards.model.encode import Encoder
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    raise MissingDependencyError(
+        f"a reward model needs torch and transformers ({error}); pip install 'rewardkit[train]'"
+    ) from None
+
+if TYPE_CHECKING:
+    from rewardkit.rewards.model import Options
+
+_NO_LIMIT = 10**9
+"""Tokenizers without a limit give a number far beyond this one."""
+
+
+class TransformersClassifier:
+    """A model on its device.
+
+    Raises:
+        InputError: it cannot be loaded, has weights missing (a language model has no score head), has more
+            than two labels, or reads fewer tokens than `max_length`.
+    """
+
+    def __init__(self, options: Options) -> None:
+        transformers.logging.set_verbosity_error()
+        transformers.logging.disable_progress_bar()
+        self._device = _device(options.device)
+        self._model = _load_model(options.path, _dtype(options.dtype, self._device)).to(self._device).eval()
+        self._config = self._model.config.get_text_config()
+        self._has_padding = self._config.pad_token_id is not None and self._config.pad_token_id >= 0
+        self._batch_tokens = options.batch_tokens
+        tokenizer = load_tokenizer(options.path)
+        max_length = read_length(options.max_length, self._model.config, tokenizer)
+        self.encoder = Encoder(tokenizer, options.template, max_length)
+
+    def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
+        """Return the logits of each sequence, in order, or why there are none."""
+        found: dict[int, list[float] | str] = {}
+        for batch in plan_batches([len(one) for one in ids], self._batch_tokens):
+            found.update(zip(batch, self._forward([ids[i] for i in batch]), strict=True))
+        return [found[i] for i in range(len(ids))]
+
+    def _forward(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
+        try:
+            return self._forward_together(ids)
+        except torch.OutOfMemoryError:
+            pass  # outside of the handler, which would hold on to the tensors
+        torch.cuda.empty_cache()
+        if len(ids) == 1:
+            return [f"out of memory on {self._device} with a sequence of {len(ids[0])} tokens"]
+        half = len(ids) // 2
+        return [*self._forward(ids[:half]), *self._forward(ids[half:])]
+
+    @torch.inference_mode()
+    def _forward_together(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
+        pad = self._padding(ids)
+        longest = max(map(len, ids))
+        input_ids = torch.tensor([[*one, *[pad] * (longest - len(one))] for one in ids])
+        mask = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in ids])
+        logits = self._model(
+            input_ids=input_ids.to(self._device), attention_mask=mask.to(self._device)
+        ).logits
+        found: list[list[float] | str] = logits.float().cpu().tolist()
+        return found
+
+    def _padding(self, ids: Sequence[Sequence[int]]) -> int:
+        """The model's padding token or, if it has none, an id that occurs in no sequence of the batch.
+
+        Decoders find the last real token by comparing with the padding token, so they must be told of it.
+        """
+        if self._has_padding:
+            return int(self._config.pad_token_id)
+        used = set().union(*ids)
+        unused = next(i for i in range(len(used) + 1) if i not in used)
+        self._config.pad_token_id = self._model.config.pad_token_id = unused
+        return unused
+
+
+def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
+    """Group sequences of similar length, the longest first, so that each group, padded to its longest, has at
+    most `batch_tokens` tokens; a single sequence may have more.
+
+    Returns:
+        The indices of each group.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= batch_tokens:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
+    """Return how many tokens a model is given: `max_length` or, if that is 0, as many as it can read.
+
+    Raises:
+        InputError: it cannot read `max_length` tokens, or does not say how many it can.
+    """
+    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
+    limits = [n for n in (positions, tokenizer.model_max_length) if n and n < _NO_LIMIT]
+    if not limits and not max_length:
+        raise InputError("the reward model does not say how many tokens it reads; set max_length")
+    if limits and max_length > min(limits):
+        raise InputError(f"max_length is {max_length}, but the reward model reads {min(limits)} tokens")
+    return max_length or min(limits)
+
+
+def load_tokenizer(path: str) -> Any:
+    """Load a model's tokenizer.
+
+    Raises:
+        InputError: it cannot be loaded.
+    """
+    return _loaded(path, lambda: transformers.AutoTokenizer.from_pretrained(path))
+
+
+def _load_model(path: str, dtype: torch.dtype) -> Any:
+    model, info = _loaded(
+        path,
+        lambda: transformers.AutoModelForSequenceClassification.from_pretrained(
+            path, dtype=dtype, output_loading_info=True
+        ),
+    )
+    if info["missing_keys"]:
+        # transformers would make them up: random rewards.
+        raise InputError(
+            f"{path} is no reward model: it has no weights for {sorted(info['missing_keys'])[0]}"
+        )
+    if model.config.num_labels > 2:
+        raise InputError(f"{path} has {model.config.num_labels} labels; a reward model has one, or two")
+    return model
+
+
+def _loaded(path: str, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except Exception as error:
+        # The loaders let exceptions of many kinds through: of the hub, of tokenizers, of torch, KeyErrors.
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise InputError(f"cannot load the reward model {path}: {reason}") from None
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"no reward model can be put on device '{name}': {reason}") from None
+
+
+def _dtype(name: str, device: torch.device) -> torch.dtype:
+    if name != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[name]
+    if device.type == "cpu":
+        return torch.float32
+    with torch.cuda.device(device):
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16

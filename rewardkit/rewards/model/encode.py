@@ -1,0 +1,135 @@
+"""From a prompt and a response to the tokens a reward model reads: template, truncation, defused tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rewardkit.errors import InputError
+from rewardkit.types import Message
+
+
+class UnreadableError(ValueError):
+    """This sample cannot be put before the model; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The tokens of one sample."""
+
+    ids: list[int]
+    truncated: int = 0
+    """Tokens cut off the front of the prompt."""
+    note: str = ""
+    """What was done to the text that its author might not expect."""
+
+
+class Encoder:
+    """A tokenizer with the way it is used.
+
+    Args:
+        tokenizer: of transformers.
+        template: as in `rewardkit.rewards.model.Options`.
+        max_length: tokens that the model reads.
+
+    Raises:
+        InputError: `template` is `chat` and the tokenizer has none.
+    """
+
+    def __init__(self, tokenizer: Any, template: Literal["auto", "chat", "plain"], max_length: int) -> None:
+        if template == "chat" and not tokenizer.chat_template:
+            raise InputError("the reward model's tokenizer has no chat template; use template=plain")
+        self._tokenizer = tokenizer
+        self._chat = template == "chat" or (template == "auto" and bool(tokenizer.chat_template))
+        self._max_length = max_length
+        self._specials = _special_tokens(tokenizer)
+
+    def encode(self, prompt: str | Sequence[Message] | None, response: str) -> Encoded:
+        """Return the tokens of prompt and response.
+
+        What is too long loses the front of its prompt, never any of the response.
+
+        Raises:
+            UnreadableError: the messages do not fit the template, there is no text, or the response alone is
+                longer than the model reads.
+        """
+        messages = _messages(prompt)
+        defused = _defuse(response, self._specials)
+        answered = [*messages, {"role": "assistant", "content": defused}]
+        whole = self._template(answered) if self._chat else _plain(messages) + defused
+        # A chat template writes the special tokens itself.
+        ids: list[int] = self._tokenizer(whole, add_special_tokens=not self._chat)["input_ids"]
+        if not ids:
+            raise UnreadableError("there is nothing to score: prompt and response are empty")
+        notes = ["special tokens spelled out in the response were broken up"] if defused != response else []
+        cut = max(0, len(ids) - self._max_length)
+        if cut:
+            before = self._template(messages, add_generation_prompt=True) if self._chat else _plain(messages)
+            ids = self._without_front(ids, whole[_common_length(whole, before) :])
+            notes.append(f"the prompt lost its first {cut} tokens to fit {self._max_length}")
+        return Encoded(ids, cut, "; ".join(notes))
+
+    def _without_front(self, ids: list[int], tail: str) -> list[int]:
+        """The last tokens, after the one that opens every sequence if there is one.
+
+        `tail` is the response with what the template puts behind it.
+        """
+        special = self._tokenizer.all_special_ids
+        opening = 1 if ids[0] in special else 0
+        of_tail = len(self._tokenizer(tail, add_special_tokens=False)["input_ids"])
+        closing = 1 if not self._chat and ids[-1] in special else 0
+        if opening + of_tail + closing > self._max_length:
+            raise UnreadableError(
+                f"the response alone takes {of_tail} tokens and the model reads {self._max_length}; "
+                "judge shorter responses or raise max_length"
+            )
+        return ids[:opening] + ids[len(ids) - self._max_length + opening :]
+
+    def _template(self, messages: list[dict[str, str]], *, add_generation_prompt: bool = False) -> str:
+        if not messages:
+            return ""
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=add_generation_prompt
+            )
+        except Exception as error:
+            # Templates are programs: they refuse roles, or an order of them, in ways of their own.
+            reason = str(error).partition("\n")[0]
+            raise UnreadableError(f"the messages do not fit the model's chat template: {reason}") from None
+        return text
+
+
+def _common_length(a: str, b: str) -> int:
+    """How many characters two texts have in common at their start."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _plain(messages: list[dict[str, str]]) -> str:
+    return "\n\n".join(message["content"] for message in messages)
+
+
+def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:
+    if prompt is None or isinstance(prompt, str):
+        return [{"role": "user", "content": prompt}] if prompt else []
+    for message in prompt:
+        if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
+            raise UnreadableError("every message of the prompt needs a role and a content that are text")
+    return [{"role": message["role"], "content": message["content"]} for message in prompt]
+
+
+def _special_tokens(tokenizer: Any) -> list[str]:
+    """The special tokens that are more than a character, the longest first."""
+    added = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+    return sorted({t for t in [*added, *tokenizer.all_special_tokens] if len(t) > 1}, key=len, reverse=True)
+
+
+def _defuse(response: str, specials: list[str]) -> str:
+    """Break up special tokens that the response spells out.
+
+    The tokenizer would take them for real ones, and a response could end its own turn and open one that
+    praises it.
+    """
+    for token in specials:
+        response = response.replace(token, f"{token[0]} {token[1:]}")
+    return response

@@ -1,0 +1,66 @@
+"""The same through vLLM's pooling runner, which brings its own batching; thin on purpose.
+
+What is used of vLLM: `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`,
+read at version 0.32. It reads out the last token, also where the padding token ends the sequence, which
+transformers skips.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.rewards.model.classifier import load_tokenizer, read_length
+from rewardkit.rewards.model.encode import Encoder
+
+if TYPE_CHECKING:
+    from rewardkit.rewards.model import Options
+
+
+class VllmClassifier:
+    """A model in an engine of vLLM, in this process.
+
+    Raises:
+        MissingDependencyError: vllm is not installed.
+        InputError: vLLM cannot load the model.
+    """
+
+    def __init__(self, options: Options) -> None:
+        # Its engine belongs in our own process, which is the one that gets killed.
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+        try:
+            import vllm
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
+            ) from None
+        if options.device != "auto":
+            raise InputError(
+                "with backend=vllm choose the device with CUDA_VISIBLE_DEVICES; leave device=auto"
+            )
+        try:
+            self._llm: Any = vllm.LLM(
+                model=options.path,
+                runner="pooling",
+                dtype=options.dtype,
+                max_model_len=options.max_length or None,
+                gpu_memory_utilization=options.gpu_memory_utilization,
+                enforce_eager=True,  # graphs pay off token by token; here each sequence is one pass
+            )
+        except (ValueError, RuntimeError, OSError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise InputError(f"vLLM cannot load the reward model {options.path}: {reason}") from None
+        self._raw = vllm.PoolingParams(use_activation=False)
+        tokenizer = load_tokenizer(options.path)
+        max_length = read_length(options.max_length, self._llm.model_config.hf_config, tokenizer)
+        self.encoder = Encoder(tokenizer, options.template, max_length)
+
+    def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
+        """Return the logits of each sequence, in order."""
+        if not ids:
+            return []
+        prompts = [{"prompt_token_ids": list(one)} for one in ids]
+        outputs = self._llm.classify(prompts, pooling_params=self._raw, use_tqdm=False)
+        return [[float(x) for x in output.outputs.probs] for output in outputs]

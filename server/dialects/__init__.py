@@ -1,0 +1,32 @@
+"""Other trainers' protocols, one file each: a request becomes Samples, Scores become an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter
+
+from rewardkit.server.dialects import (
+    llama_factory,
+    nemo_gym,
+    openrlhf,
+    reward_kit,
+    roll,
+    sglang,
+    slime,
+    vllm,
+)
+from rewardkit.server.dialects.base import Context as Context
+from rewardkit.server.dialects.base import Judge as Judge
+
+ROUTERS: tuple[Callable[[Context], APIRouter], ...] = (
+    openrlhf.router,
+    slime.router,
+    llama_factory.router,
+    nemo_gym.router,
+    roll.router,
+    reward_kit.router,
+    vllm.router,
+    sglang.router,
+)
+"""Every dialect: the application mounts what each makes of its context."""

@@ -1,0 +1,100 @@
+"""OpenRLHF's remote reward model (`--reward.remote_url`, `--remote_rm_url`), also spoken by its forks.
+
+{"query": [prompt + response], "prompts": [prompt], "labels": [label]}
+-> {"rewards": [number], "scores": [0 to 1], "extra_logs": {name: number}}
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Response
+
+from rewardkit.errors import InputError
+from rewardkit.server.chat import response_in, split
+from rewardkit.server.dialects.base import (
+    Asked,
+    Context,
+    ask,
+    ask_text,
+    failed_header,
+    judge,
+    mount,
+    parts_of,
+    reward_of,
+)
+from rewardkit.server.wire import Decoder, reply
+from rewardkit.types import Score
+
+
+class Request(msgspec.Struct):
+    """One sample in practice; the lists may be longer. Old versions send `query` alone."""
+
+    query: list[str] | str
+    prompts: list[str] | str | None = None
+    labels: list[Any] | Any = None
+
+
+class Answer(msgspec.Struct):
+    rewards: list[float]
+    scores: list[float]
+    """For dynamic filtering: 1.0 where correct."""
+    extra_logs: dict[str, float]
+    """Means over the samples of the request."""
+
+
+_EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
+
+_decode: Decoder[Request] = Decoder(Request, "an OpenRLHF reward request")
+
+
+def router(context: Context) -> APIRouter:
+    """Routes `/openrlhf` and `/openrlhf/{data_source}`."""
+
+    async def score(body: bytes, data_source: str | None) -> Response:
+        asked = _asked(context, _decode(body), data_source)
+        scores = await judge(context, asked)
+        return reply(_answer(context, asked, scores), headers=failed_header(scores))
+
+    routes = APIRouter(tags=["OpenRLHF"])
+    paths = ("/openrlhf", "/openrlhf/{data_source:path}")
+    mount(routes, paths, score, "OpenRLHF's remote reward model", _EXAMPLE)
+    return routes
+
+
+def _asked(context: Context, request: Request, data_source: str | None) -> list[Asked]:
+    queries = _list(request.query)
+    prompts = _list(request.prompts) or [None] * len(queries)
+    labels = _list(request.labels) or [None] * len(queries)
+    if not len(queries) == len(prompts) == len(labels):
+        found = f"{len(queries)}, {len(prompts)} and {len(labels)}"
+        raise InputError(f"query, prompts and labels must be equally long, not {found}")
+    asked = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        if prompt is None and label is None:
+            asked.append(ask_text(context, query, data_source=data_source))
+            continue
+        prompt, response = (prompt, response_in(query, prompt)) if prompt else split(query)
+        asked.append(ask(context, response, prompt=prompt, label=label, data_source=data_source))
+    return asked
+
+
+def _list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _answer(context: Context, asked: list[Asked], scores: list[Score]) -> Answer:
+    rewards = [reward_of(context, score) for score in scores]
+    right = [
+        reward if score.correct is None else float(score.correct)
+        for reward, score in zip(rewards, scores, strict=True)
+    ]
+    logs: dict[str, list[float]] = {"failed": [float(not score.ok) for score in scores]}
+    for one, score in zip(asked, scores, strict=True):
+        for name, value in parts_of(one, score).items():
+            logs.setdefault(name, []).append(value)
+    return Answer(rewards, right, {name: fmean(values) for name, values in logs.items() if values})

@@ -1,0 +1,68 @@
+"""The remote reward functions of reward-kit and its successor eval-protocol.
+
+{"messages": [..., the response], "ground_truth": ..., "kwargs": {...}}
+-> {"score", "reason", "metrics": {name: {"score", "reason", "is_score_valid"}}, "is_score_valid", "error"}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from rewardkit.errors import InputError
+from rewardkit.server.chat import content_text
+from rewardkit.server.dialects.base import Asked, Context, ask_messages, judge, mount, parts_of, reward_of
+from rewardkit.server.wire import decode_object, reply
+from rewardkit.types import Score
+
+_EXAMPLE = {
+    "messages": [{"role": "user", "content": "6 * 12 = ?"}, {"role": "assistant", "content": "#### 72"}],
+    "ground_truth": "72",
+    "kwargs": {"data_source": "gsm8k"},
+}
+
+
+def router(context: Context) -> APIRouter:
+    """Routes `/evaluate` and `/reward`, at the root and under `/reward_kit/{data_source}`."""
+
+    async def evaluate(body: bytes, data_source: str | None) -> Response:
+        asked = _asked(context, decode_object(body), data_source)
+        (score,) = await judge(context, [asked])
+        return reply(_answer(context, asked, score))
+
+    routes = APIRouter(tags=["reward-kit"])
+    for name in ("evaluate", "reward"):
+        paths = [f"{base}/{name}" for base in ("", "/reward_kit", "/reward_kit/{data_source:path}")]
+        mount(routes, paths, evaluate, "reward-kit's remote reward function", _EXAMPLE)
+    return routes
+
+
+def _asked(context: Context, request: dict[str, Any], data_source: str | None) -> Asked:
+    """The clients send keyword arguments flat, the servers take them nested: either will do."""
+    messages = request.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        raise InputError("messages must be a list of chat messages; the last one is what is judged")
+    kwargs = request.get("kwargs")
+    said = request | kwargs if isinstance(kwargs, dict) else request
+    truth = said.get("ground_truth")
+    if isinstance(truth, list) and truth and all(isinstance(message, dict) for message in truth):
+        truth = content_text(truth[-1].get("content"))
+    named = said.get("data_source")
+    return ask_messages(
+        context, messages, label=truth, data_source=named if isinstance(named, str) and named else data_source
+    )
+
+
+def _answer(context: Context, asked: Asked, score: Score) -> dict[str, Any]:
+    metrics = {
+        name: {"score": value, "reason": score.detail or "", "is_score_valid": score.ok}
+        for name, value in parts_of(asked, score).items()
+    }
+    return {
+        "score": reward_of(context, score),
+        "reason": score.detail,
+        "metrics": metrics,
+        "is_score_valid": score.ok,
+        "error": None if score.ok else f"{score.status}: {score.detail}",
+    }

@@ -1,0 +1,67 @@
+"""Is the process alive, and can it take requests? For probes; what must be done first is told to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from rewardkit import __version__
+from rewardkit.errors import RewardkitError
+from rewardkit.server.wire import refusal, reply
+
+_log = logging.getLogger("rewardkit.server")
+
+
+class Health:
+    """What keeps the server from taking requests.
+
+    Args:
+        needs: done once, in threads, before the server is ready: by name, what raises when it fails.
+    """
+
+    def __init__(self, needs: Mapping[str, Callable[[], object]]) -> None:
+        self.needs = needs
+        self.waiting_for = dict.fromkeys(needs, "not done yet")
+        """By the name of the need, why it is not met."""
+        self.draining = False
+        """Requests are still answered, but no more should be sent here."""
+
+    async def prepare(self) -> None:
+        """Do everything that is needed. What fails keeps the server from getting ready, and is logged."""
+        await asyncio.gather(*(self._meet(name, need) for name, need in self.needs.items()))
+
+    async def _meet(self, name: str, need: Callable[[], object]) -> None:
+        try:
+            await asyncio.to_thread(need)
+        except (RewardkitError, OSError) as error:
+            self.waiting_for[name] = str(error)
+            _log.error("not ready: %s: %s", name, error)
+        except Exception as error:
+            self.waiting_for[name] = f"{type(error).__name__}: {error}"
+            _log.exception("not ready: %s", name)
+        else:
+            del self.waiting_for[name]
+
+
+def router(health: Health) -> APIRouter:
+    """The routes of the probes."""
+    routes = APIRouter(tags=["probes"])
+
+    @routes.get("/healthz", summary="Is the process alive?")
+    async def healthz() -> Response:
+        return reply({"status": "ok", "version": __version__})
+
+    @routes.get("/readyz", summary="Can it take requests?", responses={503: {"description": "Not now"}})
+    async def readyz() -> Response:
+        if health.draining:
+            return refusal(503, "not_ready", "stopping")
+        if health.waiting_for:
+            why = "; ".join(f"{name}: {reason}" for name, reason in health.waiting_for.items())
+            return refusal(503, "not_ready", why)
+        return reply({"status": "ready"})
+
+    return routes

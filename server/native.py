@@ -1,0 +1,244 @@
+"""The server's own routes: `/score` (one sample, a list, or a stream of lines) and `/rewards`.
+
+`/score` is a plain ASGI application rather than a FastAPI endpoint: it is the hot path, and it reads its
+body as it comes in. Its part of the OpenAPI document is therefore written down here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
+from rewardkit.registry import REGISTRY
+from rewardkit.server.judge import Judge
+from rewardkit.server.request import CURRENT
+from rewardkit.server.wire import (
+    JSON,
+    NDJSON,
+    ErrorBody,
+    answer_to,
+    decode_sample,
+    decode_samples,
+    encode,
+    refusal,
+    reply,
+)
+from rewardkit.types import Sample, Score, failure
+
+STREAM_BATCH = 256
+"""Lines of a stream that are judged together at most."""
+
+
+class ScoreRoute:
+    """`POST /score` as an ASGI application.
+
+    Args:
+        max_line_bytes: a line of a stream that is longer is not a sample.
+    """
+
+    def __init__(self, judge: Judge, max_line_bytes: int) -> None:
+        self.judge = judge
+        self.max_line_bytes = max_line_bytes
+        self.path = "/score"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, also one that cannot be met."""
+        scope["route"] = self
+        content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+        try:
+            if content_type.startswith(NDJSON.encode()):
+                await self._stream(receive, send)
+            else:
+                await self._whole(receive, send)
+        except (InputError, OverloadedError, HTTPException) as error:
+            await answer_to(error)(scope, receive, send)
+
+    async def _whole(self, receive: Receive, send: Send) -> None:
+        asked = decode_samples(await _read(receive))
+        if isinstance(asked, list):
+            body = encode(await self.judge(asked))
+        else:
+            body = encode((await self.judge([asked]))[0])
+        headers = [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        """Judge lines while they come in, and answer each with a line. A bad one is an invalid Score.
+
+        Nothing more is read while lines are judged, so the client waits rather than the queue grows.
+        """
+        begun = False
+
+        async def answer(scores: Sequence[Score], *, more: bool) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                headers = [(b"content-type", NDJSON.encode())]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+            body = b"".join(encode(score) + b"\n" for score in scores)
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
+        try:
+            async for lines in self._lines(receive):
+                await answer(await self._judge_lines(lines, wait=begun), more=True)
+        except (InputError, OverloadedError) as error:
+            if not begun:
+                raise
+            await answer([failure("invalid", str(error))], more=False)
+        else:
+            await answer([], more=False)
+
+    async def _judge_lines(self, lines: Sequence[bytes], *, wait: bool) -> list[Score]:
+        """Judge lines; `wait` for room when there is none, or let the error through."""
+        request = CURRENT.get()
+        if request is not None:
+            request.clock = time.perf_counter()  # a stream has no end to set a deadline for
+        samples: list[Sample] = []
+        scores: list[Score | None] = []
+        for line in lines:
+            try:
+                samples.append(decode_sample(line))
+                scores.append(None)
+            except InputError as error:
+                scores.append(failure("invalid", str(error)))
+        judged = iter(await self._admitted(samples, wait=wait))
+        return [next(judged) if score is None else score for score in scores]
+
+    async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
+        while True:
+            try:
+                return await self.judge(samples)
+            except OverloadedError as error:
+                if not wait:
+                    raise
+                await asyncio.sleep(error.retry_after_s)
+
+    async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
+        """The lines that have come in, a batch at a time; empty ones are left out."""
+        admission = self.judge.admission
+        rest = bytearray()
+        more = True
+        try:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                piece = message.get("body", b"")
+                more = message.get("more_body", False)
+                admission.take_bytes(len(piece))
+                rest += piece
+                if more and b"\n" not in piece:  # looking through the whole line each time would be quadratic
+                    lines = []
+                else:
+                    *lines, last = bytes(rest).split(b"\n")
+                    if not more:
+                        lines.append(last)
+                    admission.give_back_bytes(len(rest) - len(last))
+                    rest = bytearray(last)
+                if max(map(len, [*lines, rest])) > self.max_line_bytes:
+                    raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
+                lines = [line for line in lines if line.strip()]
+                for first in range(0, len(lines), STREAM_BATCH):
+                    yield lines[first : first + STREAM_BATCH]
+        finally:
+            admission.give_back_bytes(len(rest))
+
+
+async def _read(receive: Receive) -> bytes:
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        whole: bytes = message.get("body", b"")
+        return whole
+    parts = bytearray()
+    while message["type"] == "http.request":
+        parts += message.get("body", b"")
+        if not message.get("more_body", False):
+            return bytes(parts)
+        message = await receive()
+    raise ClientDisconnect
+
+
+def router(judge: Judge) -> APIRouter:
+    """The routes beside `/score`."""
+    routes = APIRouter()
+
+    @routes.get(
+        "/rewards",
+        summary="What can be judged",
+        responses={404: {"description": "A data source of `for` is not known"}},
+    )
+    async def rewards(
+        data_sources: Annotated[list[str] | None, Query(alias="for", description="must all be known")] = None,
+    ) -> Response:
+        try:
+            judge.scorer.check(data_sources or [])
+        except UnknownDataSourceError as error:
+            return refusal(404, "unknown_data_source", str(error))
+        except RewardkitError as error:
+            return refusal(422, "bad_options", str(error))
+        return reply([reward.describe() for reward in REGISTRY])
+
+    return routes
+
+
+def score_path() -> dict[str, Any]:
+    """The OpenAPI description of `/score`."""
+    (sample, score, error), components = msgspec.json.schema_components(
+        [Sample, Score, ErrorBody], ref_template="#/components/schemas/{name}"
+    )
+
+    def one_or_many(schema: dict[str, Any]) -> dict[str, Any]:
+        inlined = _inline(schema, components)
+        one_or_many = {"schema": {"anyOf": [inlined, {"type": "array", "items": inlined}]}}
+        return {JSON: one_or_many, NDJSON: {"schema": {"type": "string"}}}
+
+    failed = {JSON: {"schema": {"type": "object", "properties": {"error": _inline(error, components)}}}}
+    asked = one_or_many(sample)
+    asked[JSON]["example"] = {
+        "data_source": "gsm8k",
+        "response": "6 * 12 = 72\n#### 72",
+        "ground_truth": "72",
+    }
+    timeout = {
+        "name": "X-Timeout-S",
+        "in": "header",
+        "description": "Seconds in which it must be answered; what is not judged by then is a timeout",
+        "schema": {"type": "number", "exclusiveMinimum": 0},
+    }
+    return {
+        "post": {
+            "operationId": "score",
+            "summary": "Score one sample, a list of them, or a stream of lines",
+            "parameters": [timeout],
+            "requestBody": {"required": True, "content": asked},
+            "responses": {
+                "200": {
+                    "description": "A Score for each sample, in the form that was sent",
+                    "content": one_or_many(score),
+                },
+                "413": {"description": "The body is too large", "content": failed},
+                "422": {"description": "Not samples", "content": failed},
+                "503": {"description": "Too much to do; see Retry-After", "content": failed},
+            },
+        }
+    }
+
+
+def _inline(schema: Any, components: dict[str, Any]) -> Any:
+    """Put the referenced definitions in place: the document needs no components of its own then."""
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            return _inline(components[schema["$ref"].rpartition("/")[2]], components)
+        return {key: _inline(value, components) for key, value in schema.items()}
+    return [_inline(item, components) for item in schema] if isinstance(schema, list) else schema

@@ -1,0 +1,62 @@
+"""The request being handled, for whoever judges within it: its id, its deadline, and whether its client
+is still there. The guard sets it; nothing here speaks HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from starlette.types import Receive
+
+
+@dataclass(slots=True, eq=False)
+class CurrentRequest:
+    """One HTTP request on its way through the server."""
+
+    id: str
+    receive: Receive
+    """Once the body has been read, it answers only when the client has gone."""
+    timeout_s: float | None = None
+    """What the client asked for in `X-Timeout-S`."""
+    body_read: bool = False
+    gone: bool = False
+    """The client has closed the connection."""
+    samples: int = 0
+    """Judged on its behalf so far."""
+    status: int = 0
+    """Of the answer, once it has begun."""
+    started: float = field(default_factory=time.perf_counter)
+    """`time.perf_counter` at its arrival."""
+    clock: float = 0.0
+    """From when its deadline counts: its arrival, or for a stream that of the lines being judged."""
+
+    def __post_init__(self) -> None:
+        self.clock = self.started
+
+    @contextmanager
+    def cancelled_with_client(self) -> Iterator[None]:
+        """Within it, the running task is cancelled when the client goes away."""
+        task = asyncio.current_task()
+        if not self.body_read or task is None:
+            yield
+            return
+        watcher = asyncio.create_task(self._watch(task))
+        try:
+            yield
+        finally:
+            watcher.cancel()
+
+    async def _watch(self, task: asyncio.Task[object]) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        self.gone = True
+        task.cancel()
+
+
+CURRENT: ContextVar[CurrentRequest | None] = ContextVar("current_request", default=None)
+"""None outside of a request."""

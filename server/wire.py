@@ -1,0 +1,115 @@
+"""Bytes to values and back: JSON as Python clients really send it, and answers any JSON reader takes.
+
+What lives here is shared by all routes and dialects. What the values mean is theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from rewardkit.errors import InputError, OverloadedError
+from rewardkit.types import Sample
+
+T = TypeVar("T")
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+_encoder = msgspec.json.Encoder()
+
+
+class ErrorBody(msgspec.Struct):
+    """What is wrong with a request. `type` is for programs, `message` for people."""
+
+    type: str
+    message: str
+
+
+class Decoder(Generic[T]):
+    """Decodes a request body into a type: strictly, or tolerantly what Python's json writes beyond JSON.
+
+    Args:
+        type_: anything msgspec can decode.
+        what: how error messages call it, for example `a sample`.
+    """
+
+    def __init__(self, type_: Any, what: str) -> None:
+        self._type = type_
+        self._what = what
+        self._strict = msgspec.json.Decoder(type_)
+
+    def __call__(self, body: bytes | bytearray | memoryview) -> T:
+        """Decode one body.
+
+        Raises:
+            InputError: it is not JSON, or not of the type.
+        """
+        try:
+            value: T = self._strict.decode(body)
+        except msgspec.ValidationError as error:
+            raise InputError(f"not {self._what}: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._tolerantly(bytes(body))
+        return value
+
+    def _tolerantly(self, body: bytes) -> T:
+        """Take lone surrogates, NaN and Infinity, which Python's json module writes without a murmur."""
+        try:
+            value: T = msgspec.convert(json.loads(body), self._type)
+        except msgspec.ValidationError as error:
+            raise InputError(f"not {self._what}: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"the body is not JSON: {error}") from None
+        return value
+
+
+decode_sample: Decoder[Sample] = Decoder(Sample, "a sample")
+decode_samples: Decoder[Sample | list[Sample]] = Decoder(Sample | list[Sample], "a sample")
+decode_object: Decoder[dict[str, Any]] = Decoder(dict[str, Any], "a JSON object")
+
+
+def encode(value: Any) -> bytes:
+    """Encode to JSON. What is not finite becomes null; a lone surrogate goes out as the escape it was."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(_finite(msgspec.to_builtins(value)), allow_nan=False).encode()
+
+
+def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with a value as JSON."""
+    return Response(encode(value), status, dict(headers) if headers else None, media_type=JSON)
+
+
+def refusal(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with `{"error": {"type": kind, "message": message}}`."""
+    return reply({"error": ErrorBody(kind, message)}, status, headers)
+
+
+_KINDS = {404: "not_found", 405: "method_not_allowed", 408: "timeout", 413: "too_large"}
+
+
+def answer_to(error: InputError | OverloadedError | HTTPException) -> Response:
+    """The answer to a request on which a route gave up with one of these errors."""
+    if isinstance(error, InputError):
+        return refusal(422, "bad_request", str(error))
+    if isinstance(error, OverloadedError):
+        headers = {"retry-after": f"{math.ceil(error.retry_after_s)}"}
+        return refusal(503, "overloaded", str(error), headers)
+    kind = _KINDS.get(error.status_code, "bad_request" if error.status_code < 500 else "internal")
+    return refusal(error.status_code, kind, str(error.detail), error.headers)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,136 @@
+"""HH-RLHF in its three forms: what verl trains on, as chats where a chat is wanted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.cli import run
+from rewardkit.datasets_prep.full_hh_rlhf import prepare, turns
+from rewardkit.datasets_prep.schema import SCHEMA
+from rewardkit.datasets_prep.writer import read_provenance
+from rewardkit.errors import InputError
+
+ASKED = "\n\nHuman: Hi\n\nAssistant: Hello.\n\nHuman: How do I {}?\n\nAssistant:"
+
+
+def pair(i: int) -> dict[str, str]:
+    chosen = f" Like this: {i}."
+    return {"prompt": ASKED.format(i), "response": chosen, "chosen": chosen, "rejected": " No."}
+
+
+def raw(folder: Path, **splits: list[dict[str, Any]]) -> Path:
+    """The published layout: data/SPLIT-00000-of-00001-HASH.parquet."""
+    (folder / "data").mkdir(exist_ok=True)
+    for split, records in splits.items():
+        table = pa.Table.from_pylist(records)
+        pq.write_table(table, folder / "data" / f"{split}-00000-of-00001-8349d0765e6718df.parquet")
+    return folder / "data"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    return rows
+
+
+def test_the_three_forms_are_what_each_stage_reads(tmp_path: Path) -> None:
+    data = raw(tmp_path, train=[pair(i) for i in range(3)], test=[pair(9)])
+    made = prepare(tmp_path / "out", raw=data)
+    assert {name: file.rows for name, file in made.files.items()} == {
+        "sft/train": 6,
+        "sft/test": 2,
+        "rm/train": 3,
+        "rm/test": 1,
+        "rl/train": 3,
+        "rl/test": 1,
+    }
+    prompt, chosen, rejected = pair(0)["prompt"], pair(0)["chosen"], " No."
+    sft = read(tmp_path / "out" / "sft" / "train.parquet")
+    assert sft[:2] == [{"prompt": prompt, "response": chosen}, {"prompt": prompt, "response": rejected}]
+    rm = read(tmp_path / "out" / "rm" / "train.parquet")
+    assert rm[0] == {"prompt": prompt, "chosen": chosen, "rejected": rejected}
+    assert pq.read_schema(tmp_path / "out" / "rl" / "train.parquet").equals(SCHEMA)
+    row = read(tmp_path / "out" / "rl" / "train.parquet")[0]
+    assert (row["data_source"], row["ability"]) == ("Dahoas/full-hh-rlhf", "alignment")
+    assert row["reward_model"] == {"style": "model", "ground_truth": "Like this: 0."}
+    assert row["prompt"] == [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "How do I 0?"},
+    ]
+    provenance = read_provenance(tmp_path / "out" / "rl" / "train.parquet")
+    assert provenance["dataset"] == "full_hh_rlhf"
+    assert provenance["arguments"] == {
+        "form": "rl",
+        "chosen_only": False,
+        "one_message": False,
+        "limit": None,
+        "skip_bad": False,
+    }
+
+
+def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tmp_path: Path) -> None:
+    records = [pair(i // 2) for i in range(16)]  # each prompt twice
+    prepare(tmp_path / "out", raw=raw(tmp_path, train=records), split="rm")
+    train, test = (
+        {row["prompt"] for row in read(tmp_path / "out" / "rm" / f"{split}.parquet")}
+        for split in ("train", "test")
+    )
+    assert (len(train), len(test)) == (6, 2)
+    assert not train & test
+    assert not (tmp_path / "out" / "sft").exists()
+
+
+def test_verls_forms_are_options(tmp_path: Path) -> None:
+    data = raw(tmp_path, train=[pair(0), pair(1)], test=[pair(2)])
+    prepare(tmp_path / "out", raw=data, chosen_only=True, one_message=True, limit=1)
+    assert [row["response"] for row in read(tmp_path / "out" / "sft" / "train.parquet")] == [" Like this: 0."]
+    (row,) = read(tmp_path / "out" / "rl" / "train.parquet")
+    assert row["prompt"] == [{"role": "user", "content": pair(0)["prompt"]}]
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        ({**pair(0), "chosen": " "}, "'chosen' is empty"),
+        ({"prompt": "p", "chosen": "c"}, "no column 'rejected'"),
+        ({**pair(0), "prompt": "Hello\n\nHuman: hi"}, "text before the first speaker"),
+        ({**pair(0), "prompt": "\n\nHuman: hi\n\nAssistant: I"}, "not the human's"),
+        ({**pair(0), "prompt": "\n\nHuman: \ud800\n\nAssistant:"}, "malformed JSON"),
+    ],
+)
+def test_a_pair_that_cannot_be_used_stops_or_is_counted(
+    record: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    records = [*(pair(i) for i in range(4)), record]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    with pytest.raises(InputError, match=why):
+        prepare(tmp_path / "out", raw=tmp_path / "train.jsonl")
+    made = prepare(tmp_path / "out", raw=tmp_path / "train.jsonl", skip_bad=True)
+    assert made.files["rl/train"].rows == 4
+    assert (made.dropped, len(made.first_dropped)) == (1, 1)
+    assert prepare(tmp_path / "rm", raw=tmp_path / "train.jsonl", split="rm", skip_bad=True).dropped == 1
+
+
+def test_a_dialogue_becomes_turns() -> None:
+    assert turns("Just a question") == ({"role": "user", "content": "Just a question"},)
+    joined = turns("Human: a\n\nHuman: b\n\nAssistant:\n\nHuman: c\n\nAssistant:")
+    assert joined == ({"role": "user", "content": "a\n\nb\n\nc"},)
+
+
+def test_the_command_names_the_forms_and_verifies_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = raw(tmp_path, train=[pair(i) for i in range(4)])
+    command = ["prep", "full_hh_rlhf", "--raw", str(data), "--out", str(tmp_path / "out")]
+    assert run([*command, "--split", "rml"]) == 2
+    assert "no split 'rml'; expected one of all, sft, rm, rl; did you mean" in capsys.readouterr().err
+    assert run(command) == 0
+    assert "rm/test" in capsys.readouterr().out
+    assert run([*command, "--verify"]) == 2
+    assert "no solutions to verify" in capsys.readouterr().err

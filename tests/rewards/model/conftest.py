@@ -1,0 +1,67 @@
+"""Tiny reward models of random weights, saved as normal folders: no download."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="reward models need torch: pip install 'rewardkit[train]'")
+pytest.importorskip("transformers", reason="reward models need transformers: pip install 'rewardkit[train]'")
+
+from transformers import LlamaConfig, LlamaForSequenceClassification
+
+from rewardkit.trainer.demo.model import make_tokenizer
+
+TEXTS = ["Tom has 3 apples and buys 2 more. How many now?", "Human: hello\n\nAssistant: good day to you"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    return make_tokenizer(TEXTS, vocab_size=320)
+
+
+@pytest.fixture(scope="session")
+def make_folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes a model folder; the keywords change its configuration."""
+
+    def make(**changes: Any) -> Path:
+        settings = {
+            "vocab_size": len(tokenizer),
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "max_position_embeddings": 128,
+            "num_labels": 1,
+            "pad_token_id": tokenizer.pad_token_id,
+            "eos_token_id": tokenizer.eos_token_id,
+            **changes,
+        }
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            model = LlamaForSequenceClassification(LlamaConfig(**settings))
+        with torch.no_grad():  # sharp enough for the scores of different texts to differ
+            for parameter in model.parameters():
+                parameter.mul_(4.0)
+        folder = tmp_path_factory.mktemp("models") / "tiny-rm"
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def folder(make_folder: Callable[..., Path]) -> Path:
+    return make_folder()

