@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from rewardkit.errors import UnknownDataSourceError
@@ -65,12 +65,12 @@ class Judge:
         start = time.perf_counter()
         allowed = min(timeout_s or (request and request.timeout_s) or self.timeout_s, MAX_TIMEOUT_S)
         deadline = (request.clock if request else start) + allowed
-        counts = Counter([sample.data_source for sample in samples])
-        elsewhere = {source for source in counts if not self.scorer.runs_inline(source)}
+        sources = {sample.data_source for sample in samples}
+        elsewhere = {source for source in sources if not self.scorer.runs_inline(source)}
         if not elsewhere and len(samples) <= INLINE_SLICE:
             scores = self.scorer.score_batch(samples)
         else:
-            with self.admission.room_for(self._by_label(counts, elsewhere), allowed):
+            with self.admission.room_for(self._by_label(samples, elsewhere), allowed):
                 watching = request.cancelled_with_client() if request else contextlib.nullcontext()
                 with watching:
                     scores = await self._judge(samples, elsewhere, deadline)
@@ -97,10 +97,10 @@ class Judge:
             return False
         return self.scorer.reward_for(data_source).runs == "sandbox"
 
-    def _by_label(self, counts: Mapping[str, int], elsewhere: set[str]) -> dict[str, int]:
+    def _by_label(self, samples: Sequence[Sample], elsewhere: set[str]) -> dict[str, int]:
         """How many samples of each label; the cheap ones, which keep no worker busy, under `""`."""
         by_label: dict[str, int] = {}
-        for source, count in counts.items():
+        for source, count in Counter([sample.data_source for sample in samples]).items():
             label = self.label(source) if source in elsewhere else ""
             by_label[label] = by_label.get(label, 0) + count
         return by_label
