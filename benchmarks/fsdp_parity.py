@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from rewardkit.datasets_prep import arithmetic
-from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
+from rewardkit.demo.model import make_model, make_tokenizer, save
 
 COMPARED = (
     "actor/pg_loss",

@@ -27,13 +27,13 @@ from rich.console import Console
 
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
+from rewardkit.demo.run import make_start
 from rewardkit.scorer import Scorer
 from rewardkit.trainer import setup
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS, NEEDS_GROUPS
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
-from rewardkit.trainer.config import load_config
-from rewardkit.trainer.demo.run import make_start
 from rewardkit.trainer.main import train_here
+from rewardkit.trainer.settings import load_config
 from rewardkit.types import Sample, Score
 
 GROUPS_OF_8 = (

@@ -53,7 +53,7 @@ def prepare(name: str, folder: Path) -> Path:
 
         make_smollm2(folder / "model")
     elif name == "tiny":
-        from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
+        from rewardkit.demo.model import make_model, make_tokenizer, save
 
         infos = pq.read_table(folder / "data" / "train.parquet", columns=["extra_info"])[
             "extra_info"

@@ -15,7 +15,7 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
 from rewardkit.errors import InputError
-from rewardkit.trainer.config import ModelConfig
+from rewardkit.trainer.config_workers import ModelConfig
 from rewardkit.trainer.lora import add_lora
 from rewardkit.trainer.models import DTYPES, full_tensors, load_model_config, load_tokenizer
 from rewardkit.trainer.resume import FACTS, fsync, latest, read_facts

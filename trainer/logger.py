@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from rewardkit.files import published
-from rewardkit.trainer.config import Config, as_dict, logger_names
+from rewardkit.trainer.config import Config, logger_names
 from rewardkit.trainer.console import ConsoleSink, response_line
+from rewardkit.trainer.settings import as_dict
 
 Rows = Sequence[Mapping[str, Any]]
 """Judged responses, as `dumps.gather_rows` makes them."""
@@ -94,26 +94,20 @@ class Logger:
         self._each(lambda sink: sink.close())
 
 
-class JsonlSink(Sink):
-    """`metrics.jsonl`, one line a step. Logging step k drops what an earlier run had logged from k on."""
+class JsonlSink:
+    """`metrics.jsonl`, one line a step; `resume.py` has cut off what an earlier run logged too much."""
 
     def __init__(self, config: Config, folder: Path) -> None:
-        self._path, self._opened = folder / "metrics.jsonl", False
+        self._path = folder / "metrics.jsonl"
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        if not self._opened:
-            self._drop_from(step)
-            self._opened = True
         finite = {k: v if math.isfinite(v) else None for k, v in metrics.items()}
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(finite) + "\n")
 
-    def _drop_from(self, step: int) -> None:
-        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
-        with published(self._path) as file:
-            for line in lines if step > 1 else ():
-                if line.endswith("}") and json.loads(line)["training/global_step"] < step:
-                    file.write(line.encode() + b"\n")
+    def generations(self, rows: Rows, step: int) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class TensorboardSink(Sink):

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.config import ModelConfig
+from rewardkit.trainer.config_workers import ModelConfig
 from rewardkit.trainer.distributed import World, gathered
 
 ADAPTER = "default"

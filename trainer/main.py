@@ -11,10 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from rewardkit.errors import ConfigError, RewardkitError
-from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.config import Config
 from rewardkit.trainer.distributed import open_world, started_by_torchrun
 from rewardkit.trainer.launch import INTERRUPTED, die_with_launcher, launch
 from rewardkit.trainer.preflight import check, world_size
+from rewardkit.trainer.settings import load_config
 
 
 def run(recipe: str | None, overrides: Sequence[str]) -> int:

@@ -13,10 +13,11 @@ import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rewardkit.errors import ConfigError
+from rewardkit.trainer.algorithms.advantages import WITH_CRITIC
 from rewardkit.trainer.config import Config
+from rewardkit.trainer.config_workers import DTYPE_NAMES, FsdpConfig
 
 GIB = 1 << 30
 TRAINED_BYTES = 16
@@ -67,16 +68,12 @@ def estimate(config: Config) -> dict[str, float] | None:
     if shape is None or critic_shape is None:
         return None
     processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
-    lora_rank = _get(policy.model, "lora_rank", 0)
+    lora_rank = policy.model.lora_rank
     needs = {"actor": _trained(shape, policy.actor.fsdp_config, lora_rank) / processes}
-    if config.algorithm.adv_estimator == "gae":
+    if config.algorithm.adv_estimator in WITH_CRITIC:
         needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
-    has_reference = config.algorithm.use_kl_in_reward or _get(policy.actor, "use_kl_loss", False)
-    if (
-        has_reference
-        and not lora_rank
-        and not _get(_get(policy.ref, "fsdp_config", None), "param_offload", False)
-    ):
+    has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
+    if has_reference and not lora_rank and not policy.ref.fsdp_config.param_offload:
         needs["reference"] = 4.0 * shape.parameters / processes
     if policy.rollout.name == "hf":
         width = _bytes(policy.rollout.dtype)
@@ -126,15 +123,15 @@ def device_bytes(config: Config) -> int | None:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // config.trainer.n_gpus_per_node
 
 
-def _trained(shape: Shape, fsdp: Any, lora_rank: int) -> float:
+def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
     """Bytes of a model that learns, over all processes."""
     learns = shape.parameters
     frozen = 0
     if lora_rank:
         # Seven linear layers a block, each with two thin matrices beside it.
         learns, frozen = shape.layers * 7 * 2 * lora_rank * shape.hidden, shape.parameters
-    kept = TRAINED_BYTES - 8 * _get(fsdp, "optimizer_offload", False)
-    if _get(fsdp, "param_offload", False):
+    kept = TRAINED_BYTES - 8 * fsdp.optimizer_offload
+    if fsdp.param_offload:
         kept, frozen = kept - 8, 0
     return float(learns * kept + 4 * frozen)
 
@@ -145,22 +142,18 @@ def _activations(config: Config, shape: Shape, processes: int) -> float:
     per_response = policy.rollout.prompt_length + policy.rollout.response_length
     mini = policy.actor.ppo_mini_batch_size * policy.rollout.n // processes
     tokens = min(policy.actor.ppo_micro_batch_size_per_gpu or mini, mini) * per_response
-    if _get(policy.actor, "use_dynamic_bsz", False):
-        tokens = _get(policy.actor, "ppo_max_token_len_per_gpu", tokens)
+    if policy.actor.use_dynamic_bsz:
+        tokens = policy.actor.ppo_max_token_len_per_gpu
     width = _bytes(policy.actor.fsdp_config.dtype)
     layer = ACTIVATION_BYTES / 2 * width * shape.hidden
-    checkpointing = _get(policy.model, "enable_gradient_checkpointing", False)
+    checkpointing = policy.model.enable_gradient_checkpointing
     kept = width * shape.hidden * shape.layers + layer if checkpointing else layer * shape.layers
     logits = 3 * 4 * shape.vocabulary * policy.rollout.response_length / per_response
     return float(tokens * (kept + logits))
 
 
 def _bytes(dtype: str) -> int:
-    return 4 if "32" in dtype else 2
-
-
-def _get(section: Any, name: str, default: Any) -> Any:
-    return getattr(section, name, default)
+    return 4 if DTYPE_NAMES[dtype] == "float32" else 2
 
 
 def _folder(path: str) -> Path | None:

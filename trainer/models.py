@@ -26,7 +26,7 @@ from transformers.utils import is_flash_attn_2_available
 from transformers.utils import logging as transformers_logging
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.config import DTYPE_NAMES, FsdpConfig, ModelConfig
+from rewardkit.trainer.config_workers import DTYPE_NAMES, FsdpConfig, ModelConfig
 from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.heads import PolicyModel, ValueModel, keeps_apart
 from rewardkit.trainer.lora import add_lora, merged_tensors

@@ -9,7 +9,7 @@ import torch
 
 from rewardkit.errors import ParityError
 from rewardkit.trainer.batch import Batch, make_batch
-from rewardkit.trainer.config import ActorRolloutRefConfig
+from rewardkit.trainer.config_workers import ActorRolloutRefConfig
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 

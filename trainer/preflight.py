@@ -14,7 +14,8 @@ from rewardkit.trainer.algorithms.correction import LEVELS
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
-from rewardkit.trainer.config import DTYPE_NAMES, ActorConfig, Config, CriticConfig, logger_names
+from rewardkit.trainer.config import Config, logger_names
+from rewardkit.trainer.config_workers import DTYPE_NAMES, ActorConfig, CriticConfig
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.logger import LOGGERS, missing
 from rewardkit.trainer.memory import report

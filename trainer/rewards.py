@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from rewardkit.client import Client
-from rewardkit.errors import RewardkitError, ScoringError, ServerError
+from rewardkit.errors import RefusedError, RewardkitError, ScoringError, ServerError
 from rewardkit.registry import load_reward_file
 from rewardkit.scorer import Scorer
 from rewardkit.trainer.batch import Batch, Row
@@ -78,6 +78,8 @@ class ServerRewards:
         while not stop.wait(pause):
             try:
                 return self._client.score_batch(samples)
+            except RefusedError:
+                raise
             except ServerError as error:
                 busy_s: float | None = getattr(error, "retry_after_s", None)
                 failed += busy_s is None

@@ -15,14 +15,8 @@ from rewardkit.trainer.algorithms.advantages import WITH_CRITIC
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint import Checkpoints
-from rewardkit.trainer.config import (
-    ActorRolloutRefConfig,
-    Config,
-    KlCtrlConfig,
-    RefConfig,
-    RolloutConfig,
-    as_yaml,
-)
+from rewardkit.trainer.config import Config, KlCtrlConfig
+from rewardkit.trainer.config_workers import ActorRolloutRefConfig, RefConfig, RolloutConfig
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logger import Logger
@@ -38,6 +32,7 @@ from rewardkit.trainer.models import (
 from rewardkit.trainer.rewards import RewardSource, open_rewards
 from rewardkit.trainer.rollout.base import RolloutEngine
 from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
+from rewardkit.trainer.settings import as_yaml
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic

@@ -32,7 +32,6 @@ HOLDS: dict[str, tuple[tuple[Any, ...], str]] = {
     "reward_model.launch_reward_fn_async": (ANY, ""),
     "reward_model.reward_manager": (("naive", "dapo"), "the registry of rewards takes their place"),
     "reward_model.use_reward_loop": (ANY, ""),
-    "trainer.balance_batch": (ANY, ""),
     "trainer.esi_redundant_time": ((0,), "a checkpoint is saved every trainer.save_freq steps"),
     "trainer.ray_wait_register_center_timeout": (ANY, ""),
     "trainer.use_legacy_worker_impl": (ANY, ""),

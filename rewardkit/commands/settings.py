@@ -13,8 +13,9 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
-from rewardkit.trainer import config as config_module
-from rewardkit.trainer.config import Config, flat_keys, merged, read_layers
+from rewardkit.trainer import config, config_workers
+from rewardkit.trainer.config import Config
+from rewardkit.trainer.settings import flat_keys, merged, read_layers
 
 UNSET = "???"
 ORIGINS = ("default", "recipe", "command line")
@@ -72,15 +73,18 @@ def _meanings(section: Any, prefix: str, docs: dict[str, dict[str, str]]) -> Ite
         if is_dataclass(value):
             yield from _meanings(value, f"{prefix}{f.name}.", docs)
         else:
-            yield prefix + f.name, docs[type(section).__name__].get(f.name, "")
+            # A setting that several sections have is explained in the first of them.
+            alike = (of_class[f.name] for of_class in docs.values() if f.name in of_class)
+            yield prefix + f.name, docs[type(section).__name__].get(f.name) or next(alike, "")
 
 
 def _docstrings() -> dict[str, dict[str, str]]:
-    """The string under each field of each dataclass in `config.py`, as one line."""
+    """The string under each field of each of the config's dataclasses, as one line."""
     found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(config_module)).body:
-        if isinstance(node, ast.ClassDef):
-            found[node.name] = dict(_documented(node.body))
+    for module in (config, config_workers):
+        for node in ast.parse(inspect.getsource(module)).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = dict(_documented(node.body))
     return found
 
 

@@ -16,8 +16,8 @@ pytest.importorskip("transformers", reason="the trainer needs transformers: pip 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
-from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
 from rewardkit.trainer.distributed import World, open_world
 
 QUESTIONS = [f"Tom has {a} apples and buys {b} more. How many now?" for a in range(1, 9) for b in (1, 2, 3)]

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.trainer import checkpoint, loop, resume, setup
-from rewardkit.trainer.config import load_config
 from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.launch import die_with_launcher
 from rewardkit.trainer.main import train_here
 from rewardkit.trainer.metrics import Clock
 from rewardkit.trainer.models import load_causal_lm, load_tokenizer, load_value_model
+from rewardkit.trainer.settings import load_config
 
 STEPS = 6
 """Two epochs of three steps."""

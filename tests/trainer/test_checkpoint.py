@@ -19,12 +19,13 @@ from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, InputError, RewardkitError
 from rewardkit.trainer import checkpoint, resume
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.config import Config
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models import full_tensors
 from rewardkit.trainer.preflight import check
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_parts
 from tests.trainer.conftest import write_parquet
 

@@ -19,12 +19,13 @@ from rewardkit.errors import ConfigError, ScoringError
 from rewardkit.trainer import setup
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Batch, Row
-from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.config import Config
 from rewardkit.trainer.credit import assign_credit
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.generation import deal, differing_groups
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.preflight import check
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_parts
 from rewardkit.types import Sample, Score
 

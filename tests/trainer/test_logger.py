@@ -18,9 +18,9 @@ from rich.console import Console
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.trainer import logger as logger_module
 from rewardkit.trainer import preflight
-from rewardkit.trainer.config import load_config
 from rewardkit.trainer.console import ConsoleSink, printable
 from rewardkit.trainer.logger import Logger
+from rewardkit.trainer.settings import load_config
 
 STEP = {"training/global_step": 1.0, "timing_s/step": 2.0, "critic/score/mean": 0.5}
 ROW = {
@@ -149,25 +149,6 @@ def test_tensorboard_writes_event_files(tmp_path: Path, install: Any) -> None:
     events.Reload()
     (event,) = events.Scalars("critic/score/mean")
     assert (event.step, event.value) == (1, 0.5)
-
-
-def test_a_run_that_goes_on_keeps_the_log_up_to_its_step(tmp_path: Path) -> None:
-    def log(*steps: int) -> None:
-        with Logger(config("jsonl"), tmp_path, 10) as logger:
-            for step in steps:
-                logger.log({"training/global_step": float(step)}, step)
-
-    def logged() -> list[float]:
-        lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
-        return [json.loads(line)["training/global_step"] for line in lines]
-
-    log(0, 1, 2, 3)
-    with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"training/glo')  # killed here
-    log(3, 4)
-    assert logged() == [0, 1, 2, 3, 4]
-    log(1, 2)
-    assert logged() == [1, 2], "a run from the start has a log of its own"
 
 
 def test_infinities_are_null_in_json(tmp_path: Path) -> None:

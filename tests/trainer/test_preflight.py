@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 from rewardkit.errors import ConfigError
 from rewardkit.registry import REGISTRY
 from rewardkit.trainer import memory
-from rewardkit.trainer.config import load_config
 from rewardkit.trainer.memory import GIB, estimate, read_shape
 from rewardkit.trainer.models import load_causal_lm
 from rewardkit.trainer.preflight import check
+from rewardkit.trainer.settings import load_config
 
 
 @pytest.fixture(autouse=True)

@@ -17,13 +17,13 @@ torch = pytest.importorskip("torch")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rewardkit.demo.model import make_model, save
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Row, make_batch, pad_prompts
-from rewardkit.trainer.config import load_config
-from rewardkit.trainer.demo.model import make_model, save
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed, until_eos
 from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict, unsharded_copy
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_rollout
 from rewardkit.trainer.workers.actor import Reference
 

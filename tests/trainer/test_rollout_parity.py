@@ -18,12 +18,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.errors import ConfigError, MissingDependencyError, ParityError
-from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.config import Config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.parity import limits
 from rewardkit.trainer.rollout import options, weight_sync
 from rewardkit.trainer.rollout.options import check_rollout
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_parts
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,15 +22,15 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from rewardkit.datasets_prep import arithmetic
+from rewardkit.demo import run as demo
+from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import load_config
-from rewardkit.trainer.demo import run as demo
-from rewardkit.trainer.demo import warmup
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.generation import generate
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models import full_tensors
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_parts
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,10 +16,10 @@ torch = pytest.importorskip("torch")
 import pyarrow.parquet as pq
 
 from rewardkit.trainer.batch import Judged, Row
-from rewardkit.trainer.config import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import gather_rows, write_dump
 from rewardkit.trainer.loop import train
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_parts
 from rewardkit.trainer.validation import validation_metrics
 from rewardkit.types import Score, failure

@@ -15,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 from rewardkit.trainer import heads
 from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
+from rewardkit.trainer.config_workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models import load_causal_lm, load_value_model, prepare, shard

@@ -8,7 +8,7 @@ import pytest
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer import preflight
-from rewardkit.trainer.config import load_config
+from rewardkit.trainer.settings import load_config
 
 ACTOR = "actor_rollout_ref.actor"
 NEEDED = ["data.train_files=x", "actor_rollout_ref.model.path=y", "trainer.n_gpus_per_node=4"]

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worker_runs import IN_TWO_PROCESSES, PLAIN, SETTINGS, in_two_processes, outcome
 
+from rewardkit.demo.model import save
 from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
-from rewardkit.trainer.demo.model import save
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, share_out
 from rewardkit.trainer.workers.forward import lay_out
@@ -28,7 +28,7 @@ EXACT = 1e-6
 @pytest.fixture(scope="module")
 def folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A model whose distributions are not uniform."""
-    from rewardkit.trainer.demo.model import make_model
+    from rewardkit.demo.model import make_model
 
     made = make_model(tokenizer, seed=0)
     with torch.no_grad():

@@ -18,7 +18,7 @@ from test_workers import FSDP, critic_config, make_actor
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import ModelConfig
+from rewardkit.trainer.config_workers import ModelConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.lora import save_adapter
 from rewardkit.trainer.models import full_tensors, load_value_model, prepare, shard

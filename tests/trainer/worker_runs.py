@@ -12,7 +12,7 @@ import torch
 
 from rewardkit.trainer import heads
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
+from rewardkit.trainer.config_workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
 from rewardkit.trainer.distributed import World, gathered, open_world
 from rewardkit.trainer.models import full_tensors, load_causal_lm, load_value_model, prepare, shard
 from rewardkit.trainer.workers import actor as actor_module

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 import torch
 
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.trainer.config import Config, RolloutConfig
+from rewardkit.trainer.config import Config
+from rewardkit.trainer.config_workers import RolloutConfig
 
 KEY = "actor_rollout_ref.rollout"
 VLLM_ONLY = (

@@ -22,7 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from rewardkit.trainer.config import RolloutConfig
+from rewardkit.trainer.config_workers import RolloutConfig
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import Rollout, Sampling
 

@@ -12,7 +12,7 @@ from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.policy_losses import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Totals, aggregate
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import ActorConfig
+from rewardkit.trainer.config_workers import ActorConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.lora import adapters_off
 from rewardkit.trainer.workers.batching import Batching, map_rows

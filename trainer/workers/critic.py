@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.algorithms.losses import Stats, value_loss
 from rewardkit.trainer.algorithms.reductions import Totals
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import CriticConfig
+from rewardkit.trainer.config_workers import CriticConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_values

@@ -13,7 +13,7 @@ from torch.distributed.fsdp import FSDPModule
 from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.reductions import Totals, count
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import FsdpConfig, OptimConfig
+from rewardkit.trainer.config_workers import FsdpConfig, OptimConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching
 

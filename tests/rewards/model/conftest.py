@@ -15,7 +15,7 @@ pytest.importorskip("transformers", reason="reward models need transformers: pip
 
 from transformers import LlamaConfig, LlamaForSequenceClassification
 
-from rewardkit.trainer.demo.model import make_tokenizer
+from rewardkit.demo.model import make_tokenizer
 
 TEXTS = ["Tom has 3 apples and buys 2 more. How many now?", "Human: hello\n\nAssistant: good day to you"]
 

@@ -17,17 +17,18 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from rewardkit.demo.model import make_model, make_tokenizer, save
+from rewardkit.demo.warmup import warm_up
 from rewardkit.scorer import Scorer
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import Config, load_config
+from rewardkit.trainer.config import Config
 from rewardkit.trainer.data import load_rows
-from rewardkit.trainer.demo.model import make_model, make_tokenizer, save
-from rewardkit.trainer.demo.warmup import warm_up
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.main import train_here
 from rewardkit.trainer.models import load_causal_lm
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
+from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.validation import respond
 from rewardkit.types import Score
 
