@@ -56,7 +56,7 @@ class Batch:
         self.tensors[name] = value
 
     def __len__(self) -> int:
-        return len(self["input_ids"])
+        return len(next(iter(self.tensors.values())))
 
     @property
     def prompt_width(self) -> int:

@@ -70,9 +70,10 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
         judging = begin_judging(parts, batch)
     with clock("gen"):
         probe = draw_probe(parts, batch)
-        if config.algorithm.adv_estimator == "remax":
+    if config.algorithm.adv_estimator == "remax":
+        with clock("gen_max"):
             greedy = begin_greedy(parts, batch)
-        parts.rollout.release()
+    parts.rollout.release()
 
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):

@@ -23,7 +23,7 @@ from rewardkit.trainer.config import Config
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
-from rewardkit.trainer.models import full_tensors
+from rewardkit.trainer.models import full_tensors, language_model
 from rewardkit.trainer.preflight import check
 from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_parts
@@ -178,8 +178,9 @@ def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
             "global_step_2 was made with other settings: algorithm.gamma 1.0 -> 0.5\n"
             in capsys.readouterr().err
         )
-        name, weight = next((n, p) for n, p in parts.actor.model.named_parameters() if "norm" in n)
-        owner = parts.actor.model.get_submodule(name.removesuffix(".weight"))
+        policy = language_model(parts.actor.model)
+        name, weight = next((n, p) for n, p in policy.named_parameters() if "norm" in n)
+        owner = policy.get_submodule(name.removesuffix(".weight"))
         owner.weight = torch.nn.Parameter(torch.zeros(weight.shape[0] + 1))
         with pytest.raises(ConfigError, match=f"another model than this run's: {name} is"):
             parts.checkpoints.restore(parts)

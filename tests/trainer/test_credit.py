@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -192,8 +193,12 @@ class Parity:
 
     def close(self) -> None: ...
 
-    def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        return [self.judge(sample) for sample in samples]
+    def submit(self, samples: Sequence[Sample]) -> Parity:
+        self.scores = [self.judge(sample) for sample in samples]
+        return copy(self)
+
+    def wait(self, timeout_s: float | None = None) -> list[Score]:
+        return self.scores
 
     def judge(self, sample: Sample) -> Score:
         easy = "2 more" in str(sample.prompt)

@@ -26,6 +26,9 @@ from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict, unsharded_co
 from rewardkit.trainer.settings import load_config
 from rewardkit.trainer.setup import open_rollout
 from rewardkit.trainer.workers.actor import Reference
+from rewardkit.trainer.workers.batching import Batching
+
+ALONE = World(0, 1, torch.device("cpu"))
 
 MakeEngine = Callable[..., RolloutEngine]
 
@@ -94,7 +97,7 @@ def drawn_and_actor(
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     drawn = engine.generate(ids, mask, sampling, list(range(len(rows))))
     batch = make_batch(rows, ids, mask, drawn.responses, drawn.response_mask)
-    reference = Reference(model, temperature=sampling.temperature, micro_batch_size=3)
+    reference = Reference(model, ALONE, Batching(3), temperature=sampling.temperature)
     kept = drawn.response_mask.bool()
     return drawn.rollout_log_probs[kept], reference.log_probs(batch)[0][kept]
 
@@ -242,7 +245,7 @@ def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine,
         ids, mask = pad_prompts([long], 200, tokenizer.pad_token_id)
         drawn = rollout.generate(ids, mask, Sampling(), [1])
         batch = make_batch([long], ids, mask, drawn.responses, drawn.response_mask)
-        ours = Reference(model, temperature=1.0, micro_batch_size=None).log_probs(batch)[0]
+        ours = Reference(model, ALONE, Batching(), temperature=1.0).log_probs(batch)[0]
         kept = drawn.response_mask.bool()
         torch.testing.assert_close(drawn.rollout_log_probs[kept], ours[kept], atol=1e-4, rtol=0)
         perturb(model)
