@@ -102,6 +102,8 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
         "forward_max_token_len_per_gpu": setting.tokens,
         "shuffle": False,
         "ppo_epochs": 1,
+        "loss_agg_mode": "token-mean",
+        "loss_scale_factor": 1,
     }
     critic = Critic(
         shard(value, world, fsdp),
