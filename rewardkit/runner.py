@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import isfinite
 from time import perf_counter
 from typing import Any
 
@@ -55,6 +55,17 @@ class Runner:
             result = self._call(sample, self.options)
         except Exception as error:
             return self._failed(error, perf_counter() - start)
+        if type(result) is Score and result.scorer and isfinite(result.score):  # `_finish`, without the trip
+            return Score(
+                result.score,
+                result.status,
+                result.correct,
+                result.extracted,
+                result.parts,
+                result.detail,
+                result.scorer,
+                perf_counter() - start,
+            )
         return self._finish(result, perf_counter() - start)
 
     async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
@@ -97,7 +108,7 @@ class Runner:
             score = result if isinstance(result, Score) else _to_score(result)
         except (TypeError, ValueError, OverflowError) as error:
             return self._failed(error, seconds)
-        if not math.isfinite(score.score):
+        if not isfinite(score.score):
             return self._failed(ValueError(f"returned the score {score.score}"), seconds)
         return Score(
             score.score,

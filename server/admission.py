@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from rewardkit.errors import OverloadedError
 
-WAIT_SHARE = 0.5
+WAIT_SHARE = 0.4
 """Of its deadline a request may be expected to wait for workers; the rest is for being judged."""
 
 _LEARNING_RATE = 0.1

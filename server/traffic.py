@@ -6,7 +6,7 @@ In memory, and of the server process that answers; with several, each knows its 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,20 +36,20 @@ class _Source:
     scores: dict[float, int] = field(default_factory=dict)
     """How often each score came, rounded to `1 / BINS`."""
 
-    def add(self, score: Score, second: int) -> None:
-        self.seconds[second] = self.seconds.get(second, 0) + 1
+    def add(self, score: float, correct: bool | None, status: str, second: int, n: int) -> None:
+        self.seconds[second] = self.seconds.get(second, 0) + n
         if len(self.seconds) > SECONDS:
             del self.seconds[min(self.seconds)]
-        self.total += 1
-        if not score.ok:
-            self.failed += 1
+        self.total += n
+        if status != "ok":
+            self.failed += n
             return
-        self.judged += 1
-        self.sum += score.score
-        self.correct += bool(score.correct)
-        rounded = round(score.score * BINS) / BINS
+        self.judged += n
+        self.sum += score * n
+        self.correct += n * bool(correct)
+        rounded = round(score * BINS) / BINS
         if rounded in self.scores or len(self.scores) < 2 * BINS:  # a reward model's are unbounded
-            self.scores[rounded] = self.scores.get(rounded, 0) + 1
+            self.scores[rounded] = self.scores.get(rounded, 0) + n
 
     def summary(self, now: int) -> dict[str, Any]:
         return {
@@ -77,16 +77,28 @@ class Traffic:
     def record(self, samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
         """Count a judged batch; `seconds` is what it took."""
         now = self._clock()
+        # Counted in C: this is on the path of every request, and most samples of a batch come out alike.
+        alike = Counter(
+            [(a.data_source, b.score, b.correct, b.status) for a, b in zip(samples, scores, strict=True)]
+        )
+        failed = False
+        for (source, score, correct, status), n in alike.items():
+            self._sources.setdefault(self._name(source), _Source()).add(score, correct, status, int(now), n)
+            failed |= status != "ok"
+        if failed:
+            self._record_failures(samples, scores, now)
+
+    def _name(self, source: str) -> str:
+        name = source[:100]
+        return name if name in self._sources or len(self._sources) < MAX_SOURCES else OTHERS
+
+    def _record_failures(self, samples: Sequence[Sample], scores: Sequence[Score], now: float) -> None:
         for sample, score in zip(samples, scores, strict=True):
-            name = sample.data_source[:100]
-            if name not in self._sources and len(self._sources) >= MAX_SOURCES:
-                name = OTHERS
-            self._sources.setdefault(name, _Source()).add(score, int(now))
             if not score.ok:
                 self._failures.appendleft(
                     {
                         "time": now,
-                        "data_source": name,
+                        "data_source": self._name(sample.data_source),
                         "status": score.status,
                         "detail": (score.detail or "")[:_SHOWN],
                         "response": sample.response[:_SHOWN],

@@ -43,7 +43,15 @@ def test_each_of_several_tokens_opens_and_nothing_else_does(scorer: Scorer, head
 
 def test_everything_but_the_probes_wants_a_token(scorer: Scorer) -> None:
     with TestClient(create_app(scorer, tokens=["one"])) as http:
-        for path in ("/rewards", "/metrics", "/docs", "/openapi.json", "/nowhere", "/healthz/", "http://testserver//healthz"):
+        for path in (
+            "/rewards",
+            "/metrics",
+            "/docs",
+            "/openapi.json",
+            "/nowhere",
+            "/healthz/",
+            "http://testserver//healthz",
+        ):
             assert http.get(path, follow_redirects=False).status_code == 401, path
         assert http.get("/healthz").status_code == 200
         assert http.get("/readyz").status_code == 200
