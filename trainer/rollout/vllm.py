@@ -137,8 +137,11 @@ class VllmRollout:
     def close(self) -> None:
         """See `RolloutEngine.close`. Leaves vLLM's groups, so that a later engine finds a clean slate."""
         from vllm.distributed import parallel_state
+        from vllm.model_executor.layers import rotary_embedding
 
         del self.llm
+        # vLLM keeps these tables for later engines, also those that a broken-off sync left without data.
+        rotary_embedding._ROPE_DICT.clear()
         gc.unfreeze()  # vLLM froze all there was: it would never be freed
         parallel_state.destroy_model_parallel()
         parallel_state.get_world_group().destroy()
