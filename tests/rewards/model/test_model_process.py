@@ -55,8 +55,18 @@ def scorer(obedient: None) -> Iterator[Scorer]:
         yield made
 
 
+_others: set[psutil.Process] = set()
+
+
+@pytest.fixture(autouse=True)
+def leave_out_what_other_tests_keep_running() -> None:
+    _others.clear()
+    _others.update(psutil.Process().children(recursive=True))
+
+
 def children() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    found = psutil.Process().children(recursive=True)
+    return [p for p in found if p not in _others and p.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_concurrent_requests_share_batches_and_one_process(scorer: Scorer) -> None:
