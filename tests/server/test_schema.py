@@ -33,7 +33,7 @@ def close_the_scorer() -> Iterator[None]:
 
 @pytest.mark.filterwarnings("ignore:Skipped test cases with unsupported payload media types")
 @schema.parametrize()
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_request_that_the_document_describes_fails_the_server(case: schemathesis.Case) -> None:
     assert case.call().status_code < 500
 
