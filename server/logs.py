@@ -49,7 +49,8 @@ class _Writer(logging.Handler):
 
     def __init__(self, fd: int) -> None:
         super().__init__()
-        self._fd = fd
+        self._fd = os.dup(fd)  # its own: a line written late must not reach what has since got the number
+        self._given_up = False
         self._lines: queue.Queue[str | None] = queue.Queue(_MAX_WAITING)
         self._thread = threading.Thread(target=self._write, name="rewardkit-log", daemon=True)
         self._thread.start()
@@ -59,13 +60,15 @@ class _Writer(logging.Handler):
             self._lines.put_nowait(self.format(record))
 
     def _write(self) -> None:
-        while (line := self._lines.get()) is not None:
+        while (line := self._lines.get()) is not None and not self._given_up:
             write_line(line, self._fd)
+        os.close(self._fd)
 
     def close(self) -> None:
         with contextlib.suppress(queue.Full):
-            self._lines.put_nowait(None)
+            self._lines.put(None, timeout=1.0)
             self._thread.join(1.0)
+        self._given_up = True
         super().close()
 
 

@@ -18,6 +18,7 @@ from rewardkit.adapters import backend, ms_swift, trl, verl
 from rewardkit.adapters.callable import make_async_reward, make_reward
 from rewardkit.adapters.columns import samples_from, truth_text
 from rewardkit.errors import InputError, ServerError
+from tests.server.serving import serve
 
 RIGHT, WRONG = "#### 72", "#### 71"
 KEYS = {"score", "acc", "status", "failed", "pred", "detail", "scorer"}
@@ -189,12 +190,8 @@ def test_a_ground_truth_is_always_a_string(truth: object, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        words = server.stderr.readline().split()
-        yield next(word for word in words if word.startswith("http"))
-        server.terminate()
+    with serve() as server:
+        yield server.url
 
 
 def test_a_server_judges_where_an_address_is_given(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+ADDRESS = re.compile(r"https?://\S+:\d+")
+
 REWARDS = '''
 import os, time
 from rewardkit import reward
@@ -39,12 +41,13 @@ def spin(sample):
 
 
 class Serving:
-    """A running `rewardkit serve`."""
+    """A running `rewardkit serve`, and what it said up to and with its address."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], said: str) -> None:
         self.process = process
-        self.url = url
-        self.port = int(url.rpartition(":")[2])
+        self.said = said
+        self.url = ADDRESS.findall(said)[0]
+        self.port = int(self.url.rpartition(":")[2])
 
     def stop(self) -> int:
         """Ask it to stop; return its exit code."""
@@ -53,30 +56,19 @@ class Serving:
 
 
 @contextlib.contextmanager
-def serving(tmp_path: Path, *options: str) -> Iterator[Serving]:
-    """Run a server with the rewards above; kill what is left of it in the end."""
-    rewards = tmp_path / "rewards.py"
-    rewards.write_text(REWARDS)
-    command = [
-        sys.executable,
-        "-m",
-        "rewardkit",
-        "serve",
-        "--port",
-        "0",
-        "--no-sandbox",
-        "--reward",
-        str(rewards),
-    ]
-    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+def serve(*options: str) -> Iterator[Serving]:
+    """Run a server on a free port; kill what is left of it in the end."""
+    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    line = process.stderr.readline()
-    found = re.search(r"https?://\S+:\d+", line)
-    assert found, line + process.stderr.read()
     try:
-        if found[0].startswith("http:"):
-            urllib.request.urlopen(f"{found[0]}/healthz").close()  # it listens before it is up
-        yield Serving(process, found[0])
+        said = ""
+        for line in process.stderr:  # it may warn first; never read a living process to its end
+            said += line
+            if ADDRESS.search(line):
+                break
+        assert ADDRESS.search(said), said
+        yield Serving(process, said)
     finally:
         if process.poll() is None:
             for pid in [*descendants(process.pid), process.pid]:
@@ -84,6 +76,17 @@ def serving(tmp_path: Path, *options: str) -> Iterator[Serving]:
                     os.kill(pid, signal.SIGKILL)
             process.wait()
         process.stderr.close()
+
+
+@contextlib.contextmanager
+def serving(tmp_path: Path, *options: str) -> Iterator[Serving]:
+    """Run a server with the rewards above, once it answers."""
+    rewards = tmp_path / "rewards.py"
+    rewards.write_text(REWARDS)
+    with serve("--no-sandbox", "--reward", str(rewards), *options) as server:
+        if server.url.startswith("http:"):
+            urllib.request.urlopen(f"{server.url}/healthz").close()  # it listens before it is up
+        yield server
 
 
 def descendants(pid: int) -> list[int]:

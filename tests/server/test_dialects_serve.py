@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -13,6 +11,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.datasets_prep.schema import SCHEMA, Row, chat
+from tests.server.serving import serve
 
 
 def test_serve_answers_from_its_gold_and_reports_what_it_cannot_use(tmp_path: Path) -> None:
@@ -22,34 +21,13 @@ def test_serve_answers_from_its_gold_and_reports_what_it_cannot_use(tmp_path: Pa
     ]
     path = tmp_path / "train.parquet"
     pq.write_table(pa.Table.from_pylist([row.as_record() for row in rows], schema=SCHEMA), path)
-    command = [
-        sys.executable,
-        "-m",
-        "rewardkit",
-        "serve",
-        "--port",
-        "0",
-        "--gold",
-        str(path),
-        "--on-failure",
-        "-1",
+    texts = [
+        f"<|user|>\n{question}<|assistant|>\n#### 72<|end|>" for question in ("Six times 12?", "Twice?", "?")
     ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        try:
-            said = ""
-            while "http://" not in said:
-                said += server.stderr.readline()
-            url = next(word for word in said.split() if word.startswith("http://"))
-            texts = [
-                f"<|user|>\n{question}<|assistant|>\n#### 72<|end|>"
-                for question in ("Six times 12?", "Twice?", "?")
-            ]
-            answer = httpx.post(f"{url}/llama_factory", json={"model": "model", "messages": texts})
-        finally:
-            server.terminate()
+    with serve("--gold", str(path), "--on-failure", "-1") as server:
+        answer = httpx.post(f"{server.url}/llama_factory", json={"model": "model", "messages": texts})
     assert answer.json()["scores"] == [1.0, -1.0, -1.0]
-    flat = " ".join(said.split())
+    flat = " ".join(server.said.split())
     assert "3 rows indexed by prompt; 1 prompts have more than one ground truth" in flat
 
 

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -164,11 +165,16 @@ def test_a_failure_in_a_route_is_a_typed_answer_and_a_log_line(scorer: Scorer) -
     os.close(write_end)
 
 
-def test_logging_to_a_pipe_that_nobody_reads_does_not_wait() -> None:
+def test_logging_to_a_pipe_that_nobody_reads_does_not_wait_nor_writes_elsewhere_later() -> None:
     read_end, write_end = os.pipe()
     with json_logs(fd=write_end):
         for _ in range(20_000):
             logging.getLogger("x").error("a line that fills the pipe before long %s", "." * 100)
-
     os.close(read_end)
     os.close(write_end)
+    next_read_end, next_write_end = os.pipe()
+    assert (next_read_end, next_write_end) == (read_end, write_end)
+    until(lambda: not any(thread.name == "rewardkit-log" for thread in threading.enumerate()))
+    assert read(next_read_end) == []
+    os.close(next_read_end)
+    os.close(next_write_end)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.server.serving import serve
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -17,29 +17,10 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
-def serve(*options: str) -> tuple[subprocess.Popen[str], str]:
-    command = "from rewardkit.cli import main; main()"
-    server = subprocess.Popen(
-        [sys.executable, "-c", command, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True
-    )
-    assert server.stderr is not None
-    line = server.stderr.readline()
-    url = next(word for word in line.split() if word.startswith("http"))
-    return server, url
-
-
-def stop(server: subprocess.Popen[str]) -> None:
-    server.terminate()
-    server.wait(30)
-    assert server.stderr is not None
-    server.stderr.close()
-
-
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    server, address = serve()
-    yield address
-    stop(server)
+    with serve() as server:
+        yield server.url
 
 
 @pytest.fixture(scope="module")
@@ -124,11 +105,10 @@ def test_traffic_shows_what_came_and_what_could_not_be_judged(page: Any, url: st
 
 
 def test_what_cannot_be_reached_is_said_rather_than_hidden(browser: Any) -> None:
-    server, address = serve()
     page = browser.new_page()
-    page.goto(address)
-    page.wait_for_selector("#example option:nth-child(2)", state="attached")
-    stop(server)
+    with serve() as server:
+        page.goto(server.url)
+        page.wait_for_selector("#example option:nth-child(2)", state="attached")
     page.fill("#source", "gsm8k")
     page.click("#go")
     page.wait_for_selector("#result .error")
@@ -139,17 +119,16 @@ def test_a_server_with_tokens_serves_the_page_and_asks_for_one(
     browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REWARDKIT_TOKEN", "secret-token")
-    server, address = serve()
     page = browser.new_page()
-    page.goto(address)
-    page.wait_for_selector("#token-form:not([hidden])")
-    page.fill("#token", "secret-token")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#example option:nth-child(2)", state="attached")
-    judge(page, "GSM8K: wrong, but in format")
-    assert page.inner_text(".score") == "0.1"
-    page.close()
-    stop(server)
+    with serve() as server:
+        page.goto(server.url)
+        page.wait_for_selector("#token-form:not([hidden])")
+        page.fill("#token", "secret-token")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#example option:nth-child(2)", state="attached")
+        judge(page, "GSM8K: wrong, but in format")
+        assert page.inner_text(".score") == "0.1"
+        page.close()
 
 
 def test_no_script_from_elsewhere_may_run(url: str) -> None:

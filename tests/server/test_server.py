@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from rewardkit.cli import run
 from rewardkit.errors import ServerError, UnknownDataSourceError
 from rewardkit.sandbox import Pool
 from rewardkit.server.app import create_app
+from tests.server.serving import serve
 
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
 
@@ -51,15 +49,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "@reward('test/hang', timeout_s=3)\n"
         "def hang(sample):\n    while True: pass\n"
     )
-    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", "--reward", str(slow)]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    line = server.stderr.readline()
-    found = re.search(r"http://\S+:\d+", line)
-    assert found, line
-    yield found[0]
-    server.send_signal(signal.SIGTERM)
-    assert server.wait(10) in (0, -signal.SIGTERM)
+    with serve("--reward", str(slow)) as server:
+        yield server.url
+        assert server.stop() in (0, -signal.SIGTERM)
 
 
 def test_one_sample_in_gives_one_score_out_and_a_list_a_list(http: TestClient) -> None:

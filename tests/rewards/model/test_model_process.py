@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +20,7 @@ from rewardkit.cli import run
 from rewardkit.errors import ScoringError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import register_reward_model
+from tests.server.serving import serve
 
 SOURCE = "Dahoas/full-hh-rlhf"
 
@@ -168,22 +166,13 @@ def test_a_file_is_scored_by_the_model_named_on_the_command_line(
 
 
 def test_the_server_answers_with_the_reward_model(folder: Path) -> None:
-    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0"]
-    options = ["--reward-model", str(folder), "--for", "Dahoas/*"]
-    server = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    try:
-        assert server.stderr is not None
-        found = re.search(r"http://\S+:\d+", server.stderr.readline())
-        assert found
+    with serve("--reward-model", str(folder), "--for", "Dahoas/*") as server:
         prompt = [{"role": "user", "content": "How many apples has Tom?"}]
         asked = [
             {"data_source": SOURCE, "prompt": prompt, "response": response, "ground_truth": ""}
             for response in ("3", "hello", "3")
         ]
-        answer = httpx.post(f"{found[0]}/score", json=asked, timeout=120).json()
+        answer = httpx.post(f"{server.url}/score", json=asked, timeout=120).json()
         assert [one["status"] for one in answer] == ["ok"] * 3
         assert answer[0]["score"] == pytest.approx(answer[2]["score"], abs=1e-5)
         assert abs(answer[0]["score"] - answer[1]["score"]) > 1e-3
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(30)
