@@ -212,6 +212,21 @@ class Config:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
 
+def needs_old_log_probs(config: Config) -> bool:
+    """Whether the policy's log-probabilities must be known before its update.
+
+    Not where a batch is one optimizer step and nothing else asks for them: the update's own are the old ones.
+    """
+    actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
+    one_step = actor.ppo_epochs == 1 and actor.ppo_mini_batch_size == config.data.train_batch_size
+    asked = (
+        algorithm.use_kl_in_reward
+        or algorithm.rollout_correction.rollout_is is not None
+        or actor.policy_loss.loss_mode in ("clip_cov", "kl_cov")
+    )
+    return asked or not one_step
+
+
 def logger_names(config: Config) -> list[str]:
     """Return the names in `trainer.logger`, ours for verl's."""
     given = config.trainer.logger

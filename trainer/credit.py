@@ -21,7 +21,7 @@ from rewardkit.trainer.setup import Parts
 def assign_credit(parts: Parts, batch: Batch) -> dict[str, float]:
     """Set `token_level_rewards`, `advantages`, `returns` and what the loss needs; return their metrics.
 
-    Needs `token_level_scores`, `judged`, `groups`, `old_log_probs`; `ref_log_prob`, `values` and
+    Needs `token_level_scores`, `judged`, `groups`; `old_log_probs`, `ref_log_prob`, `values` and
     `reward_baselines` where the algorithm uses them. The rows must be those of a whole step; members of a
     group may be in different processes.
     """

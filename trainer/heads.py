@@ -18,6 +18,9 @@ from rewardkit.trainer.algorithms.losses import token_entropy, token_log_probs
 Packing = Literal["off", "rows", "flat"]
 """`off`: a row holds one sequence. `rows`: as many as fit beside the longest. `flat`: one row holds all."""
 
+Entropy = Literal["no", "value", "loss"]
+"""Whether entropies are computed: not, as figures only, or as part of a loss."""
+
 CHUNK_ELEMENTS = 2**25
 """Logits that exist at once: 128 MiB in float32."""
 
@@ -41,7 +44,7 @@ class PolicyModel(nn.Module):
         places: Tensor,
         targets: Tensor,
         temperature: float,
-        entropy: bool,
+        entropy: Entropy,
     ) -> tuple[Tensor, Tensor | None]:
         """Score `targets`, each in the state that the token before it left behind.
 
@@ -68,17 +71,20 @@ class PolicyModel(nn.Module):
                 checkpoint(self._score, *chunk, use_reentrant=False) if again else self._score(*chunk)
             )
         log_probs, entropies = zip(*pieces, strict=True)
-        return torch.cat(log_probs), torch.cat(entropies) if entropy else None
+        return torch.cat(log_probs), None if entropy == "no" else torch.cat(entropies)
 
     def _score(
-        self, states: Tensor, targets: Tensor, temperature: float, entropy: bool
+        self, states: Tensor, targets: Tensor, temperature: float, entropy: Entropy
     ) -> tuple[Tensor, Tensor | None]:
         logits = states
         if self._scale is not None:
             logits = self.body.get_output_embeddings()(states)
             logits = self._cap * torch.tanh(logits / self._cap) if self._cap else logits * self._scale
         logits = logits.float() if temperature == 1.0 else logits.float() / temperature
-        return token_log_probs(logits, targets), token_entropy(logits) if entropy else None
+        log_probs = token_log_probs(logits, targets)
+        if entropy == "no":
+            return log_probs, None
+        return log_probs, token_entropy(logits if entropy == "loss" else logits.detach())
 
 
 class ValueModel(nn.Module):

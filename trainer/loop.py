@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.trainer.batch import Row
+from rewardkit.trainer.config import needs_old_log_probs
 from rewardkit.trainer.credit import assign_credit
 from rewardkit.trainer.dumps import dump
 from rewardkit.trainer.generation import (
@@ -77,7 +78,8 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
 
     # 2. What the policy, the reference and the critic say to each token.
     with clock("old_log_prob"):
-        batch["old_log_probs"], batch["entropys"] = parts.actor.log_probs(batch)
+        if needs_old_log_probs(config):
+            batch["old_log_probs"], batch["entropys"] = parts.actor.log_probs(batch)
         metrics |= check_parity(parts, probe, step)
     if parts.reference is not None:
         with clock("ref"):

@@ -76,12 +76,7 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
         },
         world,
     )
-    means = summarize(
-        {
-            "response_length/clip_ratio": (lengths == width).float(),
-            "actor/entropy": batch["entropys"][kept],
-        },
-        world,
-    )
+    entropies = {"actor/entropy": batch["entropys"][kept]} if "entropys" in batch.tensors else {}
+    means = summarize({"response_length/clip_ratio": (lengths == width).float(), **entropies}, world)
     metrics["perf/total_num_tokens"] = float(world.sum(batch["attention_mask"].sum()))
     return metrics | {k.removesuffix("/mean"): v for k, v in means.items() if k.endswith("/mean")}

@@ -9,6 +9,7 @@ import torch
 
 from rewardkit.errors import ParityError
 from rewardkit.trainer.batch import Batch, make_batch
+from rewardkit.trainer.config import needs_old_log_probs
 from rewardkit.trainer.config_workers import ActorRolloutRefConfig
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
@@ -27,12 +28,16 @@ def draw_probe(parts: Parts, batch: Batch) -> Batch:
     """Return responses of the engine whose log-probabilities must be the policy's own: mostly `batch`.
 
     Under greedy, top_k or top_p sampling they are those of another distribution: a few are drawn without.
+    Where the policy's are not computed for the whole batch anyway, a few of it will do.
     """
     config = parts.config.actor_rollout_ref.rollout
     restricted = not Sampling(config.n, config.do_sample, 1.0, config.top_k, config.top_p).unrestricted
-    if config.calculate_log_probs and not restricted:
+    usable = config.calculate_log_probs and not restricted
+    if usable and needs_old_log_probs(parts.config):
         return batch
     few = batch.select(slice(0, N_PROBES * config.n, config.n))
+    if usable:
+        return few
     ids, mask = (few[name][:, : few.prompt_width] for name in ("input_ids", "attention_mask"))
     seeds = [row_seed(PROBE, config.seed, parts.world.rank, i) for i in range(len(few))]
     drawn = parts.rollout.generate(ids, mask, Sampling(temperature=config.temperature), seeds)

@@ -65,5 +65,5 @@ def _loss(model: nn.Module, tokenizer: Any, rows: Sequence[Row], answers: Sequen
     responses = torch.tensor([ids + [tokenizer.pad_token_id] * (length - len(ids)) for ids in encoded])
     mask = torch.tensor([[1] * len(ids) + [0] * (length - len(ids)) for ids in encoded])
     batch = make_batch(rows, prompt_ids, prompt_mask, responses, mask)
-    log_probs, _ = response_log_probs(model, batch, temperature=1.0, entropy=False)
+    log_probs, _ = response_log_probs(model, batch, temperature=1.0, entropy="no")
     return -log_probs[mask.bool()].mean()

@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewar
 from rewardkit.cli import run as cli
 from rewardkit.commands.settings import explain
 from rewardkit.errors import ConfigError, RewardkitError
-from rewardkit.trainer.config import Config, logger_names
+from rewardkit.trainer.config import Config, logger_names, needs_old_log_probs
 from rewardkit.trainer.preflight import check
 from rewardkit.trainer.settings import RECIPES, _leaves, as_yaml, load_config
 from rewardkit.trainer.verl_keys import HOLDS
@@ -47,6 +47,24 @@ def test_a_written_config_loads_again(tmp_path: Path) -> None:
     config = load_config("tiny-cpu", NEEDED)
     (tmp_path / "config.yaml").write_text(as_yaml(config))
     assert load_config(tmp_path / "config.yaml") == config
+
+
+@pytest.mark.parametrize(
+    ("override", "needed"),
+    [
+        ("data.train_max_samples=5", False),
+        ("actor_rollout_ref.actor.ppo_epochs=2", True),
+        ("actor_rollout_ref.actor.ppo_mini_batch_size=4", True),
+        ("algorithm.use_kl_in_reward=true", True),
+        ("algorithm.rollout_correction.rollout_is=token", True),
+        ("actor_rollout_ref.actor.policy_loss.loss_mode=kl_cov", True),
+    ],
+)
+def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
+    override: str, needed: bool
+) -> None:
+    one_step = ["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=8"]
+    assert needs_old_log_probs(load_config(None, [*NEEDED, *one_step, override])) is needed
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,27 @@ def test_the_first_mini_batch_sees_an_unchanged_policy(model: Any, batch: Batch,
     assert metrics["pg_loss"] == pytest.approx(-float(batch["advantages"][kept].mean()), abs=1e-5)
 
 
+@pytest.mark.parametrize("entropy_coeff", [0.0, 0.01])
+def test_a_single_step_needs_no_old_log_probs_from_a_pass_of_their_own(
+    model: Any, batch: Batch, world: World, entropy_coeff: float
+) -> None:
+    def step(given: Batch) -> tuple[dict[str, float], torch.Tensor]:
+        actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=3, entropy_coeff=entropy_coeff)
+        metrics = actor.update(given, step=1, seed=0)
+        return metrics, torch.cat([p.full_tensor().flatten() for p in actor.model.parameters()])
+
+    log_probs, entropies = make_actor(model, world).log_probs(batch)
+    without = Batch({k: v for k, v in batch.tensors.items() if k != "old_log_probs"}, batch.rows)
+    found, weights = step(without)
+    batch["old_log_probs"] = log_probs
+    expected, expected_weights = step(batch)
+    kept = batch["response_mask"].bool()
+    assert found.pop("entropy") == pytest.approx(float(entropies[kept].mean()), rel=1e-5)
+    assert found == pytest.approx(expected, rel=1e-5, abs=1e-6)
+    # Adam's first step is lr * sign(gradient), so it would show any gradient that differs in sign.
+    assert float((weights - expected_weights).detach().abs().quantile(0.999)) < 1e-6
+
+
 @pytest.mark.parametrize("size", [1, 3, 5])
 def test_any_micro_batch_split_gives_the_same_step(
     model: Any, model_folder: Any, batch: Batch, world: World, size: int
@@ -204,7 +225,7 @@ def test_logits_never_exist_whole(model: Any, batch: Batch, monkeypatch: pytest.
     monkeypatch.setattr(heads, "CHUNK_ELEMENTS", 4 * model.config.vocab_size)
     policy, seen = PolicyModel(copy.deepcopy(model)), []
     policy.body.lm_head.register_forward_hook(lambda *a: seen.append(a[2].shape[0]))
-    log_probs, _ = response_log_probs(policy, batch, 1.0, entropy=True)
+    log_probs, _ = response_log_probs(policy, batch, 1.0, entropy="value")
     log_probs.sum().backward()
     tokens = int(batch["response_mask"].sum())
     assert max(seen) == 4
@@ -240,7 +261,7 @@ def test_scores_are_those_of_the_model_s_own_logits(family: str, world: World) -
     ids = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 0, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
     given = Batch({"input_ids": ids, "attention_mask": mask, "responses": ids[:, 2:]}, [])
-    found, _ = response_log_probs(policy, given, 0.5, entropy=False)
+    found, _ = response_log_probs(policy, given, 0.5, entropy="no")
     for i, length in enumerate(mask.sum(1).tolist()):
         own = (model(input_ids=ids[i : i + 1, :length]).logits / 0.5).log_softmax(-1)[0]
         expected = own[1:-1].gather(-1, ids[i, 2:length, None])[:, 0]

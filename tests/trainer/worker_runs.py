@@ -153,7 +153,7 @@ def _record_ratios() -> list[float]:
     """Return a list that grows with the largest |ratio - 1| of each forward of an update."""
     largest: list[float] = []
 
-    def recorded(model: Any, piece: Batch, temperature: float, *, entropy: bool) -> Any:
+    def recorded(model: Any, piece: Batch, temperature: float, *, entropy: str) -> Any:
         log_probs, entropies = SCORE(model, piece, temperature, entropy=entropy)
         drift = (log_probs.detach() - piece["old_log_probs"])[piece["response_mask"].bool()]
         largest.append(float(drift.exp().sub(1).abs().max()))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.policy_losses import PolicyOptions, policy_loss
-from rewardkit.trainer.algorithms.reductions import Totals, aggregate
+from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_sum
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config_workers import ActorConfig
 from rewardkit.trainer.distributed import World
@@ -44,7 +44,7 @@ class Reference:
         return log_probs, entropies
 
     def _score(self, batch: Batch) -> tuple[Tensor, ...]:
-        log_probs, entropies = response_log_probs(self.model, batch, self._temperature, entropy=True)
+        log_probs, entropies = response_log_probs(self.model, batch, self._temperature, entropy="value")
         assert entropies is not None
         return log_probs, entropies
 
@@ -99,12 +99,16 @@ class Actor(Reference):
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         config, mask = self._config, batch["response_mask"]
+        on_policy = "old_log_probs" not in batch.tensors  # see `config.needs_old_log_probs`
         log_probs, entropies = response_log_probs(
-            self.model, batch, self._temperature, entropy=bool(config.entropy_coeff)
+            self.model,
+            batch,
+            self._temperature,
+            entropy="loss" if config.entropy_coeff else "value" if on_policy else "no",
         )
         loss, stats = policy_loss(
             log_probs,
-            batch["old_log_probs"],
+            log_probs.detach() if on_policy else batch["old_log_probs"],
             batch["advantages"],
             mask,
             totals,
@@ -115,7 +119,9 @@ class Actor(Reference):
             weights=batch.tensors.get("rollout_is_weights"),
             chosen=batch.tensors.get("chosen"),
         )
-        if entropies is not None:
+        if on_policy and entropies is not None:
+            stats["entropy"] = masked_sum(entropies.detach(), mask) / totals.tokens
+        if config.entropy_coeff and entropies is not None:
             loss = loss - config.entropy_coeff * self._aggregate(entropies, mask, totals)
         if config.use_kl_loss:
             difference = torch.where(mask.bool(), log_probs - batch["ref_log_prob"], 0.0)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.heads import Packing, PolicyModel
+from rewardkit.trainer.heads import Entropy, Packing, PolicyModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _arrange(lengths: list[int], packing: Packing) -> tuple[list[int], list[int]
 
 
 def response_log_probs(
-    model: nn.Module, batch: Batch, temperature: float, *, entropy: bool
+    model: nn.Module, batch: Batch, temperature: float, *, entropy: Entropy
 ) -> tuple[Tensor, Tensor | None]:
     """Return log-probabilities and, if asked for, entropies of the response tokens, each (B, T) float32.
 
