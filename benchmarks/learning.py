@@ -28,13 +28,14 @@ from rich.console import Console
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo.run import make_start
-from rewardkit.scorer import Scorer
-from rewardkit.trainer import setup
+from rewardkit.trainer import judging
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS, NEEDS_GROUPS
 from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
+from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.main import train_here
+from rewardkit.trainer.rewards import place_scores
 from rewardkit.trainer.settings import load_config
-from rewardkit.types import Sample, Score
+from rewardkit.types import Score
 
 GROUPS_OF_8 = (
     "data.train_batch_size=32",
@@ -47,15 +48,11 @@ GAIN = 0.15
 """Sampled accuracy on the held-out problems rises by at least this much."""
 
 
-class ShuffledScorer(Scorer):
-    """A Scorer whose scores go to the wrong responses, except those of validation."""
-
-    def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score, then shuffle if this is a training batch."""
-        scores = super().score_batch(samples)
-        if samples and samples[0].extra_info.get("split") == "train":
-            random.Random(samples[0].response).shuffle(scores)
-        return scores
+def place_shuffled(batch: Batch, scores: Sequence[Score], *rest: Any) -> dict[str, float]:
+    """Place the scores of a training batch as the trainer does, but on the wrong responses."""
+    dealt = list(scores)
+    random.Random(len(scores)).shuffle(dealt)
+    return place_scores(batch, dealt, *rest)
 
 
 def settings(data: Path, model: Path, out: Path, seed: int, steps: int) -> list[str]:
@@ -86,7 +83,7 @@ def run(given: Sequence[str], out: Path, *, shuffled: bool = False) -> dict[str,
     cpu, wall = time.process_time(), time.perf_counter()
     with ExitStack() as stack:
         if shuffled:
-            stack.enter_context(patch.object(setup, "open_rewards", lambda *_: ShuffledScorer(workers=1)))
+            stack.enter_context(patch.object(judging, "place_scores", place_shuffled))
         train_here(load_config("tiny-cpu", given))
     log = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     curves = {

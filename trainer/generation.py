@@ -15,10 +15,9 @@ from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Batch, Judged, Row, join, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import dump
-from rewardkit.trainer.judging import begin_judging, finish_judging
+from rewardkit.trainer.judging import Judging, begin_judging, finish_judging
 from rewardkit.trainer.metrics import Clock
 from rewardkit.trainer.models import DTYPES, full_tensors
-from rewardkit.trainer.rewards import Judging
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 
@@ -26,8 +25,8 @@ TRAINING = 0
 """First part of the key of a training response's seed; validation's is 1."""
 
 
-def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) -> Batch:
-    """Return the batch of this process: `rollout.n` responses to each prompt of its share.
+def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) -> tuple[Batch, Judging]:
+    """Return the batch of this process, `rollout.n` responses to each prompt of its share, and their judging.
 
     Sets `groups`, the number of the prompt within the step, counted from `first`, and `seeds`.
     """
@@ -44,9 +43,11 @@ def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) ->
     ids, mask = pad_prompts([row for _, row in numbered], rollout.prompt_length, parts.tokenizer.pad_token_id)
     ids, mask = ids.to(world.device), mask.to(world.device)
     seeds = [row_seed(TRAINING, rollout.seed, step, i, j) for i, _ in numbered for j in range(rollout.n)]
-    drawn = parts.rollout.generate(ids, mask, sampling, seeds)
+    rows = [row for _, row in numbered for _ in range(rollout.n)]
+    judging = begin_judging(parts, rows)
+    drawn = parts.rollout.generate(ids, mask, sampling, seeds, judging.take)
     batch = make_batch(
-        [row for _, row in numbered for _ in range(rollout.n)],
+        rows,
         ids.repeat_interleave(rollout.n, dim=0),
         mask.repeat_interleave(rollout.n, dim=0),
         drawn.responses,
@@ -57,7 +58,7 @@ def generate(parts: Parts, prompts: Sequence[Row], step: int, first: int = 0) ->
     groups = torch.tensor([i for i, _ in numbered], device=world.device)
     batch["groups"] = groups.repeat_interleave(rollout.n)
     batch["seeds"] = torch.tensor(seeds, device=world.device)
-    return batch
+    return batch, judging
 
 
 def sync_weights(parts: Parts) -> None:
@@ -67,13 +68,14 @@ def sync_weights(parts: Parts) -> None:
 
 
 def begin_greedy(parts: Parts, batch: Batch) -> tuple[Batch, Judging]:
-    """Draw the greedy response to each prompt (ReMax's baseline) and have it judged from now on."""
+    """Draw the greedy response to each prompt (ReMax's baseline), to be judged meanwhile."""
     n = parts.config.actor_rollout_ref.rollout.n
     ids, mask = (batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask"))
-    drawn = parts.rollout.generate(ids, mask, Sampling(do_sample=False, log_probs=False), [0] * len(ids))
+    rows, sampling = batch.rows[::n], Sampling(do_sample=False, log_probs=False)
+    judging = begin_judging(parts, rows)
+    drawn = parts.rollout.generate(ids, mask, sampling, [0] * len(ids), judging.take)
     responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
-    greedy = Batch(responses, batch.rows[::n])
-    return greedy, begin_judging(parts, greedy)
+    return Batch(responses, rows), judging
 
 
 def finish_greedy(parts: Parts, batch: Batch, begun: tuple[Batch, Judging]) -> dict[str, float]:
@@ -122,9 +124,9 @@ def sample_dynamically(
             )
         batch_prompts = prompts if not drawn else parts.loader.take()
         with clock("gen"):
-            batch = generate(parts, batch_prompts, step, first=len(drawn) * wanted)
+            batch, judging = generate(parts, batch_prompts, step, first=len(drawn) * wanted)
         with clock("reward"):
-            here, of_batch = finish_judging(parts, batch, begin_judging(parts, batch))
+            here, of_batch = finish_judging(parts, batch, judging)
             metrics.update(of_batch)
         judged += here
         scores = [score for _, _, score in here]

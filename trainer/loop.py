@@ -19,7 +19,7 @@ from rewardkit.trainer.generation import (
     sample_dynamically,
     sync_weights,
 )
-from rewardkit.trainer.judging import begin_judging, finish_judging
+from rewardkit.trainer.judging import finish_judging
 from rewardkit.trainer.metrics import Clock, batch_metrics
 from rewardkit.trainer.parity import check_parity, draw_probe
 from rewardkit.trainer.profile import profiled
@@ -61,14 +61,13 @@ def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> d
     """Take one step with these prompts (those of all processes) and return its metrics."""
     config, world, seed = parts.config, parts.world, parts.config.data.seed
 
-    # 1. The policy acts. Its responses are judged from here on, beside all of 2.
+    # 1. The policy acts. Each response is judged from when it ends, beside all of 2.
     judging, metrics, greedy = None, dict[str, float](), None
     if config.algorithm.filter_groups.enable:
         batch, metrics = sample_dynamically(parts, prompts, step, clock)
     else:
         with clock("gen"):
-            batch = generate(parts, prompts, step)
-        judging = begin_judging(parts, batch)
+            batch, judging = generate(parts, prompts, step)
     with clock("gen"):
         probe = draw_probe(parts, batch)
     if config.algorithm.adv_estimator == "remax":

@@ -1,4 +1,4 @@
-"""Responses to rewards: judged while the models compute, put onto the last token, failures masked.
+"""Where rewards come from, and how they are put onto the last token, failures masked. See `judging.py`.
 
 The judging itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
 """
@@ -11,17 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
-from torch import Tensor
 
 from rewardkit.client import Client
-from rewardkit.errors import RefusedError, RewardkitError, ScoringError, ServerError
+from rewardkit.errors import RefusedError, ScoringError, ServerError
 from rewardkit.registry import load_reward_file
 from rewardkit.scorer import Scorer
-from rewardkit.trainer.batch import Batch, Row
+from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.types import STATUSES, Sample, Score, failure
@@ -127,53 +125,6 @@ def open_rewards(config: Config, data_sources: Iterable[str]) -> RewardSource:
             load_reward_file(f"{source}={custom.path}:{custom.name}")
     cores = max(1, (os.cpu_count() or 1) // config.trainer.n_gpus_per_node)
     return Scorer(options=reward.options or None, workers=reward.num_workers or cores)
-
-
-def decode(tokenizer: Any, responses: Tensor, response_mask: Tensor) -> list[str]:
-    """Return the text of each response, without its padding and end-of-sequence token."""
-    lengths = response_mask.sum(dim=1).long().tolist()
-    ids = [row[:length] for row, length in zip(responses.tolist(), lengths, strict=True)]
-    texts: list[str] = tokenizer.batch_decode(ids, skip_special_tokens=True)
-    return texts
-
-
-class Judging:
-    """This process's responses on their way to scores, from now until `timeout_s` from now."""
-
-    def __init__(
-        self, source: RewardSource, rows: Sequence[Row], texts: Sequence[str], timeout_s: float
-    ) -> None:
-        self.texts = texts
-        samples = [
-            Sample(row.data_source, text, row.ground_truth, row.prompt, row.extra_info)
-            for row, text in zip(rows, texts, strict=True)
-        ]
-        self._deadline = monotonic() + timeout_s
-        self._error: RewardkitError | None = None
-        try:
-            self._pending = source.submit(samples)
-        except RewardkitError as error:  # the other processes hear of it in `wait`
-            self._error = error
-
-    def wait(self, world: World) -> list[Score]:
-        """Return the scores in order. An error in one process is raised in all of them."""
-        scores: list[Score] = []
-        if self._error is None:
-            try:
-                scores = self._pending.wait(max(0.0, self._deadline - monotonic()))
-            except RewardkitError as error:
-                self._error = error
-        first = world.first_error(self._error)
-        if first is not None:
-            raise first
-        return scores
-
-
-def judge(
-    source: RewardSource, rows: Sequence[Row], texts: Sequence[str], world: World, timeout_s: float
-) -> list[Score]:
-    """Judge this process's responses with nothing else to do meanwhile."""
-    return Judging(source, rows, texts, timeout_s).wait(world)
 
 
 def place_scores(

@@ -10,7 +10,8 @@ from rewardkit.offline.metrics import group_metrics
 from rewardkit.trainer.batch import Judged, Row, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.dumps import dump, gather_rows
-from rewardkit.trainer.rewards import RewardSource, decode, judge
+from rewardkit.trainer.judging import Judging
+from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.setup import Parts
 from rewardkit.types import Score
@@ -63,10 +64,9 @@ def respond(
     mine = [row for _, row in numbered for _ in range(sampling.n)]
     ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
     seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
-    drawn = rollout.generate(ids, mask, sampling, seeds)  # with no prompts too: processes may share an engine
-    texts = decode(tokenizer, drawn.responses, drawn.response_mask) if mine else []
-    scores = judge(rewards, mine, texts, world, timeout_s)
-    return list(zip(mine, texts, scores, strict=True))
+    judging = Judging(rewards, tokenizer, mine, timeout_s)
+    rollout.generate(ids, mask, sampling, seeds, judging.take)  # without prompts too: some share an engine
+    return judging.wait(world)
 
 
 def validation_metrics(judged: Sequence[Judged], n: int, world: World) -> dict[str, float]:

@@ -21,8 +21,9 @@ from rewardkit.trainer import rewards
 from rewardkit.trainer.batch import Batch, Row
 from rewardkit.trainer.config import Config, RewardConfig
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.judging import Judging
 from rewardkit.trainer.metrics import Clock, summarize
-from rewardkit.trainer.rewards import Judging, ServerRewards, decode, judge, open_rewards, place_scores
+from rewardkit.trainer.rewards import ServerRewards, open_rewards, place_scores
 from rewardkit.types import Sample, Score, failure
 
 
@@ -108,8 +109,22 @@ def test_the_time_of_the_rewards_is_added_up_and_the_slowest_named(batch: Batch,
     assert (found["timing_s/reward_judging"], found["timing_s/reward_slowest"]) == (28.0, 7.0)
 
 
+class Numbers:
+    """A tokenizer: the token 7 reads "7"."""
+
+    def batch_decode(self, ids: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
+        return ["".join(map(str, row)) for row in ids]
+
+
+def begun(source: Any, rows: Sequence[Row], timeout_s: float = 60.0) -> Judging:
+    """The judging of a response to each row, the row's number, all of which ended at once."""
+    judging = Judging(source, Numbers(), rows, timeout_s)
+    judging.take({i: [i] for i in range(len(rows))})
+    return judging
+
+
 def judged(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
-    return judge(source, rows, [str(i) for i in range(len(rows))], world, timeout_s)
+    return [score for _, _, score in begun(source, rows, timeout_s).wait(world)]
 
 
 def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
@@ -193,11 +208,25 @@ def test_what_is_judged_by_the_deadline_is_kept_and_the_rest_timed_out(
 
 
 def test_judging_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:
-    judging = Judging(custom("compute_later"), batch.rows, [str(i) for i in range(8)], 60.0)
-    pending: Any = judging._pending
+    judging = begun(custom("compute_later"), batch.rows)
+    pending: Any = judging._pending[0][1]
     concurrent.futures.wait([future for _, future in pending.futures])
     assert all(score is not None for _, future in pending.futures for score in future.so_far)
-    assert judging.wait(world)[0].score == 1.0
+    assert judging.wait(world)[0][2].score == 1.0
+
+
+def test_responses_are_judged_as_they_end_and_come_back_in_order(batch: Batch, world: World) -> None:
+    client = FakeClient(0.5)
+    judging = Judging(server(client), Numbers(), batch.rows, 60.0)
+    judging.take({5: [5, 5], 0: [0]})
+    (_, first) = cast("Any", judging)._pending[0]
+    first.wait()
+    assert client.requests == [2], "the others are still being generated"
+    judging.take({i: [i] for i in (1, 2, 3, 4, 6, 7)})
+    found = judging.wait(world)
+    assert [text for _, text, _ in found] == ["0", "1", "2", "3", "4", "55", "6", "7"]
+    assert [row for row, _, _ in found] == list(batch.rows)
+    assert client.requests == [2, 6]
 
 
 def test_a_submission_that_fails_is_heard_of_in_wait(batch: Batch, world: World) -> None:
@@ -205,16 +234,15 @@ def test_a_submission_that_fails_is_heard_of_in_wait(batch: Batch, world: World)
         def submit(self, samples: Sequence[Sample]) -> Any:
             raise ScoringError("this scorer is closed")
 
-    judging = Judging(Refusing(), batch.rows, ["x"] * 8, 1.0)
+    judging = begun(Refusing(), batch.rows, 1.0)
     with pytest.raises(ScoringError, match="closed"):
         judging.wait(world)
 
 
-def test_decoding_stops_at_the_end_of_the_response(tokenizer: Any) -> None:
-    ids = tokenizer("1+2=3<|end|>")["input_ids"]
-    responses = torch.tensor([ids + [ids[0]] * 3])
-    mask = torch.tensor([[1] * len(ids) + [0] * 3])
-    assert decode(tokenizer, responses, mask) == ["1+2=3"]
+def test_the_text_of_a_response_is_without_special_tokens(batch: Batch, world: World, tokenizer: Any) -> None:
+    judging = Judging(server(FakeClient(0.5)), tokenizer, batch.rows[:1], 60.0)
+    judging.take({0: tokenizer("1+2=3<|end|>")["input_ids"]})
+    assert judging.wait(world)[0][1] == "1+2=3"
 
 
 def test_summaries_have_mean_max_and_min_and_nothing_for_nothing(world: World) -> None:

@@ -184,7 +184,19 @@ def test_a_response_ends_with_its_first_eos_and_is_padding_after_it(
         model.model.norm.weight.zero_()
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     rollout = make_engine(model)
-    drawn = rollout.generate(ids, mask, Sampling(n=64), list(range(len(rows) * 64)))
+    ended: dict[int, list[int]] = {}
+    times: list[int] = []
+
+    def note(responses: dict[int, list[int]]) -> None:
+        assert not ended.keys() & responses.keys()
+        ended.update(responses)
+        times.append(len(responses))
+
+    drawn = rollout.generate(ids, mask, Sampling(n=64), list(range(len(rows) * 64)), note)
+    lengths = drawn.response_mask.sum(dim=1).tolist()
+    cut = [row[:length] for row, length in zip(drawn.responses.tolist(), lengths, strict=True)]
+    assert [list(ended[i]) for i in range(len(cut))] == cut, "each was told of when it ended"
+    assert len(times) > 1 or isinstance(rollout, HfRollout)
     assert torch.equal(
         drawn.response_mask, until_eos(drawn.responses, torch.tensor([tokenizer.eos_token_id]))
     )

@@ -99,7 +99,7 @@ def test_bfloat16_training_keeps_float32_weights(
         train(parts)
         computed = []
         parts.actor.model.body.model.norm.register_forward_hook(lambda *a: computed.append(a[2].dtype))
-        parts.actor.log_probs(generate(parts, parts.val_rows, step=1))
+        parts.actor.log_probs(generate(parts, parts.val_rows, step=1)[0])
         assert set(computed) == {torch.bfloat16}
         for name, tensor in full_tensors(parts.actor.model):
             assert tensor.dtype == torch.float32, name

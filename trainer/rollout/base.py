@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +48,10 @@ class Rollout:
     0 on padding. None where `Sampling.log_probs` is False."""
 
 
+Ended = Callable[[dict[int, list[int]]], None]
+"""Gets responses as they end: token ids by row, without padding."""
+
+
 class RolloutEngine(Protocol):
     """Generates with a copy of the policy's weights of its own.
 
@@ -55,7 +59,12 @@ class RolloutEngine(Protocol):
     """
 
     def generate(
-        self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: Ended | None = None,
     ) -> Rollout:
         """Return `sampling.n` responses to each left-padded prompt.
 
@@ -64,6 +73,7 @@ class RolloutEngine(Protocol):
         Args:
             prompt_ids, prompt_mask: (B, P).
             seeds: one for each response, (B * n): it alone decides the draw, whatever else is in the batch.
+            ended: told of each response once, as early as the engine can.
         """
         ...
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import DynamicCache
 
 from rewardkit.trainer.batch import positions
-from rewardkit.trainer.rollout.base import Rollout, Sampling, complete, until_eos
+from rewardkit.trainer.rollout.base import Ended, Rollout, Sampling, complete, until_eos
 
 
 class HfRollout:
@@ -39,7 +39,12 @@ class HfRollout:
 
     @torch.no_grad()
     def generate(
-        self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: Ended | None = None,
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
         ids = prompt_ids.to(self.device).repeat_interleave(sampling.n, dim=0)
@@ -47,10 +52,14 @@ class HfRollout:
         if len(seeds) != len(ids):
             raise ValueError(f"expected {len(ids)} seeds (prompts x n), found {len(seeds)}")
         size = self.micro_batch_size or max(len(ids), 1)
-        pieces = [
-            self._generate(ids[i : i + size], mask[i : i + size], sampling, seeds[i : i + size])
-            for i in range(0, max(len(ids), 1), size)
-        ]
+        pieces = []
+        for i in range(0, max(len(ids), 1), size):
+            part = slice(i, i + size)
+            pieces.append(self._generate(ids[part], mask[part], sampling, seeds[part]))
+            if ended is not None and len(ids):
+                responses = pieces[-1][0]
+                lengths = until_eos(responses, self.eos_ids).sum(dim=1).tolist()
+                ended({i + k: row[: lengths[k]] for k, row in enumerate(responses.tolist())})
         responses, log_probs = (torch.cat(tensors) for tensors in zip(*pieces, strict=True))
         response_mask = until_eos(responses, self.eos_ids)
         return Rollout(

