@@ -14,7 +14,7 @@ demo: $(VENV)/installed  ## install, then train a tiny model on word problems an
 	$(BIN)/rewardkit demo --out demo
 
 test: $(VENV)/installed  ## install, then run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/installed  ## style, format and the direction of imports
 	$(BIN)/ruff check .

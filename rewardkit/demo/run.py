@@ -66,7 +66,7 @@ def run_demo(
     """
     started = time.perf_counter()
     start_model, run_folder = folder / "model", folder / "run"
-    console.print(f"[bold]1. data[/]  arithmetic word problems in {data}")
+    console.print(f"[bold]1. data[/]  arithmetic word problems in {data}", soft_wrap=True)
     config = load_config(
         "tiny-cpu",
         [
@@ -94,10 +94,10 @@ def run_demo(
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
     _report(outcome, len(test_rows), console)
-    console.print(f"data         {data}/train.parquet, test.parquet")
-    console.print(f"generations  {folder}/before.parquet, after.parquet")
-    console.print(f"log          {log}")
-    console.print(f"checkpoint   {last}")
+    console.print(f"data         {data}/train.parquet, test.parquet", soft_wrap=True)
+    console.print(f"generations  {folder}/before.parquet, after.parquet", soft_wrap=True)
+    console.print(f"log          {log}", soft_wrap=True)
+    console.print(f"checkpoint   {last}", soft_wrap=True)
     console.print(f"[bold]{outcome.seconds:.0f} s in all[/]")
     return outcome
 
@@ -118,7 +118,7 @@ def make_start(config: Config, folder: Path, seed: int, console: Console) -> tup
             return _accuracy(_respond(check_rows, rollout, flexible, tokenizer, GREEDY, seed))
 
         steps = warm_up(model, tokenizer, train_rows, accuracy, seed=seed)
-    console.print(f"          {steps} supervised steps; saved to {folder}")
+    console.print(f"          {steps} supervised steps; saved to {folder}", soft_wrap=True)
     save(model, tokenizer, folder)
     return load_rows(str(config.data.val_files), tokenizer, config.data), tokenizer
 

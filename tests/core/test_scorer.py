@@ -101,9 +101,12 @@ def test_workers_killed_from_outside_while_busy_lose_no_sample(scorer: Scorer) -
     stop = threading.Event()
 
     def kill_now_and_then() -> None:
-        while not stop.wait(0.5):
+        while not stop.wait(0.1):
             for child in _children():
-                child.kill()
+                if (
+                    time.time() - child.create_time() > 1.5
+                ):  # not while it starts, however busy the machine is
+                    child.kill()
 
     killer = threading.Thread(target=kill_now_and_then)
     killer.start()
@@ -259,7 +262,7 @@ def test_workers_die_with_their_owner_even_while_they_hang(tmp_path: Path, blow:
     assert owner.stderr.readline() == b"hanging\n"
     (worker,) = psutil.Process(owner.pid).children()
     owner.send_signal(blow)
-    owner.wait(10)
+    owner.wait(60)
     _wait_until(lambda: not worker.is_running())
 
 
