@@ -186,3 +186,14 @@ def test_entropy_and_log_probs_from_logits() -> None:
     torch.testing.assert_close(token_entropy(logits), torch.tensor([[math.log(4), quarter]]))
     chosen = token_log_probs(logits, torch.tensor([[2, 0]]))
     torch.testing.assert_close(chosen, torch.tensor([[-math.log(4), math.log(0.75)]]))
+
+
+def test_the_gradient_of_a_log_prob_is_that_of_log_softmax_also_beside_tokens_ruled_out() -> None:
+    logits = torch.randn(3, 5, 7, generator=torch.Generator().manual_seed(0))
+    logits[0, 0, 1] = -torch.inf
+    tokens, weights = torch.arange(15).view(3, 5) % 7, torch.linspace(-1, 1, 15).view(3, 5)
+    found, expected = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    (token_log_probs(found, tokens) * weights).sum().backward()  # type: ignore[no-untyped-call]
+    reference = expected.log_softmax(-1).gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+    (reference * weights).sum().backward()
+    torch.testing.assert_close(found.grad, expected.grad)

@@ -6,6 +6,8 @@ add the pieces up, and you have the whole. No split of the work can change it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -14,11 +16,30 @@ from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_su
 Stats = dict[str, Tensor]
 
 
+class _ChosenLogProbs(torch.autograd.Function):
+    """log_softmax at one place of each row, whose backward makes the gradient in one tensor.
+
+    Autograd's own makes three of that size on the way, and a vocabulary makes each of them large.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, tokens: Tensor) -> Tensor:
+        total = logits.logsumexp(-1, keepdim=True)
+        ctx.save_for_backward(logits, tokens, total)
+        return (logits.gather(-1, tokens.unsqueeze(-1)) - total).squeeze(-1)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        logits, tokens, total = ctx.saved_tensors
+        grad = grads[0].unsqueeze(-1)
+        minus_softmax = (logits - total).exp_().mul_(-grad)
+        return minus_softmax.scatter_add_(-1, tokens.unsqueeze(-1), grad), None
+
+
 def token_log_probs(logits: Tensor, tokens: Tensor) -> Tensor:
     """Return log p(token) in float32, (B, T, V) and (B, T) -> (B, T)."""
-    logits = logits.float()
-    chosen = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
-    return chosen - logits.logsumexp(-1)
+    log_probs: Tensor = _ChosenLogProbs.apply(logits.float(), tokens)  # type: ignore[no-untyped-call]
+    return log_probs
 
 
 def token_entropy(logits: Tensor) -> Tensor:
