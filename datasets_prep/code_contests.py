@@ -14,11 +14,12 @@ from rewardkit.datasets_prep.code import INSTRUCTION, Problem, Style, optional_t
 from rewardkit.datasets_prep.code import to_row as code_row
 from rewardkit.datasets_prep.prepare import Prepared, prepare_source
 from rewardkit.datasets_prep.schema import Row
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "deepmind/code_contests"
+HUB = Hub(DATA_SOURCE, None, ("train", "test"), "the train and test files of data/")
 METADATA = ("name", "source", "difficulty", "cf_rating", "cf_tags", "time_limit", "memory_limit_bytes")
 PYTHON3 = 3
 """The set's code for the language; 1 is Python 2."""
@@ -43,11 +44,7 @@ def prepare(
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     style = Style(DATA_SOURCE, instruction, system, max_tests)
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, None, ("train", "test"), "the train and test files of data/")
-    )
+    source = open_source(raw, HUB)
 
     def to_row(record: Record, split: str) -> Row:
         return code_row(record, split, _problem(record, max_tests), style, METADATA)

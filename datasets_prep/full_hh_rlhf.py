@@ -19,11 +19,12 @@ import pyarrow as pa
 
 from rewardkit.datasets_prep.prepare import Prepared, publish
 from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row, TextRow, text_schema
-from rewardkit.datasets_prep.sources import BadRows, Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.sources import BadRows, Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile
 from rewardkit.errors import InputError, did_you_mean
 
 DATA_SOURCE = "Dahoas/full-hh-rlhf"
+HUB = Hub(DATA_SOURCE, None, ("train", "test"), "the parquet files of data/")
 FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
@@ -78,11 +79,7 @@ def prepare(
         )
     if limit is not None and limit < 1:
         raise InputError(f"limit must be at least 1, not {limit}")
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, None, ("train", "test"), "the parquet files of data/")
-    )
+    source = open_source(raw, HUB)
     arguments = {
         "chosen_only": chosen_only,
         "one_message": one_message,

@@ -11,11 +11,12 @@ from typing import Annotated
 
 from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "openai/gsm8k"
+HUB = Hub(DATA_SOURCE, "main", ("train", "test"), "the parquet files of main/")
 INSTRUCTION = (
     'Work through the problem step by step, then write "#### " and the final number on the last line.'
 )
@@ -40,11 +41,7 @@ def prepare(
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     # GSM8K's repositories carry a second form of every problem, "socratic", under the same split names.
-    source = (
-        open_raw(raw, ignore=("socratic",))
-        if raw is not None
-        else open_hub(DATA_SOURCE, "main", ("train", "test"), "the parquet files of main/")
-    )
+    source = open_source(raw, HUB, ignore=("socratic",))
 
     def to_row(record: Record, split: str) -> Row:
         question, answer = record.text("question"), record.text("answer")

@@ -13,11 +13,11 @@ from typing import Annotated
 
 from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress
 
 DATA_SOURCE = "openai_humaneval"
-HUB_NAME = "openai/openai_humaneval"
+HUB = Hub("openai/openai_humaneval", None, ("test",), "its parquet file")
 INSTRUCTION = "Complete this Python function. Give the whole of it in one ```python block."
 
 
@@ -37,9 +37,7 @@ def prepare(
         InputError: the raw data cannot be found or used, or the folder cannot be written.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
-    source = (
-        open_hub(HUB_NAME, None, ("test",), "its parquet file") if raw is None else _as_test(open_raw(raw))
-    )
+    source = _as_test(open_source(raw, HUB))
 
     def to_row(record: Record, split: str) -> Row:
         prompt, entry, test = (record.text(name) for name in ("prompt", "entry_point", "test"))

@@ -15,12 +15,13 @@ from rewardkit.datasets_prep.code import INSTRUCTION, Problem, Style, decode, op
 from rewardkit.datasets_prep.code import to_row as code_row
 from rewardkit.datasets_prep.prepare import Prepared, prepare_source
 from rewardkit.datasets_prep.schema import Row
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.truth import TruthError, unpack
 
 DATA_SOURCE = "livecodebench/code_generation_lite"
+HUB = Hub(DATA_SOURCE, "release_latest", ("test",), "test*.jsonl")
 METADATA = ("question_id", "question_title", "platform", "difficulty", "contest_id", "contest_date")
 
 
@@ -42,11 +43,7 @@ def prepare(
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     style = Style(DATA_SOURCE, instruction, system, max_tests)
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, "release_latest", ("test",), "test*.jsonl")
-    )
+    source = open_source(raw, HUB)
 
     def to_row(record: Record, split: str) -> Row:
         return code_row(record, split, _problem(record, max_tests), style, METADATA)

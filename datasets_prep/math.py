@@ -12,12 +12,13 @@ from typing import Annotated
 
 from rewardkit.datasets_prep.prepare import Prepared, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 from rewardkit.rewards.math import Options, extract
 
 DATA_SOURCE = "DigitalLearningGmbH/MATH-lighteval"
+HUB = Hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files")
 MATH_500 = "HuggingFaceH4/MATH-500"
 INSTRUCTION = "Reason step by step, and put the final answer in \\boxed{}."
 
@@ -43,11 +44,7 @@ def prepare(
         InputError: the raw data cannot be found or used, or the folder cannot be written.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files")
-    )
+    source = open_source(raw, HUB)
 
     def to_row(record: Record, split: str) -> Row:
         problem, solution = record.text("problem"), record.text("solution")

@@ -13,10 +13,11 @@ from typing import Annotated
 from rewardkit.datasets_prep.code import INSTRUCTION, Style, inputs_outputs_row
 from rewardkit.datasets_prep.prepare import Prepared, prepare_source
 from rewardkit.datasets_prep.schema import Row
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 
 DATA_SOURCE = "BAAI/TACO"
+HUB = Hub(DATA_SOURCE, None, ("train", "test"), "its train and test files")
 METADATA = (
     "name",
     "source",
@@ -48,11 +49,7 @@ def prepare(
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     style = Style(DATA_SOURCE, instruction, system, max_tests)
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, None, ("train", "test"), "its train and test files")
-    )
+    source = open_source(raw, HUB)
 
     def to_row(record: Record, split: str) -> Row:
         return inputs_outputs_row(record, split, style, METADATA)
