@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from rewardkit.datasets_prep.math import INSTRUCTION
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
@@ -26,12 +26,12 @@ HUB = {
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     year: Annotated[int, "2024 or 2025: fetched from the hub, and part of the data source."] = 2024,
     instruction: Annotated[str, "Text after each problem; '' for none."] = INSTRUCTION,
     system: Annotated[str, "System message before each problem; '' for none."] = "",
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    limit: Limit = None,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write one year's problems to `out_dir`, in the split that the raw data calls them.

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, System, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
@@ -53,12 +53,12 @@ class ProblemSet:
         self,
         out_dir: Path,
         *,
-        raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+        raw: Raw = None,
         instruction: Annotated[str, "Text at the end of each prompt; '' for none."] = INSTRUCTION,
-        system: Annotated[str, "System message before each question; '' for none."] = "",
+        system: System = "",
         max_tests: Annotated[int | None, "Keep only the first tests of each problem."] = None,
-        limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-        skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+        limit: Limit = None,
+        skip_bad: SkipBad = False,
         progress: Progress | None = None,
     ) -> Prepared:
         """Write the set to `out_dir` as train.parquet and test.parquet, as far as the raw data has them.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
+from rewardkit.datasets_prep.prepare import Prepared, Raw, SkipBad, System, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress
@@ -24,11 +24,11 @@ INSTRUCTION = "Complete this Python function. Give the whole of it in one ```pyt
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     instruction: Annotated[str, "Text before each function; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each question; '' for none."] = "",
+    system: System = "",
     limit: Annotated[int | None, "Keep only the first rows."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write HumanEval to `out_dir` as test.parquet.

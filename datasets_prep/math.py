@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
@@ -29,11 +29,11 @@ _IN_A_BOX = Options(methods=("boxed",))
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     instruction: Annotated[str, "Text after each problem; '' for none."] = INSTRUCTION,
     system: Annotated[str, "System message before each problem; '' for none."] = "",
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    limit: Limit = None,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write MATH to `out_dir`, as train.parquet and test.parquet as far as the raw data has them.

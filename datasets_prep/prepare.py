@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
 
@@ -19,6 +20,12 @@ from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row
 from rewardkit.datasets_prep.sources import BadRows, Record, Source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile, write_splits
 from rewardkit.errors import InputError
+
+# Options that most datasets have, with their help on the command line.
+Raw = Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."]
+System = Annotated[str, "System message before each question; '' for none."]
+Limit = Annotated[int | None, "Keep only the first rows of each split."]
+SkipBad = Annotated[bool, "Drop and count rows that cannot be used."]
 
 ToRow = Callable[[Record, str], Row]
 """Makes the row of a record of a split; raises InputError for a record that cannot be used."""
