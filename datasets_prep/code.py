@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, System, prepare_source
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, System, check_count, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
 from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
@@ -67,8 +67,7 @@ class ProblemSet:
             InputError: the raw data cannot be found or used, or the folder cannot be written.
             MissingDependencyError: no `raw`, and the package `datasets` is not installed.
         """
-        if max_tests is not None and max_tests < 1:
-            raise InputError(f"max_tests must be at least 1, not {max_tests}")
+        check_count("max_tests", max_tests)
 
         def to_row(record: Record, split: str) -> Row:
             problem = self.problem(record, max_tests)

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 import pyarrow as pa
 
-from rewardkit.datasets_prep.prepare import Prepared, Raw, SkipBad, publish
+from rewardkit.datasets_prep.prepare import Prepared, Raw, SkipBad, check_count, publish
 from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row, TextRow, text_schema
 from rewardkit.datasets_prep.sources import BadRows, Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile
@@ -77,8 +77,7 @@ def prepare(
         raise InputError(
             f"no split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
         )
-    if limit is not None and limit < 1:
-        raise InputError(f"limit must be at least 1, not {limit}")
+    check_count("limit", limit)
     source = open_source(raw, HUB)
     arguments = {
         "chosen_only": chosen_only,

@@ -85,8 +85,7 @@ def prepare_source(
     Raises:
         InputError: a bad row while `skip_bad` is false, or no good row in a split.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"limit must be at least 1, not {limit}")
+    check_count("limit", limit)
     bad = BadRows(skip=skip_bad)
     splits = {
         split: itertools.islice(_good_rows(read(bad), split, to_row, bad), limit)
@@ -101,6 +100,16 @@ def prepare_source(
         progress=progress,
     )
     return Prepared(files, bad.dropped, tuple(bad.first))
+
+
+def check_count(option: str, count: int | None) -> None:
+    """Refuse to keep fewer than one of something; None keeps all.
+
+    Raises:
+        InputError: names the option.
+    """
+    if count is not None and count < 1:
+        raise InputError(f"{option} must be at least 1, not {count}")
 
 
 def refuse_repeats(to_row: ToRow) -> ToRow:
