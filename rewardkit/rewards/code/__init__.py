@@ -126,7 +126,7 @@ def explain(gold: str, response: str, options: Options | None = None) -> Explana
 def _program(response: str, options: Options) -> str | None:
     """The program in a response; None if there is none or it is blank."""
     if options.compat == "verl":
-        found = extract_like_verl(response)
+        found: str | None = extract_like_verl(response)
     elif options.compat == "livecodebench":
         found = extract_like_livecodebench(response)
     else:
