@@ -10,25 +10,28 @@ from pathlib import Path
 from typing import Annotated
 
 from rewardkit.datasets_prep.math import INSTRUCTION
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 
-HUB = {2024: ("Maxwell-Jia/AIME_2024", "default", "train"), 2025: ("math-ai/aime25", "default", "test")}
-"""Where each year lies on the hub: dataset, configuration, split."""
+HUB = {
+    2024: Hub("Maxwell-Jia/AIME_2024", "default", ("train",), "its file"),
+    2025: Hub("math-ai/aime25", "default", ("test",), "its file"),
+}
+"""Where each year lies on the hub."""
 
 
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     year: Annotated[int, "2024 or 2025: fetched from the hub, and part of the data source."] = 2024,
     instruction: Annotated[str, "Text after each problem; '' for none."] = INSTRUCTION,
     system: Annotated[str, "System message before each problem; '' for none."] = "",
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    limit: Limit = None,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write one year's problems to `out_dir`, in the split that the raw data calls them.
@@ -39,8 +42,7 @@ def prepare(
     """
     if year not in HUB:
         raise InputError(f"no AIME of {year} is known; choose one of {', '.join(map(str, HUB))}")
-    name, configuration, split = HUB[year]
-    source = open_raw(raw) if raw is not None else open_hub(name, configuration, (split,), "its file")
+    source = open_source(raw, HUB[year])
 
     def to_row(raw_record: Record, split: str) -> Row:
         record = _lower_case(raw_record)

@@ -6,53 +6,12 @@ Raw columns: `problem_id`, `question`, `solutions` (JSON list), `input_output` (
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from rewardkit.datasets_prep.code import ProblemSet, inputs_outputs
+from rewardkit.datasets_prep.sources import Hub
 
-from rewardkit.datasets_prep.code import INSTRUCTION, Style, inputs_outputs_row
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
-from rewardkit.datasets_prep.schema import Row
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
-from rewardkit.datasets_prep.writer import Progress
-
-DATA_SOURCE = "codeparrot/apps"
-METADATA = ("problem_id", "difficulty", "url")
-
-
-def prepare(
-    out_dir: Path,
-    *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
-    instruction: Annotated[str, "Text at the end of each prompt; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each question; '' for none."] = "",
-    max_tests: Annotated[int | None, "Keep only the first tests of each problem."] = None,
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
-    progress: Progress | None = None,
-) -> Prepared:
-    """Write APPS to `out_dir` as train.parquet and test.parquet.
-
-    Raises:
-        InputError: the raw data cannot be found or used, or the folder cannot be written.
-        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
-    """
-    style = Style(DATA_SOURCE, instruction, system, max_tests)
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, "all", ("train", "test"), "train.jsonl and test.jsonl")
-    )
-
-    def to_row(record: Record, split: str) -> Row:
-        return inputs_outputs_row(record, split, style, METADATA)
-
-    return prepare_source(
-        out_dir,
-        "apps",
-        source,
-        to_row,
-        limit=limit,
-        skip_bad=skip_bad,
-        arguments=style.arguments(),
-        progress=progress,
-    )
+prepare = ProblemSet(
+    "apps",
+    Hub("codeparrot/apps", "all", ("train", "test"), "train.jsonl and test.jsonl"),
+    metadata=("problem_id", "difficulty", "url"),
+    problem=inputs_outputs,
+).prepare

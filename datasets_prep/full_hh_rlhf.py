@@ -17,13 +17,14 @@ from typing import Annotated, Literal
 
 import pyarrow as pa
 
-from rewardkit.datasets_prep.prepare import Prepared, publish
+from rewardkit.datasets_prep.prepare import Prepared, Raw, SkipBad, check_count, publish
 from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row, TextRow, text_schema
-from rewardkit.datasets_prep.sources import BadRows, Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.sources import BadRows, Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile
 from rewardkit.errors import InputError, did_you_mean
 
 DATA_SOURCE = "Dahoas/full-hh-rlhf"
+HUB = Hub(DATA_SOURCE, None, ("train", "test"), "the parquet files of data/")
 FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
@@ -53,14 +54,14 @@ MakeRows = Callable[[Pair, str], list[AnyRow]]
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     split: Annotated[FormName, "Which form to write."] = "all",
     chosen_only: Annotated[bool, "Leave the rejected answers out of sft, where verl has them too."] = False,
     one_message: Annotated[
         bool, "In rl, keep the dialogue as one user message, as verl does, not as turns."
     ] = False,
     limit: Annotated[int | None, "Keep only the first pairs of each raw split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the splits that are published.
@@ -76,13 +77,8 @@ def prepare(
         raise InputError(
             f"no split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
         )
-    if limit is not None and limit < 1:
-        raise InputError(f"limit must be at least 1, not {limit}")
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, None, ("train", "test"), "the parquet files of data/")
-    )
+    check_count("limit", limit)
+    source = open_source(raw, HUB)
     arguments = {
         "chosen_only": chosen_only,
         "one_message": one_message,

@@ -9,13 +9,22 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
+from rewardkit.datasets_prep.prepare import (
+    Limit,
+    Prepared,
+    Raw,
+    SkipBad,
+    System,
+    prepare_source,
+    refuse_repeats,
+)
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "openai/gsm8k"
+HUB = Hub(DATA_SOURCE, "main", ("train", "test"), "the parquet files of main/")
 INSTRUCTION = (
     'Work through the problem step by step, then write "#### " and the final number on the last line.'
 )
@@ -26,11 +35,11 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     instruction: Annotated[str, "Text after each question; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each question; '' for none."] = "",
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    system: System = "",
+    limit: Limit = None,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write GSM8K to `out_dir` as train.parquet and test.parquet.
@@ -40,11 +49,7 @@ def prepare(
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     # GSM8K's repositories carry a second form of every problem, "socratic", under the same split names.
-    source = (
-        open_raw(raw, ignore=("socratic",))
-        if raw is not None
-        else open_hub(DATA_SOURCE, "main", ("train", "test"), "the parquet files of main/")
-    )
+    source = open_source(raw, HUB, ignore=("socratic",))
 
     def to_row(record: Record, split: str) -> Row:
         question, answer = record.text("question"), record.text("answer")

@@ -11,24 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source, refuse_repeats
+from rewardkit.datasets_prep.prepare import Prepared, Raw, SkipBad, System, prepare_source, refuse_repeats
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress
 
 DATA_SOURCE = "openai_humaneval"
-HUB_NAME = "openai/openai_humaneval"
+HUB = Hub("openai/openai_humaneval", None, ("test",), "its parquet file")
 INSTRUCTION = "Complete this Python function. Give the whole of it in one ```python block."
 
 
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     instruction: Annotated[str, "Text before each function; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each question; '' for none."] = "",
+    system: System = "",
     limit: Annotated[int | None, "Keep only the first rows."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write HumanEval to `out_dir` as test.parquet.
@@ -37,9 +37,7 @@ def prepare(
         InputError: the raw data cannot be found or used, or the folder cannot be written.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
-    source = (
-        open_hub(HUB_NAME, None, ("test",), "its parquet file") if raw is None else _as_test(open_raw(raw))
-    )
+    source = _as_test(open_source(raw, HUB))
 
     def to_row(record: Record, split: str) -> Row:
         prompt, entry, test = (record.text(name) for name in ("prompt", "entry_point", "test"))

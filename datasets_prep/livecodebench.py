@@ -8,59 +8,12 @@ text, which is read without unpickling), `metadata` (JSON with `func_name`). A t
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from rewardkit.datasets_prep.code import INSTRUCTION, Problem, Style, decode, optional_text
-from rewardkit.datasets_prep.code import to_row as code_row
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
-from rewardkit.datasets_prep.schema import Row
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
-from rewardkit.datasets_prep.writer import Progress
+from rewardkit.datasets_prep.code import Problem, ProblemSet, decode, optional_text
+from rewardkit.datasets_prep.sources import Hub, Record
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.truth import TruthError, unpack
-
-DATA_SOURCE = "livecodebench/code_generation_lite"
-METADATA = ("question_id", "question_title", "platform", "difficulty", "contest_id", "contest_date")
-
-
-def prepare(
-    out_dir: Path,
-    *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
-    instruction: Annotated[str, "Text at the end of each prompt; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each question; '' for none."] = "",
-    max_tests: Annotated[int | None, "Keep only the first tests of each problem."] = None,
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
-    progress: Progress | None = None,
-) -> Prepared:
-    """Write LiveCodeBench to `out_dir` as test.parquet.
-
-    Raises:
-        InputError: the raw data cannot be found or used, or the folder cannot be written.
-        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
-    """
-    style = Style(DATA_SOURCE, instruction, system, max_tests)
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, "release_latest", ("test",), "test*.jsonl")
-    )
-
-    def to_row(record: Record, split: str) -> Row:
-        return code_row(record, split, _problem(record, max_tests), style, METADATA)
-
-    return prepare_source(
-        out_dir,
-        "livecodebench",
-        source,
-        to_row,
-        limit=limit,
-        skip_bad=skip_bad,
-        arguments=style.arguments(),
-        progress=progress,
-    )
 
 
 def _problem(record: Record, max_tests: int | None) -> Problem:
@@ -90,3 +43,11 @@ def _private(record: Record) -> list[Any]:
     if not isinstance(cases, list):
         raise InputError(f"{record.where}: '{column}' must pack a JSON list, found {type(cases).__name__}")
     return cases
+
+
+prepare = ProblemSet(
+    "livecodebench",
+    Hub("livecodebench/code_generation_lite", "release_latest", ("test",), "test*.jsonl"),
+    metadata=("question_id", "question_title", "platform", "difficulty", "contest_id", "contest_date"),
+    problem=_problem,
+).prepare

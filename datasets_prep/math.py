@@ -10,14 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import Hub, Record, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 from rewardkit.rewards.math import Options, extract
 
 DATA_SOURCE = "DigitalLearningGmbH/MATH-lighteval"
+HUB = Hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files")
 MATH_500 = "HuggingFaceH4/MATH-500"
 INSTRUCTION = "Reason step by step, and put the final answer in \\boxed{}."
 
@@ -28,11 +29,11 @@ _IN_A_BOX = Options(methods=("boxed",))
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     instruction: Annotated[str, "Text after each problem; '' for none."] = INSTRUCTION,
     system: Annotated[str, "System message before each problem; '' for none."] = "",
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    limit: Limit = None,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write MATH to `out_dir`, as train.parquet and test.parquet as far as the raw data has them.
@@ -43,11 +44,7 @@ def prepare(
         InputError: the raw data cannot be found or used, or the folder cannot be written.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
-    source = (
-        open_raw(raw)
-        if raw is not None
-        else open_hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files")
-    )
+    source = open_source(raw, HUB)
 
     def to_row(record: Record, split: str) -> Row:
         problem, solution = record.text("problem"), record.text("solution")

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.prepare import Prepared, prepare_source
+from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, System, prepare_source
 from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import BadRows, Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.sources import BadRows, Hub, Record, Source, open_source
 from rewardkit.datasets_prep.writer import Progress
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "mbpp"
-HUB_NAME = "google-research-datasets/mbpp"
+HUB = Hub("google-research-datasets/mbpp", "full", ("train", "test"), "mbpp.jsonl")
 INSTRUCTION = "Your code has to pass this test. Give all of it in one ```python block."
 SPLITS = {"train": range(601, 975), "test": range(11, 511)}
 
@@ -29,11 +29,11 @@ _Reader = Callable[[BadRows], Iterator[Record]]
 def prepare(
     out_dir: Path,
     *,
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None,
+    raw: Raw = None,
     instruction: Annotated[str, "Text between each task and its first test; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each question; '' for none."] = "",
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None,
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False,
+    system: System = "",
+    limit: Limit = None,
+    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
     """Write MBPP to `out_dir` as train.parquet and test.parquet.
@@ -42,9 +42,7 @@ def prepare(
         InputError: the raw data cannot be found or used, or the folder cannot be written.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
-    source = (
-        open_hub(HUB_NAME, "full", ("train", "test"), "mbpp.jsonl") if raw is None else _split(open_raw(raw))
-    )
+    source = _split(open_source(raw, HUB))
 
     def to_row(record: Record, split: str) -> Row:
         text, code, tests = record.text("text"), record.text("code"), _tests(record)

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
 
@@ -19,6 +20,12 @@ from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row
 from rewardkit.datasets_prep.sources import BadRows, Record, Source
 from rewardkit.datasets_prep.writer import Progress, WrittenFile, write_splits
 from rewardkit.errors import InputError
+
+# Options that most datasets have, with their help on the command line.
+Raw = Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."]
+System = Annotated[str, "System message before each question; '' for none."]
+Limit = Annotated[int | None, "Keep only the first rows of each split."]
+SkipBad = Annotated[bool, "Drop and count rows that cannot be used."]
 
 ToRow = Callable[[Record, str], Row]
 """Makes the row of a record of a split; raises InputError for a record that cannot be used."""
@@ -78,8 +85,7 @@ def prepare_source(
     Raises:
         InputError: a bad row while `skip_bad` is false, or no good row in a split.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"limit must be at least 1, not {limit}")
+    check_count("limit", limit)
     bad = BadRows(skip=skip_bad)
     splits = {
         split: itertools.islice(_good_rows(read(bad), split, to_row, bad), limit)
@@ -94,6 +100,16 @@ def prepare_source(
         progress=progress,
     )
     return Prepared(files, bad.dropped, tuple(bad.first))
+
+
+def check_count(option: str, count: int | None) -> None:
+    """Refuse to keep fewer than one of something; None keeps all.
+
+    Raises:
+        InputError: names the option.
+    """
+    if count is not None and count < 1:
+        raise InputError(f"{option} must be at least 1, not {count}")
 
 
 def refuse_repeats(to_row: ToRow) -> ToRow:

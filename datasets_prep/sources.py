@@ -87,6 +87,27 @@ class Source:
     """What identifies the raw data: name and sha256 of each file, or the hub's name and revision."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A dataset on the Hugging Face hub."""
+
+    name: str
+    config: str | None
+    splits: tuple[str, ...]
+    raw_files: str
+    """Which of its files a user without network should fetch, for messages."""
+
+
+def open_source(raw: Path | None, hub: Hub, *, ignore: tuple[str, ...] = ()) -> Source:
+    """Return the raw data that a user passed or, without any, the dataset on the hub.
+
+    Raises:
+        InputError: as of `open_raw` and `open_hub`.
+        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+    """
+    return open_hub(hub) if raw is None else open_raw(raw, ignore=ignore)
+
+
 def open_raw(raw: Path, *, ignore: tuple[str, ...] = ()) -> Source:
     """Return the splits found in a file or a folder.
 
@@ -125,36 +146,36 @@ def open_raw(raw: Path, *, ignore: tuple[str, ...] = ()) -> Source:
     )
 
 
-def open_hub(name: str, config: str | None, splits: tuple[str, ...], raw_files: str) -> Source:
-    """Return splits of a dataset on the Hugging Face hub, streamed at the revision of this moment.
-
-    `raw_files` says which files a user without network should fetch.
+def open_hub(hub: Hub) -> Source:
+    """Return the splits of a dataset on the hub, streamed at the revision of this moment.
 
     Raises:
         MissingDependencyError: the package `datasets` is not installed.
         InputError: the hub cannot be reached, or has no such dataset.
     """
+    name = hub.name
     remedy = (
-        f"download {raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
+        f"download {hub.raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
     )
     try:
         datasets = importlib.import_module("datasets")
-        hub = importlib.import_module("huggingface_hub")
+        huggingface_hub = importlib.import_module("huggingface_hub")
     except ImportError:
         raise MissingDependencyError(
             f"fetching {name} needs the package datasets: {remedy}, or install rewardkit[hub]"
         ) from None
     try:
-        revision = hub.HfApi().dataset_info(name).sha
+        revision = huggingface_hub.HfApi().dataset_info(name).sha
         loaded = {
-            s: datasets.load_dataset(name, config, split=s, streaming=True, revision=revision) for s in splits
+            split: datasets.load_dataset(name, hub.config, split=split, streaming=True, revision=revision)
+            for split in hub.splits
         }
     except Exception as error:
         # The hub client lets a dozen unrelated exception classes of its HTTP stack through.
         raise InputError(f"cannot fetch {name} ({type(error).__name__}): {remedy}") from error
     return Source(
         splits={split: _hub_reader(rows, f"{name} {split}", remedy) for split, rows in loaded.items()},
-        provenance={"hub": name, "config": config, "revision": revision},
+        provenance={"hub": name, "config": hub.config, "revision": revision},
     )
 
 

@@ -213,7 +213,7 @@ class AsyncClient:
     async def _send_together(self, singles: list[_Single]) -> None:
         if not singles:
             return
-        batch = _Batch(b"[" + b",".join(single.body for single in singles) + b"]", len(singles))
+        batch = _batch([single.body for single in singles])
         sending = asyncio.create_task(self._send(batch))
 
         def stop_when_nobody_waits(_: object) -> None:
@@ -426,12 +426,16 @@ def _batches(samples: Sequence[Sample]) -> Iterator[_Batch]:
     for sample in samples:
         part = _encode(sample)
         if parts and (len(parts) == BATCH_SAMPLES or size + len(part) > BATCH_BYTES):
-            yield _Batch(b"[" + b",".join(parts) + b"]", len(parts))
+            yield _batch(parts)
             parts, size = [], 0
         parts.append(part)
         size += len(part) + 1
     if parts:
-        yield _Batch(b"[" + b",".join(parts) + b"]", len(parts))
+        yield _batch(parts)
+
+
+def _batch(parts: Sequence[bytes]) -> _Batch:
+    return _Batch(b"[" + b",".join(parts) + b"]", len(parts))
 
 
 def _encode(sample: Sample) -> bytes:

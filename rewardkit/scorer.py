@@ -22,10 +22,11 @@ from typing import Any
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import ScoringError, UnknownDataSourceError
+from rewardkit.jobs import Job, Scores
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.runner import Runner, is_async
 from rewardkit.types import Sample, Score, failure
-from rewardkit.workers import Counts, Job, Scores, WorkerPool
+from rewardkit.workers import Counts, WorkerPool
 
 _INLINE_CHUNK = 2_000
 """Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""

@@ -29,118 +29,15 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from typing import Any, cast
 
-import cloudpickle
 import msgspec
 
-from rewardkit._worker import Load, Loaded, Run, Scored, frame
+from rewardkit._worker import Loaded, Run, Scored, frame
 from rewardkit.errors import ScoringError
-from rewardkit.registry import Reward, user_reward_file
-from rewardkit.runner import is_async
+from rewardkit.jobs import Batch, Chunk, Job, Scores, encode
 from rewardkit.types import Sample, Score, Status, failure
 
-LOAD_TIMEOUT_S = 120.0
-"""How long a worker may take to import a reward before the load counts as failed."""
-
-MODEL_LOAD_TIMEOUT_S = 1_800.0
-"""The same for a neural model, whose weights may have to be fetched."""
-
-MODEL_CHUNK = 256
-"""Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
-
-_GRACE_S = 1.0
-"""An async reward times its samples itself; the parent steps in this much later."""
-
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from rewardkit._worker import main; main()"
-_encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored)
-
-
-class Job:
-    """One reward with its options, as the workers are told of it once."""
-
-    def __init__(self, reward_id: int, reward: Reward, options: Any) -> None:
-        self.reward_id = reward_id
-        self.reward = reward
-        self.concurrent = is_async(reward) and not reward.batch
-        """The samples of a chunk run all at once, each timed by the worker."""
-        self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
-        """The worker answers sample by sample, so the deadline is each sample's own."""
-        self.costly = reward.runs == "model"
-        """A new worker would load the model again: no chunk is taken apart, and none killed for being
-        cancelled, which it would be in a moment anyway."""
-        self.own_workers = reward.processes or int(self.costly)
-        """The size of the pool that this job has to itself; 0: it shares one."""
-        self.chunk_limit = reward.chunk or (MODEL_CHUNK if self.costly else 0)
-        """How many samples waiting chunks may have together to become one; 0: they stay apart."""
-        self.load_timeout_s = MODEL_LOAD_TIMEOUT_S if self.costly else LOAD_TIMEOUT_S
-        self.load_deaths = 0
-        """Workers that died in a row before the reward was ready."""
-        self.max_load_deaths = 2 if self.costly else 4
-        files = [str(path)] if (path := user_reward_file(reward.function)) else []
-        self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
-
-    @property
-    def patience_s(self) -> float:
-        """How long a worker may go without an answer."""
-        return self.reward.timeout_s + (_GRACE_S if self.concurrent else 0.0)
-
-
-class _Chunk:
-    """Samples of one job that go to a worker together, and where the score of each goes."""
-
-    def __init__(self, job: Job, samples: list[msgspec.Raw], slots: list[tuple[_Batch, int]]) -> None:
-        self.job = job
-        self.samples = samples
-        self.slots = slots
-        self.done = 0
-        self.deaths = 0
-
-    def put(self, score: Score) -> None:
-        batch, position = self.slots[self.done]
-        batch.put(position, score)
-        self.done += 1
-
-    def cancelled(self) -> bool:
-        """True when nobody waits for any of it."""
-        return all(batch.future.cancelled() for batch, _ in self.slots)
-
-    def has_room_for(self, other: _Chunk) -> bool:
-        together = len(self.samples) + len(other.samples)
-        return self.job is other.job and together <= self.job.chunk_limit and not self.deaths + other.deaths
-
-    def add(self, other: _Chunk) -> None:
-        self.samples = self.samples + other.samples
-        self.slots = self.slots + other.slots
-
-    def rest_one_by_one(self) -> list[_Chunk]:
-        return [
-            _Chunk(self.job, [self.samples[i]], [self.slots[i]]) for i in range(self.done, len(self.samples))
-        ]
-
-
-class Scores(Future[list[Score]]):
-    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.so_far: list[Score | None] = [None] * size
-        """What has come in yet; stays readable after cancelling."""
-
-
-class _Batch:
-    """The scores of one `submit` as they come in, and the future that gets them all."""
-
-    def __init__(self, size: int) -> None:
-        self.future = Scores(size)
-        self._missing = size
-
-    def put(self, position: int, score: Score) -> None:
-        self.future.so_far[position] = score
-        self._missing -= 1
-        if self._missing == 0:
-            # The caller may have cancelled it in this instant.
-            with contextlib.suppress(InvalidStateError):
-                self.future.set_result([s for s in self.future.so_far if s is not None])
 
 
 class _Worker:
@@ -160,12 +57,12 @@ class _Worker:
         _widen(self.stdin.fileno())
         self.loaded: set[int] = set()
         self.loading: int | None = None
-        self.chunk: _Chunk | None = None
+        self.chunk: Chunk | None = None
         self.deadline = float("inf")
         self.outgoing = memoryview(b"")
         self.incoming = bytearray()
 
-    def start(self, chunk: _Chunk) -> None:
+    def start(self, chunk: Chunk) -> None:
         self.chunk = chunk
         job = chunk.job
         # The samples are encoded already; the worker decodes them as Samples.
@@ -225,7 +122,7 @@ class WorkerPool:
 
     def _start_thread(self) -> None:
         self._pid = os.getpid()
-        self._inbox: queue.SimpleQueue[list[_Chunk] | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[list[Chunk] | None] = queue.SimpleQueue()
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -248,18 +145,18 @@ class WorkerPool:
             raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
         if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's
             self._start_thread()
-        batch = _Batch(len(samples))
+        batch = Batch(len(samples))
         encoded: list[msgspec.Raw] = []
-        slots: list[tuple[_Batch, int]] = []
+        slots: list[tuple[Batch, int]] = []
         for position, sample in enumerate(samples):
             try:
-                encoded.append(_encode(sample))
+                encoded.append(encode(sample))
                 slots.append((batch, position))
             except (TypeError, ValueError, OverflowError, RecursionError) as error:
                 detail = f"prompt and extra_info must be plain data: {error}"
                 batch.put(position, failure("invalid", detail, scorer=job.reward.scorer))
         starts = range(0, len(encoded), chunk_size)
-        chunks = [_Chunk(job, encoded[i : i + chunk_size], slots[i : i + chunk_size]) for i in starts]
+        chunks = [Chunk(job, encoded[i : i + chunk_size], slots[i : i + chunk_size]) for i in starts]
         if chunks:
             batch.future.add_done_callback(self._on_done)
             self._inbox.put(chunks)
@@ -298,7 +195,7 @@ class _Loop:
         self.size = pool.size
         self.inbox = pool._inbox
         self.wake_read = pool._wake_read
-        self.waiting: deque[_Chunk] = deque()
+        self.waiting: deque[Chunk] = deque()
         self.workers: list[_Worker] = []
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
@@ -353,7 +250,7 @@ class _Loop:
             self.waiting.popleft()
         return bool(self.waiting)
 
-    def _next_chunk(self) -> _Chunk:
+    def _next_chunk(self) -> Chunk:
         """The first waiting chunk, with as many of those behind it as go to a worker together."""
         chunk = self.waiting.popleft()
         while self._drop_cancelled() and chunk.has_room_for(self.waiting[0]):
@@ -420,7 +317,7 @@ class _Loop:
         self._discard(worker)
         self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
 
-    def _scored(self, worker: _Worker, chunk: _Chunk, message: Scored) -> None:
+    def _scored(self, worker: _Worker, chunk: Chunk, message: Scored) -> None:
         for score in message.scores:
             chunk.put(score)
         if chunk.done == len(chunk.samples):
@@ -471,14 +368,14 @@ class _Loop:
                 return
         self.waiting.extendleft(reversed(rest))
 
-    def _run_once_more(self, chunk: _Chunk, died: str) -> None:
+    def _run_once_more(self, chunk: Chunk, died: str) -> None:
         chunk.deaths += 1
         if chunk.deaths > 1:
             self._put_rest(chunk, f"the model's process died twice on {len(chunk.samples)} samples ({died})")
         else:
             self.waiting.appendleft(chunk)
 
-    def _died_loading(self, chunk: _Chunk, died: str) -> None:
+    def _died_loading(self, chunk: Chunk, died: str) -> None:
         """No sample is to blame: try again with a fresh worker, but not for ever."""
         chunk.job.load_deaths += 1
         if chunk.job.load_deaths < chunk.job.max_load_deaths:
@@ -486,7 +383,7 @@ class _Loop:
         else:
             self._put_rest(chunk, f"the workers die while they load the reward ({died})")
 
-    def _put_rest(self, chunk: _Chunk, detail: str, status: Status = "error") -> None:
+    def _put_rest(self, chunk: Chunk, detail: str, status: Status = "error") -> None:
         for _ in range(chunk.done, len(chunk.samples)):
             chunk.put(failure(status, detail, scorer=chunk.job.reward.scorer))
 
@@ -497,30 +394,13 @@ class _Loop:
                 self.selector.unregister(file)
         worker.kill()
 
-    def _fail(self, chunk: _Chunk | None) -> None:
+    def _fail(self, chunk: Chunk | None) -> None:
         reason = f": {self.stopped_by!r}" if self.stopped_by else ""
         for batch in {batch for batch, _ in chunk.slots} if chunk is not None else ():
             with contextlib.suppress(InvalidStateError):
                 batch.future.set_exception(
                     ScoringError(f"the scorer was closed before this was scored{reason}")
                 )
-
-
-def _encode(sample: Sample) -> msgspec.Raw:
-    """The sample as it crosses the pipe. Lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    try:
-        return msgspec.Raw(_encoder.encode(sample))
-    except UnicodeEncodeError:
-        fields = {name: _without_lone_surrogates(getattr(sample, name)) for name in sample.__struct_fields__}
-        return msgspec.Raw(_encoder.encode(fields))
-
-
-def _without_lone_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_without_lone_surrogates(k): _without_lone_surrogates(v) for k, v in value.items()}
-    return [_without_lone_surrogates(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _widen(pipe: int) -> None:

@@ -93,7 +93,8 @@ def _above_reserved(fd: int) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     for reserved in range(3, _RESERVED):
         os.dup2(null, reserved)
-    os.close(null) if null >= _RESERVED else None
+    if null >= _RESERVED:
+        os.close(null)
     return moved
 
 

@@ -35,10 +35,8 @@ def router(context: Context) -> APIRouter:
         "/v1/classify": (scoring(context, ask_input, classified), example_input),
         "/v1/rerank": (scoring(context, ask_documents, _reranked), example_rerank),
         "/v1/score": (scoring(context, _ask_items, _scored), example_score),
-        "/classify": (
-            scoring(context, _ask_text, _embedded),
-            example_text,
-        ),  # last: a data source matches the others' /v1 too
+        # Last, as a data source in the path would match the others' /v1 too.
+        "/classify": (scoring(context, _ask_text, _embedded), example_text),
     }
     routes = APIRouter(tags=["SGLang"])
     for base in ("/sglang", "/sglang/{data_source:path}"):

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.datasets_prep.sources import BadRows, Record, open_hub, open_raw
+from rewardkit.datasets_prep.sources import BadRows, Hub, Record, open_hub, open_raw
 from rewardkit.errors import InputError, MissingDependencyError
 
 RECORDS = [
@@ -207,7 +207,7 @@ def test_the_hub_is_read_at_the_revision_that_is_recorded(monkeypatch: pytest.Mo
         return iter(RECORDS)
 
     fake_hub(monkeypatch, load)
-    source = open_hub("org/set", "main", ("train", "test"), "main/*.parquet")
+    source = open_hub(Hub("org/set", "main", ("train", "test"), "main/*.parquet"))
     assert [record.values for record in source.splits["test"](BadRows())] == RECORDS
     assert calls[1] == ("org/set", "main", "test", True, "sha-of-org/set")
     assert source.provenance == {"hub": "org/set", "config": "main", "revision": "sha-of-org/set"}
@@ -224,14 +224,14 @@ def test_without_the_hub_one_line_says_what_to_download(monkeypatch: pytest.Monk
     remedy = r"download main/\*.parquet from https://huggingface.co/datasets/org/set and pass .* --raw"
     fake_hub(monkeypatch, unreachable)
     with pytest.raises(InputError, match=rf"cannot fetch org/set \(ConnectionError\): {remedy}") as caught:
-        open_hub("org/set", "main", ("train",), "main/*.parquet")
+        open_hub(Hub("org/set", "main", ("train",), "main/*.parquet"))
     assert "\n" not in str(caught.value)
     fake_hub(monkeypatch, breaks_off)
-    source = open_hub("org/set", "main", ("train",), "main/*.parquet")
+    source = open_hub(Hub("org/set", "main", ("train",), "main/*.parquet"))
     with pytest.raises(InputError, match=rf"lost org/set train while fetching \(ConnectionError\): {remedy}"):
         list(source.splits["train"](BadRows()))
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(
         MissingDependencyError, match=rf"needs the package datasets: {remedy}.*rewardkit\[hub\]"
     ):
-        open_hub("org/set", "main", ("train",), "main/*.parquet")
+        open_hub(Hub("org/set", "main", ("train",), "main/*.parquet"))

@@ -75,8 +75,8 @@ def _problem(ground_truth: str) -> Problem:
 
 
 def _score(response: str, problem: Problem, options: Options) -> Score:
-    program = _extract(response, options)
-    if program is None or not program.strip():
+    program = _program(response, options)
+    if program is None:
         return _result(0.0, (), problem, None, "no code block in the response")
     sandbox = _sandbox(options.level, options.allow_unsafe)
     first = options.first_k
@@ -113,8 +113,8 @@ def explain(gold: str, response: str, options: Options | None = None) -> Explana
     options = options or Options()
     try:
         problem = _problem(gold)
-        program = _extract(response, options)
-        if program is None or not program.strip():
+        program = _program(response, options)
+        if program is None:
             return Explanation(None, ())
         rules = replace(_rules(problem, options), stop=False)
         sandbox = _sandbox(options.level, options.allow_unsafe)
@@ -123,12 +123,15 @@ def explain(gold: str, response: str, options: Options | None = None) -> Explana
         raise InputError(str(error)) from None
 
 
-def _extract(response: str, options: Options) -> str | None:
+def _program(response: str, options: Options) -> str | None:
+    """The program in a response; None if there is none or it is blank."""
     if options.compat == "verl":
-        return extract_like_verl(response)
-    if options.compat == "livecodebench":
-        return extract_like_livecodebench(response)
-    return extract(response, options.fence)
+        found: str | None = extract_like_verl(response)
+    elif options.compat == "livecodebench":
+        found = extract_like_livecodebench(response)
+    else:
+        found = extract(response, options.fence)
+    return found if found and found.strip() else None
 
 
 def _complete(program: str, problem: Problem) -> str:
@@ -141,8 +144,7 @@ def _complete(program: str, problem: Problem) -> str:
 def _first(problem: Problem, count: int) -> Problem:
     if count < 1:
         raise TruthError(f"option first_k is {count}; expected at least 1")
-    kept = {name: getattr(problem, name) for name in Problem.__dataclass_fields__}
-    return Problem(**kept | {"tests": problem.tests[:count], "weights": problem.weights[:count]})
+    return replace(problem, tests=problem.tests[:count], weights=problem.weights[:count])
 
 
 def _rules(problem: Problem, options: Options) -> Rules:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rewardkit.rewards.code import compare
 from rewardkit.rewards.code.assertions import CallCase
-from rewardkit.rewards.code.truth import AssertTest, Problem, StdinTest, Test, TruthError
+from rewardkit.rewards.code.truth import AssertTest, Problem, StdinTest, TruthError
 from rewardkit.sandbox import Answer, Limits, Outcome, Sandbox
 from rewardkit.sandbox.box import explain, within
 from rewardkit.sandbox.jail import values
@@ -219,9 +219,3 @@ def _repr(value: Any) -> str:
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def test_kinds(tests: Sequence[Test]) -> str:
-    """Name what kind of tests these are."""
-    names = {StdinTest: "stdin", CallCase: "call", AssertTest: "assert"}
-    return "+".join(sorted({names[type(test)] for test in tests}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from math import gcd
 
@@ -38,7 +39,7 @@ _TRIG_INVERSE = {name: "arc" + name for name in table("sin cos tan cot sec csc s
 _CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
 
 
-class Atoms:
+class Atoms(ABC):
     """The state of one parse and the rules for its smallest pieces."""
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -49,31 +50,39 @@ class Atoms:
         self.in_builder = False
         self.bound: list[str] = []
 
-    # The levels above, in `parse`.
+    # The levels above, which `parse.Parser` has and the leaves call for what they enclose.
 
+    @abstractmethod
     def listing(self) -> Node:
-        raise NotImplementedError
+        """A bare list, or its one item."""
 
+    @abstractmethod
     def item(self) -> Node:
-        raise NotImplementedError
+        """A relation chain or a single value."""
 
+    @abstractmethod
     def side(self) -> Node:
-        raise NotImplementedError
+        """One side of a relation."""
 
+    @abstractmethod
     def sum(self) -> Node:
-        raise NotImplementedError
+        """Terms with signs between them."""
 
+    @abstractmethod
     def term(self) -> Node:
-        raise NotImplementedError
+        """A product or quotient."""
 
+    @abstractmethod
     def unary(self) -> Node:
-        raise NotImplementedError
+        """A power, with signs before it."""
 
+    @abstractmethod
     def power(self) -> Node:
-        raise NotImplementedError
+        """An atom with its postfixes."""
 
+    @abstractmethod
     def starts_factor(self) -> bool:
-        raise NotImplementedError
+        """Whether the next token can begin another factor."""
 
     # Reading tokens.
 

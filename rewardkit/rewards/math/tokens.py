@@ -224,14 +224,14 @@ def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
     elif value in '"`?@':
         raise Unparsable(f"the character {value!r}")
     elif not value.isascii() and (value.isalpha() or value in "¢"):
-        return _foreign_words(value, text, position, tokens)
+        return _foreign_words(text, position, tokens)
     else:
         raise Unparsable(f"the character {value!r}")
     return position
 
 
-def _foreign_words(first: str, text: str, position: int, tokens: list[Token]) -> int:
-    """Append a run of letters of another script as one connective, degree sign or text."""
+def _foreign_words(text: str, position: int, tokens: list[Token]) -> int:
+    """Append a run in another script, whose first letter has been read: a connective, degree sign or text."""
     start = position - 1
     while position < len(text) and not text[position].isascii() and text[position].isalpha():
         position += 1

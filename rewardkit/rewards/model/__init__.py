@@ -20,7 +20,7 @@ from rewardkit.rewards.model.encode import Encoded, Encoder, UnreadableError
 from rewardkit.types import Sample, Score, failure
 
 TIMEOUT_S = 600.0
-"""Deadline for one chunk of samples, at most `rewardkit.workers.MODEL_CHUNK` of them."""
+"""Deadline for one chunk of samples, at most `rewardkit.jobs.MODEL_CHUNK` of them."""
 
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
