@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError
@@ -23,7 +24,7 @@ from rewardkit.server import health, native, page
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
 from rewardkit.server.gold import GoldIndex
-from rewardkit.server.guard import Guard
+from rewardkit.server.guard import Guard, route_failed
 from rewardkit.server.judge import Judge
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT
@@ -93,8 +94,8 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router(context))
     _answer_errors(app)
-    app.add_middleware(
-        Guard,
+    app.entrance = Guard(
+        app.unguarded,
         admission=admission,
         metrics=metrics,
         health=state,
@@ -104,8 +105,8 @@ def create_app(
         hot={"/score": score},
     )
     if cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
+        app.entrance = CORSMiddleware(
+            app.entrance,
             allow_origins=cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type", "x-request-id", "x-timeout-s"],
@@ -115,7 +116,20 @@ def create_app(
 
 
 class _App(FastAPI):
-    """FastAPI whose document also has the route that is not FastAPI's."""
+    """FastAPI with the guard around all of it, and with the hot route, which is not FastAPI's, in its document.
+
+    As one of FastAPI's own middlewares the guard would stand behind layers that cost as much as it does, and
+    that the hot route has no use for.
+    """
+
+    entrance: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.entrance(scope, receive, send)
+
+    async def unguarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What stands behind the guard."""
+        await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -164,6 +178,10 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
 
 def _answer_errors(app: FastAPI) -> None:
     """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return route_failed()  # FastAPI raises the error further, to the guard, which logs it
 
     @app.exception_handler(InputError)
     @app.exception_handler(OverloadedError)

@@ -146,8 +146,7 @@ class Guard:
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
             if request.status == 0:
-                message = f"the server failed; its log says why, under request id {request.id}"
-                await refusal(500, "internal", message)(scope, receive, send)
+                await route_failed()(scope, receive, send)
 
     def _allowed(self, authorization: bytes) -> bool:
         scheme, _, sent = authorization.partition(b" ")
@@ -227,6 +226,13 @@ class _Body:
                 if self.came > self.held:
                     self.take(self.came - self.held)
         return message
+
+
+def route_failed() -> Response:
+    """The answer to a request whose route raised what it should not."""
+    request = CURRENT.get()
+    under = f", under request id {request.id}" if request else ""
+    return refusal(500, "internal", f"the server failed; its log says why{under}")
 
 
 def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
