@@ -25,11 +25,12 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
 from rewardkit.server.gold import GoldIndex
 from rewardkit.server.guard import Guard, route_failed
-from rewardkit.server.judge import Judge
+from rewardkit.server.judge import Judge, count_outcomes
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT
 from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
+from rewardkit.types import Sample, Score
 
 REFRESH_S = 1.0
 """How often the gauges are brought up to date, for when another server process is asked for them."""
@@ -70,7 +71,13 @@ def create_app(
     judge = Judge(scorer, timeout_s=timeout_s, admission=admission)
     metrics = Metrics(judge)
     traffic = Traffic()
-    judge.observers += [metrics.observe, traffic.record]
+
+    def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
+        outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
+        metrics.observe(outcomes, scores, seconds)
+        traffic.record(outcomes, samples, scores)
+
+    judge.observers.append(observe)
     state = health.Health(needs or {})
 
     @asynccontextmanager

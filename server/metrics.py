@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rewardkit.server.judge import Judge
-from rewardkit.types import Sample, Score
+from rewardkit.server.judge import Judge, Outcome
+from rewardkit.types import Score
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -82,20 +82,20 @@ class Metrics:
             child = self._request_children[route, status] = self._requests.labels(route, status)
         child.observe(seconds)
 
-    def observe(self, samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        """Count a judged batch; an observer of the judge."""
-        pairs = Tally(
-            [(sample.data_source, score.status) for sample, score in zip(samples, scores, strict=True)]
-        )
-        for (source, status), n in pairs.items():
+    def observe(self, outcomes: Mapping[Outcome, int], scores: Sequence[Score], seconds: float) -> None:
+        """Count a judged batch."""
+        counts: dict[tuple[str, str], int] = {}
+        for (source, _, _, status), n in outcomes.items():
             key = self.judge.label(source), status
+            counts[key] = counts.get(key, 0) + n
+        for key, n in counts.items():
             children = self._sample_children.get(key)
             if children is None:
                 children = self._samples.labels(*key), self._judged.labels(*key)
                 self._sample_children[key] = children
             children[0].inc(n)
             children[1].observe(seconds)
-        if any(self.judge.in_sandbox(source) for source, _ in pairs):
+        if any(self.judge.in_sandbox(source) for source in {outcome[0] for outcome in outcomes}):
             for score in scores:
                 if stopped := _STOPPED.match(score.detail or ""):
                     self.sandbox_kill(stopped[1])

@@ -74,8 +74,8 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 
 # The longest number that becomes a Fraction; longer ones are compared as Decimals only.
 _MAX_FRACTION_DIGITS = 400
-# An integer that ends the text with no more than this after the marker needs no parsing.
-_MAX_PLAIN = 20
+# A marker so close to the end of the text may be followed by a plain integer alone.
+_PLAIN_TAIL = 24
 # No answer line is longer; what lies beyond is not read.
 _MAX_LINE = 4_096
 
@@ -173,16 +173,17 @@ def _verl_answer(response: str, method: str) -> str | None:
 def _after_marker(text: str) -> _Answer:
     """What the last `####` with anything after it says."""
     at = text.rfind("####")
+    if at >= max(0, len(text) - _PLAIN_TAIL):
+        plain = text[at + 4 :].strip()
+        if plain.isdigit() and plain.isascii():
+            # Most answers are a plain integer at the very end; the rules below say the same, more slowly.
+            return _Answer(plain, int(plain), True)
     if at >= 0 and at + 8 > len(text):
         text = text.rstrip(" \t\r\n#")
         at = text.rfind("####")
     if at < 0:
         return _Answer("", None, False, "no #### number")
     start = at + 4
-    plain = text[start : start + _MAX_PLAIN].strip()
-    if plain.isdigit() and plain.isascii() and start + _MAX_PLAIN >= len(text):
-        # Most answers are a plain integer at the very end; the rules below say the same of it, more slowly.
-        return _Answer(plain, int(plain), True)
     line, end = _answer_line(text, start)
     match = _ANSWER.match(line)
     if match is None:
