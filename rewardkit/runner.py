@@ -55,8 +55,8 @@ class Runner:
         return self._run_each([sample])[0]
 
     def _run_each(self, samples: Sequence[Sample]) -> list[Score]:
-        """One call after another. For the cheap rewards this loop costs as much as they do, so it is flat:
-        one look at the clock between two samples, and `_finish` without the trip where there is nothing to do.
+        """One call after another, in a flat loop: for the cheap rewards a longer one would cost as much as
+        they do. One look at the clock between two samples; `_finish` only where there is something to do.
         """
         call, options = self._call, self.options
         scores: list[Score] = []

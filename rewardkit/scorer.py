@@ -275,7 +275,7 @@ class Scorer:
         return plan
 
     def _sole_inline_plan(self, samples: Sequence[Sample]) -> _Plan | None:
-        """The plan of a batch of one data source that is judged in this thread: no need to sort it out then."""
+        """The plan of a batch that needs no sorting out: of one data source, and judged in this thread."""
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
         return plan if isinstance(plan, _Plan) and plan.job is None else None

@@ -123,10 +123,10 @@ def create_app(
 
 
 class _App(FastAPI):
-    """FastAPI with the guard around all of it, and with the hot route, which is not FastAPI's, in its document.
+    """FastAPI with the guard around all of it, and with the route that is not FastAPI's in its document.
 
     As one of FastAPI's own middlewares the guard would stand behind layers that cost as much as it does, and
-    that the hot route has no use for.
+    of which `/score` has no use.
     """
 
     entrance: ASGIApp

@@ -16,7 +16,7 @@ from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from rewardkit.server.judge import Judge, Outcome
-from rewardkit.types import Score
+from rewardkit.types import Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -73,7 +73,7 @@ class Metrics:
         self._told: Tally[str] = Tally()
         # prometheus-client looks labels up slowly, and these are looked up for every request.
         self._request_children: dict[tuple[str, int], Histogram] = {}
-        self._sample_children: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
+        self._sample_children: dict[tuple[str, Status], tuple[Counter, Histogram]] = {}
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
@@ -84,10 +84,12 @@ class Metrics:
 
     def observe(self, outcomes: Mapping[Outcome, int], scores: Sequence[Score], seconds: float) -> None:
         """Count a judged batch."""
-        counts: dict[tuple[str, str], int] = {}
+        counts: dict[tuple[str, Status], int] = {}
+        in_sandbox = False
         for (source, _, _, status), n in outcomes.items():
             key = self.judge.label(source), status
             counts[key] = counts.get(key, 0) + n
+            in_sandbox = in_sandbox or self.judge.in_sandbox(source)
         for key, n in counts.items():
             children = self._sample_children.get(key)
             if children is None:
@@ -95,7 +97,7 @@ class Metrics:
                 self._sample_children[key] = children
             children[0].inc(n)
             children[1].observe(seconds)
-        if any(self.judge.in_sandbox(source) for source in {outcome[0] for outcome in outcomes}):
+        if in_sandbox:
             for score in scores:
                 if stopped := _STOPPED.match(score.detail or ""):
                     self.sandbox_kill(stopped[1])

@@ -23,9 +23,7 @@ def record(traffic: Traffic, samples: list[Sample], scores: list[Score]) -> None
 def test_rates_means_and_failures_are_counted_per_data_source() -> None:
     clock = Clock()
     traffic = Traffic(clock)
-    record(
-        traffic, [sample(), sample(), sample("math")], [Score(1.0, correct=True), Score(0.1), Score(0.5)]
-    )
+    record(traffic, [sample(), sample(), sample("math")], [Score(1.0, correct=True), Score(0.1), Score(0.5)])
     clock.now += 1
     record(traffic, [sample()], [failure("timeout", "too slow")])
     clock.now += 1
