@@ -13,6 +13,8 @@ from math import isfinite
 from time import perf_counter
 from typing import Any
 
+from msgspec.structs import replace
+
 from rewardkit.registry import Reward, import_target
 from rewardkit.types import Sample, Score, failure
 
@@ -46,27 +48,33 @@ class Runner:
             # One loop for all calls, so that a reward can keep its connections open from one to the next.
             self._loop = self._loop or asyncio.Runner()
             return self._loop.run(self.run_concurrently(samples))
-        return [self.run_one(sample) for sample in samples]
+        return self._run_each(samples)
 
     def run_one(self, sample: Sample) -> Score:
         """Score one sample with a synchronous per-sample reward."""
-        start = perf_counter()
-        try:
-            result = self._call(sample, self.options)
-        except Exception as error:
-            return self._failed(error, perf_counter() - start)
-        if type(result) is Score and result.scorer and isfinite(result.score):  # `_finish`, without the trip
-            return Score(
-                result.score,
-                result.status,
-                result.correct,
-                result.extracted,
-                result.parts,
-                result.detail,
-                result.scorer,
-                perf_counter() - start,
-            )
-        return self._finish(result, perf_counter() - start)
+        return self._run_each([sample])[0]
+
+    def _run_each(self, samples: Sequence[Sample]) -> list[Score]:
+        """One call after another, in a flat loop: for the cheap rewards a longer one would cost as much as
+        they do. One look at the clock between two samples; `_finish` only where there is something to do.
+        """
+        call, options = self._call, self.options
+        scores: list[Score] = []
+        before = perf_counter()
+        for sample in samples:
+            try:
+                result = call(sample, options)
+            except Exception as error:
+                now = perf_counter()
+                scores.append(self._failed(error, now - before))
+            else:
+                now = perf_counter()
+                if type(result) is Score and result.scorer and isfinite(result.score):
+                    scores.append(replace(result, seconds=now - before))
+                else:
+                    scores.append(self._finish(result, now - before))
+            before = now
+        return scores
 
     async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples with an `async` reward, all at once, each with its own deadline."""
@@ -110,16 +118,7 @@ class Runner:
             return self._failed(error, seconds)
         if not isfinite(score.score):
             return self._failed(ValueError(f"returned the score {score.score}"), seconds)
-        return Score(
-            score.score,
-            score.status,
-            score.correct,
-            score.extracted,
-            score.parts,
-            score.detail,
-            score.scorer or self.reward.scorer,
-            seconds,
-        )
+        return replace(score, scorer=score.scorer or self.reward.scorer, seconds=seconds)
 
 
 def is_async(reward: Reward) -> bool:

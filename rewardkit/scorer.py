@@ -104,7 +104,8 @@ class Scorer:
         Raises:
             ScoringError: the scorer was closed meanwhile.
         """
-        return self.submit(samples).wait()
+        plan = self._sole_inline_plan(samples)
+        return plan.runner.run(samples) if plan else self.submit(samples).wait()
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
         """Start scoring samples and return at once; `Pending.wait` has the scores."""
@@ -274,6 +275,12 @@ class Scorer:
                 self._plans[data_source] = plan
         return plan
 
+    def _sole_inline_plan(self, samples: Sequence[Sample]) -> _Plan | None:
+        """The plan of a batch that needs no sorting out: of one data source, and judged in this thread."""
+        sources = {sample.data_source for sample in samples}
+        plan = self._plan(sources.pop()) if len(sources) == 1 else None
+        return plan if isinstance(plan, _Plan) and plan.job is None else None
+
     def _make_plan(self, data_source: str) -> _Plan | Score:
         if len(data_source) > _MAX_NAME:
             return failure("invalid", f"data_source is over {_MAX_NAME} characters: {data_source:.40}...")
@@ -346,7 +353,8 @@ class Pending:
         Raises:
             ScoringError: the scorer was closed meanwhile.
         """
-        wait_for([future for _, future in self.futures], timeout_s)
+        if self.futures:
+            wait_for([future for _, future in self.futures], timeout_s)
         if not all(future.done() for _, future in self.futures):
             late = failure("timeout", "not judged by the deadline of the whole batch")
             return [score or late for score in self.cancel()]

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError
@@ -23,12 +24,13 @@ from rewardkit.server import health, native, page
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
 from rewardkit.server.gold import GoldIndex
-from rewardkit.server.guard import Guard
-from rewardkit.server.judge import Judge
+from rewardkit.server.guard import Guard, route_failed
+from rewardkit.server.judge import Judge, count_outcomes
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT
 from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
+from rewardkit.types import Sample, Score
 
 REFRESH_S = 1.0
 """How often the gauges are brought up to date, for when another server process is asked for them."""
@@ -69,7 +71,13 @@ def create_app(
     judge = Judge(scorer, timeout_s=timeout_s, admission=admission)
     metrics = Metrics(judge)
     traffic = Traffic()
-    judge.observers += [metrics.observe, traffic.record]
+
+    def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
+        outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
+        metrics.observe(outcomes, scores, seconds)
+        traffic.record(outcomes, samples, scores)
+
+    judge.observers.append(observe)
     state = health.Health(needs or {})
 
     @asynccontextmanager
@@ -93,8 +101,8 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router(context))
     _answer_errors(app)
-    app.add_middleware(
-        Guard,
+    app.entrance = Guard(
+        app.unguarded,
         admission=admission,
         metrics=metrics,
         health=state,
@@ -104,8 +112,8 @@ def create_app(
         hot={"/score": score},
     )
     if cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
+        app.entrance = CORSMiddleware(
+            app.entrance,
             allow_origins=cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type", "x-request-id", "x-timeout-s"],
@@ -115,7 +123,20 @@ def create_app(
 
 
 class _App(FastAPI):
-    """FastAPI whose document also has the route that is not FastAPI's."""
+    """FastAPI with the guard around all of it, and with the route that is not FastAPI's in its document.
+
+    As one of FastAPI's own middlewares the guard would stand behind layers that cost as much as it does, and
+    of which `/score` has no use.
+    """
+
+    entrance: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.entrance(scope, receive, send)
+
+    async def unguarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What stands behind the guard."""
+        await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -164,6 +185,10 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
 
 def _answer_errors(app: FastAPI) -> None:
     """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return route_failed()  # FastAPI raises the error further, to the guard, which logs it
 
     @app.exception_handler(InputError)
     @app.exception_handler(OverloadedError)

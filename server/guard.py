@@ -34,6 +34,7 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"}) | page.PATHS
 CLIENT_GONE = 499
 """The status under which a request is recorded whose client did not wait for the answer."""
 
+_NDJSON = NDJSON.encode()
 _GOOD_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
 _log = logging.getLogger("rewardkit.server")
 
@@ -81,8 +82,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"")
-        id_ = given if _GOOD_ID.fullmatch(given) else next(self._ids)
+        given = headers.get(b"x-request-id")
+        id_ = given if given and _GOOD_ID.fullmatch(given) else next(self._ids)
         request = CurrentRequest(id_.decode(), receive)
         was = CURRENT.set(request)
 
@@ -146,8 +147,7 @@ class Guard:
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
             if request.status == 0:
-                message = f"the server failed; its log says why, under request id {request.id}"
-                await refusal(500, "internal", message)(scope, receive, send)
+                await route_failed()(scope, receive, send)
 
     def _allowed(self, authorization: bytes) -> bool:
         scheme, _, sent = authorization.partition(b" ")
@@ -189,6 +189,7 @@ class _Body:
         self.declared = int(length) if length.isdigit() and len(length) < 19 and not streamed else 0
         self.came = 0
         self.held = 0
+        self.too_slow = False
 
     def take(self, n: int) -> None:
         self.guard.admission.take_bytes(n)
@@ -204,23 +205,13 @@ class _Body:
             HTTPException: the body is too large, or takes too long.
             OverloadedError: too much is held already.
         """
-        if self.request.body_read:
-            message = await self.request.receive()
-        else:
-            message = await self._receive_body()
+        request = self.request
+        message = await (request.receive() if request.body_read else self._in_time())
         if message["type"] == "http.disconnect":
-            self.request.gone = True
-        return message
-
-    async def _receive_body(self) -> Message:
-        try:
-            async with asyncio.timeout(self.guard.body_timeout_s):
-                message = await self.request.receive()
-        except TimeoutError:
-            raise HTTPException(408, "the body took too long to arrive") from None
-        if message["type"] == "http.request":
+            request.gone = True
+        elif not request.body_read:
             self.came += len(message.get("body", b""))
-            self.request.body_read = not message.get("more_body", False)
+            request.body_read = not message.get("more_body", False)
             if not self.streamed:
                 if self.came > self.guard.max_body_bytes:
                     raise HTTPException(413, self.guard.too_large(), {"connection": "close"})
@@ -228,9 +219,35 @@ class _Body:
                     self.take(self.came - self.held)
         return message
 
+    async def _in_time(self) -> Message:
+        """What comes in next. Like `asyncio.timeout`, at a third of its price: every request passes here."""
+        task = asyncio.current_task()
+        assert task is not None
+        timer = asyncio.get_running_loop().call_later(self.guard.body_timeout_s, self._give_up, task)
+        try:
+            return await self.request.receive()
+        except asyncio.CancelledError:
+            if not self.too_slow:
+                raise
+            task.uncancel()
+            raise HTTPException(408, "the body took too long to arrive") from None
+        finally:
+            timer.cancel()
+
+    def _give_up(self, task: asyncio.Task[object]) -> None:
+        self.too_slow = True
+        task.cancel()
+
+
+def route_failed() -> Response:
+    """The answer to a request whose route raised what it should not."""
+    request = CURRENT.get()
+    under = f", under request id {request.id}" if request else ""
+    return refusal(500, "internal", f"the server failed; its log says why{under}")
+
 
 def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
-    return scope["path"] == "/score" and headers.get(b"content-type", b"").startswith(NDJSON.encode())
+    return scope["path"] == "/score" and headers.get(b"content-type", b"").startswith(_NDJSON)
 
 
 def _seconds(text: bytes) -> float | None:

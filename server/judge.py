@@ -18,7 +18,7 @@ from rewardkit.runner import is_async
 from rewardkit.scorer import Pending, Scorer
 from rewardkit.server.admission import Admission
 from rewardkit.server.request import CURRENT
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Sample, Score, Status, failure
 
 INLINE_SLICE = 64
 """Samples of cheap rewards between two looks at the clock."""
@@ -33,6 +33,9 @@ _MAX_LABELS = 4_096
 
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
 """Called with samples, their scores and the seconds it took after every judged batch."""
+
+Outcome = tuple[str, float, bool | None, Status]
+"""What samples of a batch have in common for whoever counts them: data source, score, correct, status."""
 
 
 class Judge:
@@ -158,6 +161,15 @@ async def _finished(pending: Pending, deadline: float) -> bool:
         return True
     _, late = await asyncio.wait(futures, timeout=max(0.0, deadline - time.perf_counter()))
     return not late
+
+
+def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[Outcome, int]:
+    """How many samples of a batch came out alike: far fewer outcomes than samples, as a rule."""
+    counts: dict[Outcome, int] = {}
+    for sample, score in zip(samples, scores, strict=True):
+        outcome = sample.data_source, score.score, score.correct, score.status
+        counts[outcome] = counts.get(outcome, 0) + 1
+    return counts
 
 
 def _label(scorer: Scorer, data_source: str) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rewardkit.server.judge import Judge
-from rewardkit.types import Sample, Score
+from rewardkit.server.judge import Judge, Outcome
+from rewardkit.types import Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -73,7 +73,7 @@ class Metrics:
         self._told: Tally[str] = Tally()
         # prometheus-client looks labels up slowly, and these are looked up for every request.
         self._request_children: dict[tuple[str, int], Histogram] = {}
-        self._sample_children: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
+        self._sample_children: dict[tuple[str, Status], tuple[Counter, Histogram]] = {}
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
@@ -82,20 +82,22 @@ class Metrics:
             child = self._request_children[route, status] = self._requests.labels(route, status)
         child.observe(seconds)
 
-    def observe(self, samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        """Count a judged batch; an observer of the judge."""
-        pairs = Tally(
-            [(sample.data_source, score.status) for sample, score in zip(samples, scores, strict=True)]
-        )
-        for (source, status), n in pairs.items():
+    def observe(self, outcomes: Mapping[Outcome, int], scores: Sequence[Score], seconds: float) -> None:
+        """Count a judged batch."""
+        counts: dict[tuple[str, Status], int] = {}
+        in_sandbox = False
+        for (source, _, _, status), n in outcomes.items():
             key = self.judge.label(source), status
+            counts[key] = counts.get(key, 0) + n
+            in_sandbox = in_sandbox or self.judge.in_sandbox(source)
+        for key, n in counts.items():
             children = self._sample_children.get(key)
             if children is None:
                 children = self._samples.labels(*key), self._judged.labels(*key)
                 self._sample_children[key] = children
             children[0].inc(n)
             children[1].observe(seconds)
-        if any(self.judge.in_sandbox(source) for source, _ in pairs):
+        if in_sandbox:
             for score in scores:
                 if stopped := _STOPPED.match(score.detail or ""):
                     self.sandbox_kill(stopped[1])

@@ -54,7 +54,7 @@ class ScoreRoute:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, also one that cannot be met."""
         scope["route"] = self
-        content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+        content_type: bytes = dict(scope["headers"]).get(b"content-type", b"")
         try:
             if content_type.startswith(NDJSON.encode()):
                 await self._stream(receive, send)

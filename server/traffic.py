@@ -6,11 +6,12 @@ In memory, and of the server process that answers; with several, each knows its 
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.server.judge import Outcome
 from rewardkit.types import Sample, Score
 
 SECONDS = 120
@@ -74,16 +75,18 @@ class Traffic:
         self._sources: dict[str, _Source] = {}
         self._failures: deque[dict[str, Any]] = deque(maxlen=MAX_FAILURES)
 
-    def record(self, samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        """Count a judged batch; `seconds` is what it took."""
+    def record(
+        self, outcomes: Mapping[Outcome, int], samples: Sequence[Sample], scores: Sequence[Score]
+    ) -> None:
+        """Count a judged batch."""
         now = self._clock()
-        # Counted in C: this is on the path of every request, and most samples of a batch come out alike.
-        alike = Counter(
-            [(a.data_source, b.score, b.correct, b.status) for a, b in zip(samples, scores, strict=True)]
-        )
         failed = False
-        for (source, score, correct, status), n in alike.items():
-            self._sources.setdefault(self._name(source), _Source()).add(score, correct, status, int(now), n)
+        for (data_source, score, correct, status), n in outcomes.items():
+            name = self._name(data_source)
+            source = self._sources.get(name)
+            if source is None:
+                source = self._sources[name] = _Source()
+            source.add(score, correct, status, int(now), n)
             failed |= status != "ok"
         if failed:
             self._record_failures(samples, scores, now)

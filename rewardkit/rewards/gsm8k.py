@@ -30,8 +30,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-import msgspec
-
 from rewardkit.types import Sample, Score, failure
 
 SCORER = "gsm8k@1"
@@ -57,12 +55,8 @@ class Options:
 _Number = int | Decimal | Fraction
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    text: str
-    value: _Number | None
-    """None: in format, but not a single answer."""
-    in_format: bool
-    why: str | None = None
+_Answer = tuple[str, _Number | None, bool, str | None]
+"""What was found, its value (None: not a single answer), whether it is in format, and why it is no answer."""
 
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
@@ -74,6 +68,8 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 
 # The longest number that becomes a Fraction; longer ones are compared as Decimals only.
 _MAX_FRACTION_DIGITS = 400
+# A marker so close to the end of the text may be followed by a plain integer alone.
+_PLAIN_TAIL = 24
 # No answer line is longer; what lies beyond is not read.
 _MAX_LINE = 4_096
 
@@ -87,7 +83,6 @@ _TAIL = (
 )
 _NUMBER = rf"(?P<number>{_UNSIGNED}){_TAIL}"
 
-_PLAIN = re.compile(r"[ ]?(-?[0-9]{1,15})[ .]?\s*+(?:\n|$)")
 _ANSWER = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
 _OTHER_NUMBER = re.compile(rf"(?P<sign>(?:(?<=\s)|(?<=[=(]))[-+]|)[$€£¥₹]?{_NUMBER}|\d")
 _UNIT_WITH_POWER = re.compile(r"(?<![0-9A-Za-z])(?![xX])[A-Za-z]{1,5}\^?\{?[23]\}?(?![0-9A-Za-z])")
@@ -114,18 +109,18 @@ def score(sample: Sample, options: Options) -> Score:
             "invalid", f"ground truth {_shorten(sample.ground_truth)} is not a number", scorer=SCORER
         )
     text = sample.response if options.window is None else sample.response[-options.window :]
-    answer = _after_marker(text)
-    if options.method == "flexible" and not answer.in_format:
-        answer = _last_number(text) or answer
-    correct = answer.value is not None and _equal(answer.value, gold)
+    found, number, in_format, why = _after_marker(text)
+    if not in_format and options.method == "flexible":
+        found, number, in_format, why = _last_number(text) or (found, number, in_format, why)
+    correct = number == gold or (type(number) is not int and _equal(number, gold))
     if correct:
         value = options.score
-    elif answer.in_format:
+    elif in_format:
         value = 0.1 if options.format_score is None else options.format_score
     else:
         value = options.neither_score
-    parts = {"format": 1.0 if answer.in_format else 0.0}
-    return Score(value, "ok", correct, answer.text or None, parts, answer.why, SCORER)
+    parts = {"format": 1.0 if in_format else 0.0}
+    return Score(value, "ok", correct, found or None, parts, why, SCORER)
 
 
 def verl_score(
@@ -172,26 +167,28 @@ def _verl_answer(response: str, method: str) -> str | None:
 def _after_marker(text: str) -> _Answer:
     """What the last `####` with anything after it says."""
     at = text.rfind("####")
+    if -1 < at >= len(text) - _PLAIN_TAIL:
+        plain = text[at + 4 :].strip()
+        if plain.isdigit() and plain.isascii():
+            # Most answers are a plain integer at the very end; the rules below say the same, more slowly.
+            return plain, int(plain), True, None
     if at >= 0 and at + 8 > len(text):
         text = text.rstrip(" \t\r\n#")
         at = text.rfind("####")
     if at < 0:
-        return _Answer("", None, False, "no #### number")
+        return "", None, False, "no #### number"
     start = at + 4
-    plain = _PLAIN.match(text, start)
-    if plain and not _more_lines(text, plain.end()):
-        return _Answer(plain[1], int(plain[1]), True)
     line, end = _answer_line(text, start)
     match = _ANSWER.match(line)
     if match is None:
-        return _Answer("", None, False, f"no number after ####: {_shorten(line)}")
+        return "", None, False, f"no number after ####: {_shorten(line)}"
     found, value = match["sign"] + line[match.start("number") : match.end()], _value(match)
     if value is None:
-        return _Answer(found, None, True, f"not a number after ####: {_shorten(found)}")
+        return found, None, True, f"not a number after ####: {_shorten(found)}"
     why = _second_thoughts(line[match.end() :], value)
     if why is None and _more_lines(text, end):
         why = "several answers after ####, one a line"
-    return _Answer(found, None if why else value, True, why)
+    return found, None if why else value, True, why
 
 
 def _answer_line(text: str, start: int) -> tuple[str, int]:
@@ -232,7 +229,7 @@ def _last_number(text: str) -> _Answer | None:
         return None
     near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1].translate(_FULL_WIDTH)
     *_, found = _LAST_NUMBER.finditer(near)
-    return _Answer(found[0], _value(found), False, "the last number; no #### number")
+    return found[0], _value(found), False, "the last number; no #### number"
 
 
 def _value(match: re.Match[str]) -> _Number | None:
@@ -260,7 +257,7 @@ def _fraction(numerator: Decimal, denominator: int) -> Fraction | None:
     return Fraction(numerator) / denominator
 
 
-def _equal(a: _Number, b: _Number) -> bool:
+def _equal(a: _Number | None, b: _Number) -> bool:
     """Exact equality; Python compares any two of these types exactly but Decimal with Fraction."""
     if a == b:
         return True
@@ -276,7 +273,8 @@ def _equal(a: _Number, b: _Number) -> bool:
 def _parse_gold(ground_truth: str) -> _Number | None:
     """The value of a ground truth: a number, or a reference solution that ends in `#### number`."""
     text = ground_truth if "####" in ground_truth else f"#### {ground_truth.strip()}"
-    return _after_marker(text).value
+    _, number, _, _ = _after_marker(text)
+    return number
 
 
 def _shorten(text: str, limit: int = 60) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rewardkit.rewards import gsm8k
 from rewardkit.rewards.gsm8k import Options, score, verl_score
 from rewardkit.types import Sample, Score
 
@@ -155,6 +157,19 @@ def test_no_text_raises(response: str, method: str) -> None:
 def test_every_decimal_equals_itself_with_and_without_separators(number: object) -> None:
     assert judge(f"#### {number}", str(number)).score == 1.0
     assert judge(f"#### {number:,}", str(number)).score == 1.0
+
+
+_MARKERS = st.sampled_from(["####", "#### ", "####\n", "##### ", "#### 7\n####"])
+_TAILS = st.text("0123456789 \n\t\r\u00a0\u2003\x1c#-+.,/%$²７٣xe", max_size=26)
+
+
+@given(_MARKERS, _TAILS | st.integers(0, 10**24).map(str))
+@settings(max_examples=1_000)
+def test_the_short_way_for_plain_integers_changes_nothing(marker: str, tail: str) -> None:
+    for gold in ("7", "".join(c for c in tail if c in "0123456789") or "0"):
+        quick = judge(f"{marker}{tail}", gold)
+        with mock.patch.object(gsm8k, "_PLAIN_TAIL", -1):
+            assert judge(f"{marker}{tail}", gold) == quick
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**6))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import subprocess
 import urllib.request
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message
 
 from rewardkit import Scorer
 from rewardkit.cli import run
@@ -75,6 +77,28 @@ def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None
             assert int(answer.headers["retry-after"]) >= 1
         assert http.post("/score", content=b"[]").status_code == 200
     assert app.state.judge.admission.bytes == 900
+
+
+def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: Scorer) -> None:
+    app = create_app(scorer)
+    app.entrance.body_timeout_s = 0.05  # type: ignore[attr-defined]
+    coming: list[Message] = [{"type": "http.request", "body": b"[", "more_body": True}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return coming.pop() if coming else await asyncio.Event().wait()  # type: ignore[func-returns-value]
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def ask() -> int:
+        scope = {"type": "http", "method": "POST", "path": "/score", "headers": [(b"content-length", b"9")]}
+        await app(scope, receive, send)
+        return asyncio.current_task().cancelling()  # type: ignore[union-attr]
+
+    assert asyncio.run(ask()) == 0
+    assert sent[0]["status"] == 408 and b"too long" in sent[1]["body"]
+    assert app.state.judge.admission.bytes == 0
 
 
 @pytest.mark.parametrize("value", ["", "x", "0", "-1", "nan", "inf"])

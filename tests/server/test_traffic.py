@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from rewardkit.server.judge import count_outcomes
 from rewardkit.server.traffic import BINS, MAX_FAILURES, MAX_SOURCES, OTHERS, SECONDS, Traffic
 from rewardkit.types import Sample, Score, failure
 
@@ -15,14 +16,16 @@ def sample(source: str = "gsm8k", response: str = "#### 1") -> Sample:
     return Sample(source, response, "1")
 
 
+def record(traffic: Traffic, samples: list[Sample], scores: list[Score]) -> None:
+    traffic.record(count_outcomes(samples, scores), samples, scores)
+
+
 def test_rates_means_and_failures_are_counted_per_data_source() -> None:
     clock = Clock()
     traffic = Traffic(clock)
-    traffic.record(
-        [sample(), sample(), sample("math")], [Score(1.0, correct=True), Score(0.1), Score(0.5)], 0.1
-    )
+    record(traffic, [sample(), sample(), sample("math")], [Score(1.0, correct=True), Score(0.1), Score(0.5)])
     clock.now += 1
-    traffic.record([sample()], [failure("timeout", "too slow")], 0.1)
+    record(traffic, [sample()], [failure("timeout", "too slow")])
     clock.now += 1
     seen = traffic.snapshot()["sources"]
     assert list(seen) == ["gsm8k", "math"]
@@ -35,7 +38,7 @@ def test_rates_means_and_failures_are_counted_per_data_source() -> None:
 def test_the_latest_failure_comes_first_and_long_texts_are_cut() -> None:
     traffic = Traffic(Clock())
     for i in range(MAX_FAILURES + 5):
-        traffic.record([sample(response=f"{i}" + "x" * 10_000)], [failure("error", "y" * 10_000)], 0.1)
+        record(traffic, [sample(response=f"{i}" + "x" * 10_000)], [failure("error", "y" * 10_000)])
     failures = traffic.snapshot()["failures"]
     assert len(failures) == MAX_FAILURES
     assert failures[0]["response"].startswith(str(MAX_FAILURES + 4))
@@ -47,7 +50,7 @@ def test_memory_is_bounded_whatever_names_scores_and_times_come() -> None:
     traffic = Traffic(clock)
     for i in range(500):
         clock.now += 1
-        traffic.record([sample(f"source-{i}"), sample("one")], [Score(float(i)), Score(i * 7.3)], 0.1)
+        record(traffic, [sample(f"source-{i}"), sample("one")], [Score(float(i)), Score(i * 7.3)])
     seen = traffic.snapshot()["sources"]
     assert len(seen) == MAX_SOURCES + 1 and seen[OTHERS]["total"] > 0
     assert len(seen["one"]["scores"]) <= 2 * BINS
