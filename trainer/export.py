@@ -15,10 +15,11 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
 from rewardkit.errors import InputError
+from rewardkit.files import sync
 from rewardkit.trainer.config_workers import ModelConfig
 from rewardkit.trainer.lora import add_lora
 from rewardkit.trainer.models import DTYPES, full_tensors, load_model_config, load_tokenizer
-from rewardkit.trainer.resume import FACTS, fsync, latest, read_facts
+from rewardkit.trainer.resume import FACTS, latest, read_facts
 
 
 def dtype_of(model_config: Any) -> torch.dtype:
@@ -63,7 +64,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
         write_weights(weights, model_config, temporary, wanted)
         load_tokenizer(described).save_pretrained(temporary)
         for path in (*temporary.rglob("*"), temporary):
-            fsync(path)
+            sync(path)
         temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import ConfigError
+from rewardkit.files import published, sync
 from rewardkit.trainer.config import Config, TrainerConfig
 
 TRACKER = "latest_checkpointed_iteration.txt"
@@ -69,7 +70,7 @@ def prepare(folder: Path, start: Path | None) -> None:
     for leftover in folder.glob(".global_step_*"):
         shutil.rmtree(leftover)
     if start is not None and start.parent.resolve() == folder.resolve():
-        write_whole(folder / TRACKER, start.name.rpartition("_")[2])
+        _write(folder / TRACKER, start.name.rpartition("_")[2])
     else:
         (folder / TRACKER).unlink(missing_ok=True)
     _trim_log(folder / "metrics.jsonl", None if start is None else read_facts(start))
@@ -90,14 +91,13 @@ def put_in_place(folder: Path, step: int, keep: int | None) -> None:
     """Give a checkpoint that was written to `temporary` its name, make it the latest, remove the oldest."""
     written, final = temporary(folder, step), folder / f"global_step_{step}"
     for path in (*written.rglob("*"), written):
-        fsync(path)
-    if (
-        final.exists()
-    ):  # of an earlier run, or not yet made the latest: `prepare` has set the latest before it
+        sync(path)
+    # One of that name is of an earlier run or was never made the latest (`prepare` sees to that).
+    if final.exists():
         _remove(final)
     written.rename(final)
-    fsync(folder)
-    write_whole(folder / TRACKER, str(step))
+    sync(folder)
+    _write(folder / TRACKER, str(step))
     older = sorted((p for p in folder.glob("global_step_*") if _step_of(p) < step), key=_step_of)
     for path in older[: max(len(older) - keep + 1, 0)] if keep else []:
         _remove(path)
@@ -122,22 +122,9 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
     ]
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it has either its old content or the new, whenever the machine stops."""
-    unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    fsync(unfinished)
-    unfinished.replace(path)
-    fsync(path.parent)
-
-
-def fsync(path: Path) -> None:
-    """Wait until a file's content, or a folder's list of names, is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _write(path: Path, text: str) -> None:
+    with published(path) as file:
+        file.write(text.encode())
 
 
 def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
@@ -149,7 +136,7 @@ def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
     kept = {step: line for line in lines if (step := _logged_step(line)) <= facts["step"]}
     kept.pop(-1, None)
     kept.setdefault(facts["step"], json.dumps(facts["metrics"]))
-    write_whole(log, "".join(f"{line}\n" for line in kept.values()))
+    _write(log, "".join(f"{line}\n" for line in kept.values()))
 
 
 def _logged_step(line: str) -> int:

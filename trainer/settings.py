@@ -17,9 +17,6 @@ from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.config import Config
 from rewardkit.trainer.verl_keys import holds, why_not
 
-OPEN = ("reward.options.", "actor_rollout_ref.model.override_config.", "critic.model.override_config.")
-"""Sections whose keys are not ours to know."""
-
 RECIPES = Path(__file__).parent / "recipes"
 
 
