@@ -7,7 +7,6 @@ is `chat`'s business.
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 from rewardkit.server.chat import Turn, plain, prompt_turns, strip_end, turns
+from rewardkit.truth import truth_text
 
 Prompt = str | Sequence[Mapping[str, Any]]
 """Text, plain or chat-templated, or chat messages."""
@@ -201,7 +201,7 @@ def _read(
     with file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, truth]):
             sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
-            truths = [truth_text(value) for value in _column(batch, truth).to_pylist()]
+            truths = [truth_text(value) or "" for value in _column(batch, truth).to_pylist()]
             for prompt, source, gold in zip(batch.column("prompt").to_pylist(), sources, truths, strict=True):
                 row = len(golds)
                 golds.append(_hash(f"{source}\0{gold}"))
@@ -286,13 +286,6 @@ def _keys_after(reading: Sequence[Turn], *, system: bool = True) -> Iterator[int
 
 def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def truth_text(value: object) -> str:
-    """Return a ground truth as the string that rewards take: text as it is, anything else as JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _arrow(values: array[int], kind: pa.DataType) -> pa.Array:

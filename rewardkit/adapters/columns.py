@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.truth import truth_text
 from rewardkit.types import Message, Sample
 
 GROUND_TRUTHS = ("ground_truth", "solution", "answer")
@@ -42,7 +42,7 @@ def samples_from(
         Sample(
             data_source or str((sources or [])[i]),
             text_of(completions[i]),
-            truth_text(truths[i]),
+            truth_text(truths[i]) or "",
             prompt_of(prompts[i]) if prompts is not None else None,
             plain_mapping(extras[i]),
         )
@@ -63,14 +63,6 @@ def prompt_of(prompt: Any) -> str | list[Message] | None:
     if prompt is None or isinstance(prompt, str):
         return prompt
     return [plain_mapping(message) for message in prompt]
-
-
-def truth_text(truth: Any) -> str:
-    """Return a ground truth as the string that rewards take: text as it is, anything else as JSON."""
-    truth = _plain(truth)
-    if truth is None or isinstance(truth, str):
-        return truth or ""
-    return json.dumps(truth, ensure_ascii=False)
 
 
 def plain_mapping(value: Any) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.adapters.backend import ascore, score_batch
-from rewardkit.adapters.columns import plain_mapping, truth_text
+from rewardkit.adapters.columns import plain_mapping
+from rewardkit.truth import truth_text
 from rewardkit.types import Sample, Score
 
 
@@ -58,7 +59,7 @@ async def acompute_score(
 
 
 def _sample(data_source: str, response: str, ground_truth: Any, extra_info: Any) -> Sample:
-    return Sample(data_source, response, truth_text(ground_truth), extra_info=plain_mapping(extra_info))
+    return Sample(data_source, response, truth_text(ground_truth) or "", extra_info=plain_mapping(extra_info))
 
 
 def _answer(score: Score, on_failure: float) -> dict[str, Any]:

@@ -5,8 +5,6 @@ No reading or writing of files here.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.truth import truth_text
 from rewardkit.types import Sample, Score, failure
 
 RESPONSE_NAMES = ("response", "responses")
@@ -121,7 +120,7 @@ def to_rows(
         return [value for value, n in zip(values, lengths, strict=True) for _ in range(n)]
 
     sources = spread(_values(table, columns.data_source))
-    truths = spread([_as_text(value) for value in _values(table, columns.ground_truth or "")])
+    truths = spread([truth_text(value) for value in _values(table, columns.ground_truth or "")])
     n = len(responses)
     prompts = spread(_optional(table, columns.prompt)) if "prompt" in reads else [None] * n
     extras = spread(_optional(table, columns.extra_info)) if "extra_info" in reads else [None] * n
@@ -219,19 +218,6 @@ def _unusable(
                 if values[at] is None:
                     found[at] = f"'{name}' is {'null or NaN' if values is truths else 'null'}"
     return found
-
-
-def _as_text(value: Any) -> str | None:
-    """A ground truth as the string it must be: numbers in figures, structures as JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return (
-        json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else str(value)
-    )
 
 
 def _parts(scores: Sequence[Score], struct: pa.StructType) -> pa.Array:

@@ -15,8 +15,9 @@ from fastapi import APIRouter, Request, Response
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
 from rewardkit.server.chat import content_text, messages_of, split
-from rewardkit.server.gold import Ambiguous, Gold, GoldIndex, Prompt, truth_text
+from rewardkit.server.gold import Ambiguous, Gold, GoldIndex, Prompt
 from rewardkit.server.wire import refusal
+from rewardkit.truth import truth_text
 from rewardkit.types import Sample, Score, failure
 
 FAILED_HEADER = "X-Rewardkit-Failed"
@@ -115,14 +116,14 @@ def _envelope(label: object) -> Gold | None:
     extra_info = label.get("extra_info")
     return Gold(
         label["data_source"],
-        truth_text(label["ground_truth"]),
+        truth_text(label["ground_truth"]) or "",
         extra_info if isinstance(extra_info, dict) else {},
     )
 
 
 def _plain_gold(data_source: str | None, label: object) -> Gold | None:
     """A data source given by itself. Without a label the ground truth is empty: reward models need none."""
-    return Gold(data_source, truth_text(label), {}) if data_source else None
+    return Gold(data_source, truth_text(label) or "", {}) if data_source else None
 
 
 def _asked(response: str, prompt: Prompt | None, said: Gold | Ambiguous | None) -> Asked:

@@ -16,7 +16,7 @@ import pytest
 
 from rewardkit.adapters import backend, ms_swift, trl, verl
 from rewardkit.adapters.callable import make_async_reward, make_reward
-from rewardkit.adapters.columns import samples_from, truth_text
+from rewardkit.adapters.columns import samples_from
 from rewardkit.errors import InputError, ServerError
 from tests.server.serving import serve
 
@@ -168,21 +168,6 @@ def test_a_plain_callable_takes_lists_and_gives_numbers() -> None:
     assert reward([RIGHT, WRONG, RIGHT], ["72", "72", "?"]) == [1.0, 0.1, -1.0]
     assert make_reward()([RIGHT], [72], data_source=["gsm8k"]) == [1.0]
     assert asyncio.run(make_async_reward("gsm8k")([RIGHT], ["?"])) == [None]
-
-
-@pytest.mark.parametrize(
-    ("truth", "text"),
-    [
-        ("72", "72"),
-        (72, "72"),
-        (None, ""),
-        (["a", "b"], '["a", "b"]'),
-        ({"inputs": FakeArray(["1"])}, '{"inputs": ["1"]}'),
-        (FakeArray(["x"]), '["x"]'),
-    ],
-)
-def test_a_ground_truth_is_always_a_string(truth: object, text: str) -> None:
-    assert truth_text(truth) == text
 
 
 # --- where it runs ------------------------------------------------------------------------------------
