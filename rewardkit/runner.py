@@ -118,7 +118,16 @@ class Runner:
             return self._failed(error, seconds)
         if not isfinite(score.score):
             return self._failed(ValueError(f"returned the score {score.score}"), seconds)
-        return replace(score, scorer=score.scorer or self.reward.scorer, seconds=seconds)
+        return Score(
+            score.score,
+            score.status,
+            score.correct,
+            score.extracted,
+            score.parts,
+            score.detail,
+            score.scorer or self.reward.scorer,
+            seconds,
+        )
 
 
 def is_async(reward: Reward) -> bool:

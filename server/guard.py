@@ -220,7 +220,7 @@ class _Body:
         return message
 
     async def _in_time(self) -> Message:
-        """What comes in next. Like `asyncio.timeout`, at a third of its price: every request passes here."""
+        """What comes in next. Like `asyncio.timeout`, at half its price: every request passes here."""
         task = asyncio.current_task()
         assert task is not None
         timer = asyncio.get_running_loop().call_later(self.guard.body_timeout_s, self._give_up, task)

@@ -54,10 +54,8 @@ class Options:
 
 _Number = int | Decimal | Fraction
 
-
 _Answer = tuple[str, _Number | None, bool, str | None]
 """What was found, its value (None: not a single answer), whether it is in format, and why it is no answer."""
-
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
     0x2212: "-",
@@ -182,7 +180,8 @@ def _after_marker(text: str) -> _Answer:
     match = _ANSWER.match(line)
     if match is None:
         return "", None, False, f"no number after ####: {_shorten(line)}"
-    found, value = match["sign"] + line[match.start("number") : match.end()], _value(match)
+    found = (match["sign"] + line[match.start("number") : match.end()]).rstrip(".")
+    value = _value(match)
     if value is None:
         return found, None, True, f"not a number after ####: {_shorten(found)}"
     why = _second_thoughts(line[match.end() :], value)

@@ -129,6 +129,7 @@ def test_a_gold_that_is_no_number_is_invalid_not_wrong(gold: str) -> None:
 
 def test_what_was_taken_as_the_answer_is_reported() -> None:
     assert judge("#### **$1,234.50** in all").extracted == "1,234.50"
+    assert judge("#### 72.").extracted == judge("#### 72.\nThat is all.").extracted == "72"
     assert judge("nothing").extracted is None
 
 
