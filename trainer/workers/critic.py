@@ -54,18 +54,17 @@ class Critic:
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the regression steps of training step `step` and return their metrics."""
-        lr = self.optimizer.set_step(step)
-        metrics = update(
+        return update(
             batch,
             self._loss,
             self.optimizer,
             self._world,
+            step=step,
             mini_batch_size=self._mini_batch_size,
             batching=self._update_batching,
             epochs=self._config.ppo_epochs,
             shuffle_seed=seed if self._config.shuffle else None,
         )
-        return {**metrics, "lr": lr}
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         return value_loss(

@@ -101,6 +101,7 @@ def update(
     optimizer: Optimizer,
     world: World,
     *,
+    step: int,
     mini_batch_size: int,
     batching: Batching,
     epochs: int,
@@ -109,15 +110,17 @@ def update(
     """Go `epochs` times through this process's share of the batch, one optimizer step for each mini-batch.
 
     Args:
+        step: the training step, from 1, which the learning rate follows.
         mini_batch_size: rows of this process in a mini-batch.
         shuffle_seed: permutes the rows before each epoch; the same in all processes. None: as they come.
 
     Returns:
-        the statistics and `grad_norm`, averaged over mini-batches; `skipped_updates`, the number of
+        the statistics and `grad_norm`, averaged over mini-batches; `lr`; `skipped_updates`, the number of
         mini-batches whose gradient was not finite, when there are any.
     """
     totals: dict[str, Tensor] = {}
     norms: list[float] = []
+    lr = optimizer.set_step(step)
     generator = torch.Generator().manual_seed(shuffle_seed or 0)
     with optimizer.at_work():
         for _ in range(epochs):
@@ -129,7 +132,7 @@ def update(
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
                 norms.append(optimizer.step())
     summed = world.sum(torch.stack(list(totals.values()))) / len(norms)
-    metrics = dict(zip(totals, summed.tolist(), strict=True))
+    metrics = {**dict(zip(totals, summed.tolist(), strict=True)), "lr": lr}
     finite = [n for n in norms if math.isfinite(n)]
     metrics["grad_norm"] = sum(finite) / len(finite) if finite else math.nan
     if len(finite) < len(norms):
