@@ -13,8 +13,8 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed  ## install, then train a tiny model on word problems and show that it learned
 	$(BIN)/rewardkit demo --out demo
 
-test: $(VENV)/installed  ## install, then run all tests
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+test: $(VENV)/installed  ## install, then run all tests, in several processes with a thread each
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/installed  ## style, format and the direction of imports
 	$(BIN)/ruff check .
