@@ -5,7 +5,6 @@ One process is a world of size 1 with a real (gloo) group, so that there is one 
 
 from __future__ import annotations
 
-import ctypes
 import datetime
 import os
 import socket
@@ -20,8 +19,6 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 
 TIMEOUT = datetime.timedelta(minutes=30)
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
-"""Of malloc.h."""
 
 
 @dataclass(frozen=True)
@@ -113,18 +110,6 @@ def open_world(device: str) -> Iterator[World]:
     yield World(dist.get_rank(), dist.get_world_size(), local)
     if joins:
         dist.destroy_process_group()
-
-
-def keep_freed_memory() -> None:
-    """Have malloc keep what is freed, for the next step; does nothing where it is not glibc's.
-
-    Otherwise every large tensor is memory new from the kernel, which zeroes it page by page: a sixth of the
-    time of a step on a CPU.
-    """
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        for setting, value in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 2**31 - 1), (M_TOP_PAD, 2**28)):
-            libc.mallopt(setting, value)
 
 
 def free_port() -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config import Config
-from rewardkit.trainer.distributed import keep_freed_memory, open_world, started_by_torchrun
+from rewardkit.trainer.distributed import open_world, started_by_torchrun
 from rewardkit.trainer.launch import INTERRUPTED, die_with_launcher, launch
 from rewardkit.trainer.preflight import check, world_size
 from rewardkit.trainer.settings import load_config
@@ -56,8 +56,6 @@ def train_here(config: Config) -> None:
             f"{world_size(config)}; make them equal"
         )
     with open_world(config.trainer.device) as world, open_parts(config, world) as parts:
-        if world.device.type == "cpu":
-            keep_freed_memory()
         train(parts)
 
 
