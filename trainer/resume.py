@@ -70,7 +70,7 @@ def prepare(folder: Path, start: Path | None) -> None:
     for leftover in folder.glob(".global_step_*"):
         shutil.rmtree(leftover)
     if start is not None and start.parent.resolve() == folder.resolve():
-        _write(folder / TRACKER, start.name.rpartition("_")[2])
+        write_whole(folder / TRACKER, start.name.rpartition("_")[2])
     else:
         (folder / TRACKER).unlink(missing_ok=True)
     _trim_log(folder / "metrics.jsonl", None if start is None else read_facts(start))
@@ -97,7 +97,7 @@ def put_in_place(folder: Path, step: int, keep: int | None) -> None:
         _remove(final)
     written.rename(final)
     sync(folder)
-    _write(folder / TRACKER, str(step))
+    write_whole(folder / TRACKER, str(step))
     older = sorted((p for p in folder.glob("global_step_*") if _step_of(p) < step), key=_step_of)
     for path in older[: max(len(older) - keep + 1, 0)] if keep else []:
         _remove(path)
@@ -122,7 +122,8 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
     ]
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it has either its old content or the new, whenever the machine stops."""
     with published(path) as file:
         file.write(text.encode())
 
@@ -136,7 +137,7 @@ def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
     kept = {step: line for line in lines if (step := _logged_step(line)) <= facts["step"]}
     kept.pop(-1, None)
     kept.setdefault(facts["step"], json.dumps(facts["metrics"]))
-    _write(log, "".join(f"{line}\n" for line in kept.values()))
+    write_whole(log, "".join(f"{line}\n" for line in kept.values()))
 
 
 def _logged_step(line: str) -> int:

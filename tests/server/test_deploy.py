@@ -18,8 +18,7 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 def test_every_figure_on_the_dashboard_is_one_that_the_server_has() -> None:
     with Scorer() as scorer:
         app = create_app(scorer)
-    metrics = next(m for m in app.user_middleware if "metrics" in m.kwargs).kwargs["metrics"]
-    families = {family.name for family in metrics.registry.collect()}
+    families = {family.name for family in app.entrance.metrics.registry.collect()}
     board = json.loads((DEPLOY / "grafana.json").read_text())
     wanted = {
         name
