@@ -55,13 +55,13 @@ class HfRollout:
         pieces = []
         for i in range(0, max(len(ids), 1), size):
             part = slice(i, i + size)
-            pieces.append(self._generate(ids[part], mask[part], sampling, seeds[part]))
+            responses, log_probs = self._generate(ids[part], mask[part], sampling, seeds[part])
+            response_mask = until_eos(responses, self.eos_ids)
+            pieces.append((responses, log_probs, response_mask))
             if ended is not None and len(ids):
-                responses = pieces[-1][0]
-                lengths = until_eos(responses, self.eos_ids).sum(dim=1).tolist()
+                lengths = response_mask.sum(dim=1).tolist()
                 ended({i + k: row[: lengths[k]] for k, row in enumerate(responses.tolist())})
-        responses, log_probs = (torch.cat(tensors) for tensors in zip(*pieces, strict=True))
-        response_mask = until_eos(responses, self.eos_ids)
+        responses, log_probs, response_mask = (torch.cat(tensors) for tensors in zip(*pieces, strict=True))
         return Rollout(
             responses.masked_fill(response_mask == 0, self.pad_id),
             response_mask,
