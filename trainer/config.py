@@ -212,6 +212,10 @@ class Config:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
 
+BY_COVARIANCE = ("clip_cov", "kl_cov")
+"""The losses that treat tokens apart by a covariance over the whole batch."""
+
+
 def needs_old_log_probs(config: Config) -> bool:
     """Whether the policy's log-probabilities must be known before its update.
 
@@ -222,7 +226,7 @@ def needs_old_log_probs(config: Config) -> bool:
     asked = (
         algorithm.use_kl_in_reward
         or algorithm.rollout_correction.rollout_is is not None
-        or actor.policy_loss.loss_mode in ("clip_cov", "kl_cov")
+        or actor.policy_loss.loss_mode in BY_COVARIANCE
     )
     return asked or not one_step
 

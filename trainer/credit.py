@@ -14,6 +14,7 @@ from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config import BY_COVARIANCE
 from rewardkit.trainer.metrics import summarize
 from rewardkit.trainer.setup import Parts
 
@@ -102,7 +103,7 @@ def correct_rollout(parts: Parts, batch: Batch) -> dict[str, float]:
 def choose_tokens(parts: Parts, batch: Batch) -> None:
     """Set `chosen`, the tokens that the losses clip_cov and kl_cov treat apart."""
     options, world = parts.config.actor_rollout_ref.actor.policy_loss, parts.world
-    if options.loss_mode not in ("clip_cov", "kl_cov"):
+    if options.loss_mode not in BY_COVARIANCE:
         return
     mask, kept = batch["response_mask"], batch["response_mask"].bool()
     cov = covariance(batch["old_log_probs"], batch["advantages"], mask, world.sum)
