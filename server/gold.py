@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
+from rewardkit.plain import truth_text
 from rewardkit.server.chat import Turn, plain, prompt_turns, strip_end, turns
-from rewardkit.truth import truth_text
 
 Prompt = str | Sequence[Mapping[str, Any]]
 """Text, plain or chat-templated, or chat messages."""

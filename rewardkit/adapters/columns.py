@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError
-from rewardkit.truth import truth_text
+from rewardkit.plain import plain_mapping, truth_text
 from rewardkit.types import Message, Sample
 
 GROUND_TRUTHS = ("ground_truth", "solution", "answer")
@@ -65,11 +65,6 @@ def prompt_of(prompt: Any) -> str | list[Message] | None:
     return [plain_mapping(message) for message in prompt]
 
 
-def plain_mapping(value: Any) -> dict[str, Any]:
-    """Return a mapping as JSON-ready data; what is not JSON-ready becomes its text. None is empty."""
-    return {str(key): _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else {}
-
-
 def _column(columns: Mapping[str, Any], name: str, n: int) -> Sequence[Any] | None:
     column = columns.get(name)
     if column is None:
@@ -94,13 +89,3 @@ def _content(content: Any) -> str:
         return content
     parts = [part.get("text") for part in content or () if isinstance(part, Mapping)]
     return "".join(part for part in parts if isinstance(part, str))
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # numpy's arrays and scalars
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return plain_mapping(value)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

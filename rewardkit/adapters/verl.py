@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.adapters.backend import ascore, score_batch
-from rewardkit.adapters.columns import plain_mapping
-from rewardkit.truth import truth_text
+from rewardkit.plain import plain_mapping, truth_text
 from rewardkit.types import Sample, Score
 
 

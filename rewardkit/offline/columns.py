@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.truth import truth_text
+from rewardkit.plain import truth_text
 from rewardkit.types import Sample, Score, failure
 
 RESPONSE_NAMES = ("response", "responses")

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol
 from fastapi import APIRouter, Request, Response
 
 from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.plain import truth_text
 from rewardkit.registry import REGISTRY
 from rewardkit.server.chat import content_text, messages_of, split
 from rewardkit.server.gold import Ambiguous, Gold, GoldIndex, Prompt
 from rewardkit.server.wire import refusal
-from rewardkit.truth import truth_text
 from rewardkit.types import Sample, Score, failure
 
 FAILED_HEADER = "X-Rewardkit-Failed"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rewardkit.truth import truth_text
+from rewardkit.plain import truth_text
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,8 @@ from rewardkit.truth import truth_text
         (np.array(["x"]), '["x"]'),
         ({"inputs": np.array(["1"]), "n": np.int64(2)}, '{"inputs": ["1"], "n": 2}'),
         (1 + 2j, "(1+2j)"),
+        (MappingProxyType({"n": 1}), '{"n": 1}'),
+        ({np.int64(1): "a", (2, 3): "b"}, '{"1": "a", "(2, 3)": "b"}'),
     ],
 )
 def test_a_ground_truth_is_text_or_nothing(truth: Any, text: str | None) -> None:
