@@ -6,6 +6,7 @@ row stays where it was generated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -31,41 +32,53 @@ class Batching:
     """Let rows travel between processes."""
 
     def pieces(self, batch: Batch, world: World, model: nn.Module) -> list[Tensor]:
-        """Return the rows of each forward of `model`, equally many forwards in all processes.
-
-        Rows of like length come together: less padding where there is any.
-        """
-        lengths = batch["attention_mask"].sum(dim=1)
-        order = lengths.argsort(descending=True, stable=True)
+        """Return the rows of each forward of `model`, equally many forwards in all processes."""
+        sums = batch["attention_mask"].sum(dim=1)
         if self.tokens is None:
-            return list(torch.split(order, self.size or len(order)))
-        packed = getattr(model, "packing", "off") != "off"
-        pieces = list(torch.split(order, _counts(lengths[order].tolist(), self.tokens, packed=packed)))
+            return list(torch.split(sums.argsort(descending=True, stable=True), self.size or len(sums)))
+        lengths: list[int] = sums.tolist()
+        cut = _runs if getattr(model, "packing", "off") == "off" else _mixtures
+        pieces = cut(lengths, self.tokens, 1)
         wanted = int(world.max(torch.tensor(len(pieces))))
-        while len(pieces) < wanted:
-            longest = max(range(len(pieces)), key=lambda i: len(pieces[i]))
-            piece = pieces.pop(longest)
-            assert len(piece) > 1, "all processes have equally many rows"
-            pieces[longest:longest] = piece.tensor_split(2)
-        return pieces
+        if len(pieces) < wanted:
+            pieces = cut(lengths, self.tokens, wanted)
+        return [torch.tensor(piece, device=world.device) for piece in pieces]
 
     def exchange(self, batch: Batch, world: World) -> Exchange | None:
         """Return how rows shall travel, agreed upon with all processes; None: they stay."""
         return Exchange.plan(batch, world) if self.balance and world.size > 1 else None
 
 
-def _counts(lengths: Sequence[int], limit: int, *, packed: bool) -> list[int]:
-    """Cut rows, longest first, into runs of at most `limit` tokens, padding included; return their sizes."""
-    counts: list[int] = []
-    longest = total = 0
-    for length in lengths:
-        if counts and (total + length if packed else (counts[-1] + 1) * longest) <= limit:
-            counts[-1] += 1
-            total += length
+def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
+    """Cut rows, longest first, into at least `least` runs of at most `limit` tokens, padding included.
+
+    Rows of like length come together: each is padded to the longest beside it.
+    """
+    runs: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if runs and (len(runs[-1]) + 1) * lengths[runs[-1][0]] <= limit:
+            runs[-1].append(i)
         else:
-            counts.append(1)
-            longest = total = length
-    return counts
+            runs.append([i])
+    while len(runs) < least:
+        most = max(range(len(runs)), key=lambda k: len(runs[k]))
+        half = (len(runs[most]) + 1) // 2
+        runs[most : most + 1] = [runs[most][:half], runs[most][half:]]
+    return runs
+
+
+def _mixtures(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
+    """Deal rows out into at least `least` pieces of at most `limit` tokens; a longer row stands alone.
+
+    Short rows come with the long ones beside which they can be packed.
+    """
+    shares = max(math.ceil(sum(lengths) / limit), least)
+    while True:
+        owners = share_out(lengths, shares)
+        pieces = [[i for i, owner in enumerate(owners) if owner == share] for share in range(shares)]
+        if all(len(piece) == 1 or sum(lengths[i] for i in piece) <= limit for piece in pieces):
+            return pieces
+        shares += 1
 
 
 def map_rows(
@@ -99,7 +112,7 @@ class Exchange:
     def plan(cls, batch: Batch, world: World) -> Exchange:
         """Agree with all processes on who computes which row."""
         gathered = world.gather(batch["attention_mask"].sum(dim=1).tolist())
-        owners = share_out([length for lengths in gathered for length in lengths], world.size)
+        owners = share_out([length for lengths in gathered for length in lengths], world.size, equally_many=True)
         by_source = torch.tensor(owners).view(world.size, -1)
         mine = by_source[world.rank]
         return cls(
@@ -120,12 +133,12 @@ class Exchange:
         return home[self.order.argsort()]
 
 
-def share_out(lengths: Sequence[int], shares: int) -> list[int]:
-    """Return the share of each item: equally many items in each, their sums about equal.
+def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False) -> list[int]:
+    """Return the share of each item: their sums about equal and, if so asked, equally many items in each.
 
     Greedy: the longest item left goes to the lightest share with room (LPT, Graham 1969).
     """
-    room = [len(lengths) // shares] * shares
+    room = [len(lengths) // shares if equally_many else len(lengths)] * shares
     load, owners = [0] * shares, [0] * len(lengths)
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         owner = min((s for s in range(shares) if room[s]), key=lambda s: load[s])

@@ -5,6 +5,7 @@ Everything outside sees (B, T) alone. Results do not depend on packing: it moves
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.heads import Entropy, Packing, PolicyModel
+from rewardkit.trainer.workers.batching import share_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,27 @@ def _arrange(lengths: list[int], packing: Packing) -> tuple[list[int], list[int]
     count, width = len(lengths), max(lengths)
     if packing == "off":
         return list(range(count)), [0] * count, count, width
-    if packing == "flat":
-        width = sum(lengths)
-    rows, starts, used = [0] * count, [0] * count, list[int]()
-    for i in sorted(range(count), key=lambda i: -lengths[i]):  # first fit, longest first
-        row = next((r for r, filled in enumerate(used) if filled + lengths[i] <= width), len(used))
-        if row == len(used):
-            used.append(0)
-        rows[i], starts[i] = row, used[row]
+    most = math.ceil(sum(lengths) / width)
+    heights = [1] if packing == "flat" else [count, *range(most, most // 2, -1)]
+    rows, starts, width = min((_stack(lengths, height) for height in heights), key=_cost)
+    return rows, starts, max(rows) + 1, width
+
+
+def _stack(lengths: list[int], height: int) -> tuple[list[int], list[int], int]:
+    rows, starts, used = share_out(lengths, height), [0] * len(lengths), [0] * height
+    for i, row in enumerate(rows):
+        starts[i] = used[row]
         used[row] += lengths[i]
-    return rows, starts, len(used), width
+    return rows, starts, max(used)
+
+
+def _cost(stacked: tuple[list[int], list[int], int]) -> int:
+    """Padding costs as much as tokens do, and attention more in wide rows.
+
+    Measured with 135M parameters on a CPU: rows twice as wide, 480 tokens for 240, took 8 % longer.
+    """
+    rows, _, width = stacked
+    return (max(rows) + 1) * width * (2500 + width)
 
 
 def response_log_probs(
