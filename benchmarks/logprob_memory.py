@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from rewardkit.trainer.algorithms.losses import token_entropy, token_log_probs
+from rewardkit.trainer.algorithms.losses import token_log_probs
 from rewardkit.trainer.heads import PolicyModel
 
 WAYS = ("whole", "chunked")
@@ -28,7 +28,9 @@ WAYS = ("whole", "chunked")
 def naive(model: LlamaForCausalLM, ids: Tensor) -> tuple[Tensor, Tensor]:
     """All logits, then log-probabilities and entropies."""
     logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
-    return token_log_probs(logits, ids[:, 1:]).flatten(), token_entropy(logits).flatten()
+    log_probs, entropies = token_log_probs(logits, ids[:, 1:], "loss")
+    assert entropies is not None
+    return log_probs.flatten(), entropies.flatten()
 
 
 def chunked(model: LlamaForCausalLM, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -37,7 +39,7 @@ def chunked(model: LlamaForCausalLM, ids: Tensor) -> tuple[Tensor, Tensor]:
     places = torch.arange(rows * width).view(rows, width)[:, :-1].flatten()
     positions = torch.arange(width).expand(rows, width)
     policy = PolicyModel(model)
-    log_probs, entropies = policy(ids, positions, places, ids[:, 1:].flatten(), 1.0, True)
+    log_probs, entropies = policy(ids, positions, places, ids[:, 1:].flatten(), 1.0, "loss")
     assert entropies is not None
     return log_probs, entropies
 

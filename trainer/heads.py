@@ -13,13 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from rewardkit.trainer.algorithms.losses import token_entropy, token_log_probs
+from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs
 
 Packing = Literal["off", "rows", "flat"]
 """`off`: a row holds one sequence. `rows`: as many as fit beside the longest. `flat`: one row holds all."""
-
-Entropy = Literal["no", "value", "loss"]
-"""Whether entropies are computed: not, as figures only, or as part of a loss."""
 
 CHUNK_ELEMENTS = 2**25
 """Logits that exist at once: 128 MiB in float32."""
@@ -81,10 +78,7 @@ class PolicyModel(nn.Module):
             logits = self.body.get_output_embeddings()(states)
             logits = self._cap * torch.tanh(logits / self._cap) if self._cap else logits * self._scale
         logits = logits.float() if temperature == 1.0 else logits.float() / temperature
-        log_probs = token_log_probs(logits, targets)
-        if entropy == "no":
-            return log_probs, None
-        return log_probs, token_entropy(logits if entropy == "loss" else logits.detach())
+        return token_log_probs(logits, targets, entropy)
 
 
 class ValueModel(nn.Module):

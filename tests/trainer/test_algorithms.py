@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.algorithms.advantages import gae
 from rewardkit.trainer.algorithms.kl import PENALTIES, KlController, k1, k3
-from rewardkit.trainer.algorithms.losses import token_entropy, token_log_probs, value_loss
+from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs, value_loss
 from rewardkit.trainer.algorithms.policy_losses import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import count, masked_moments, masked_row_means, masked_whiten
 
@@ -180,20 +180,24 @@ def test_the_value_loss_takes_the_worse_of_clipped_and_unclipped() -> None:
     assert float(stats["vpred_mean"]) == pytest.approx(0.55)
 
 
-def test_entropy_and_log_probs_from_logits() -> None:
+@pytest.mark.parametrize("entropy", ["value", "loss"])
+def test_entropy_and_log_probs_from_logits(entropy: Entropy) -> None:
     logits = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [math.log(3), 0.0, -math.inf, -math.inf]]])
     quarter = 0.25 * math.log(4) + 0.75 * math.log(4 / 3)
-    torch.testing.assert_close(token_entropy(logits), torch.tensor([[math.log(4), quarter]]))
-    chosen = token_log_probs(logits, torch.tensor([[2, 0]]))
+    chosen, entropies = token_log_probs(logits, torch.tensor([[2, 0]]), entropy)
+    torch.testing.assert_close(entropies, torch.tensor([[math.log(4), quarter]]))
     torch.testing.assert_close(chosen, torch.tensor([[-math.log(4), math.log(0.75)]]))
 
 
-def test_the_gradient_of_a_log_prob_is_that_of_log_softmax_also_beside_tokens_ruled_out() -> None:
+@pytest.mark.parametrize("entropy", ["no", "value"])
+def test_the_gradient_of_a_log_prob_is_that_of_log_softmax_also_beside_tokens_ruled_out(
+    entropy: Entropy,
+) -> None:
     logits = torch.randn(3, 5, 7, generator=torch.Generator().manual_seed(0))
     logits[0, 0, 1] = -torch.inf
     tokens, weights = torch.arange(15).view(3, 5) % 7, torch.linspace(-1, 1, 15).view(3, 5)
     found, expected = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    (token_log_probs(found, tokens) * weights).sum().backward()  # type: ignore[no-untyped-call]
+    (token_log_probs(found, tokens, entropy)[0] * weights).sum().backward()  # type: ignore[no-untyped-call]
     reference = expected.log_softmax(-1).gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
     (reference * weights).sum().backward()
     torch.testing.assert_close(found.grad, expected.grad)

@@ -6,7 +6,7 @@ add the pieces up, and you have the whole. No split of the work can change it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -15,38 +15,62 @@ from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_su
 
 Stats = dict[str, Tensor]
 
+Entropy = Literal["no", "value", "loss"]
+"""Whether entropies are computed: not, as figures only, or as part of a loss."""
+
+RULED_OUT = torch.finfo(torch.float32).min
+"""In place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""
+
 
 class _ChosenLogProbs(torch.autograd.Function):
-    """log_softmax at one place of each row, whose backward makes the gradient in one tensor.
+    """log_softmax at one place of each row and, without a gradient, the entropy of each row.
 
-    Autograd's own makes three of that size on the way, and a vocabulary makes each of them large.
+    A vocabulary makes each tensor of the logits' size large, and memory that is new to the process costs more
+    than the arithmetic: this makes two such tensors on the way and one in backward; autograd's own way makes
+    six and three.
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, tokens: Tensor) -> Tensor:
-        total = logits.logsumexp(-1, keepdim=True)
-        ctx.save_for_backward(logits, tokens, total)
-        return (logits.gather(-1, tokens.unsqueeze(-1)) - total).squeeze(-1)
+    def forward(ctx: Any, logits: Tensor, tokens: Tensor, with_entropy: bool) -> tuple[Tensor, Tensor]:
+        log_p = logits.log_softmax(-1)
+        ctx.save_for_backward(log_p, tokens)
+        chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+        if with_entropy:
+            p = log_p.exp()
+            entropy = -p.mul_(log_p.clamp_(min=RULED_OUT)).sum(-1)
+        else:
+            entropy = torch.empty(0)
+        ctx.mark_non_differentiable(entropy)
+        return chosen, entropy
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        logits, tokens, total = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        log_p, tokens = ctx.saved_tensors
         grad = grads[0].unsqueeze(-1)
-        minus_softmax = (logits - total).exp_().mul_(-grad)
-        return minus_softmax.scatter_add_(-1, tokens.unsqueeze(-1), grad), None
+        minus_softmax = log_p.exp().mul_(-grad)
+        return minus_softmax.scatter_add_(-1, tokens.unsqueeze(-1), grad), None, None
 
 
-def token_log_probs(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Return log p(token) in float32, (B, T, V) and (B, T) -> (B, T)."""
-    log_probs: Tensor = _ChosenLogProbs.apply(logits.float(), tokens)  # type: ignore[no-untyped-call]
-    return log_probs
+def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
+    """Return log p(token) and, if asked for, the entropy of each next-token distribution in nats.
+
+    Args:
+        logits: (..., V).
+        tokens: (...).
+
+    Returns:
+        both (...), float32.
+    """
+    logits = logits.float()
+    log_probs, figure = _ChosenLogProbs.apply(logits, tokens, entropy == "value")  # type: ignore[no-untyped-call]
+    if entropy == "no":
+        return log_probs, None
+    return log_probs, figure if entropy == "value" else _entropy(logits)
 
 
-def token_entropy(logits: Tensor) -> Tensor:
-    """Return the entropy of each next-token distribution in nats, (B, T, V) -> (B, T)."""
-    log_p = logits.float().log_softmax(-1)
-    # A token that is ruled out has p log p = 0 and a logit of -inf.
-    return -(log_p.exp() * log_p.clamp(min=torch.finfo(log_p.dtype).min)).sum(-1)
+def _entropy(logits: Tensor) -> Tensor:
+    log_p = logits.log_softmax(-1)
+    return -(log_p.exp() * log_p.clamp(min=RULED_OUT)).sum(-1)
 
 
 def value_loss(

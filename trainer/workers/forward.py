@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from rewardkit.trainer.algorithms.losses import Entropy
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.heads import Entropy, Packing, PolicyModel
+from rewardkit.trainer.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
 
@@ -56,7 +57,7 @@ def _arrange(lengths: list[int], packing: Packing) -> tuple[list[int], list[int]
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
-    heights = [1] if packing == "flat" else [count, *range(most, most // 2, -1)]
+    heights = [1] if packing == "flat" else [count, *range(max(most // 2, 1), most + 1)]
     rows, starts, width = min((_stack(lengths, height) for height in heights), key=_cost)
     return rows, starts, max(rows) + 1, width
 
