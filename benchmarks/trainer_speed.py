@@ -92,7 +92,7 @@ def run_ours(
         "actor_rollout_ref.model.enable_gradient_checkpointing=false",
         f"actor_rollout_ref.rollout.ignore_eos={str(full_length).lower()}",
         "actor_rollout_ref.actor.use_dynamic_bsz=true",
-        f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={micro * (prompt_length + length) // 2}",
+        f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={micro * (prompt_length + length) // 4}",
         f"actor_rollout_ref.rollout.n={n}",
         f"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu={micro}",
         "algorithm.adv_estimator=grpo",
