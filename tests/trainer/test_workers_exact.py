@@ -119,7 +119,7 @@ def test_packing_leaves_no_padding_where_sequences_fit(batch: Batch) -> None:
         assert torch.equal(before, batch["responses"][layout.real]), "each stands behind its state"
 
 
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(50, 200), st.booleans())
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 200), st.booleans())
 def test_no_forward_exceeds_its_tokens_and_no_row_is_lost(
     lengths: list[int], limit: int, packed: bool
 ) -> None:
@@ -131,7 +131,7 @@ def test_no_forward_exceeds_its_tokens_and_no_row_is_lost(
     assert sorted(torch.cat(pieces).tolist()) == list(range(len(lengths)))
     for piece in pieces:
         sizes = [lengths[i] for i in piece.tolist()]
-        assert (sum(sizes) if packed else len(sizes) * max(sizes)) <= limit
+        assert len(sizes) == 1 or (sum(sizes) if packed else len(sizes) * max(sizes)) <= limit
 
 
 @pytest.mark.parametrize("shortest", [1, 60, 150])

@@ -6,6 +6,7 @@ row stays where it was generated.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -72,10 +73,11 @@ def _mixtures(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]
 
     Short rows come with the long ones beside which they can be packed.
     """
-    shares = max(math.ceil(sum(lengths) / limit), least)
+    shares = max(min(math.ceil(sum(lengths) / limit), len(lengths)), least)
     while True:
-        owners = share_out(lengths, shares)
-        pieces = [[i for i, owner in enumerate(owners) if owner == share] for share in range(shares)]
+        pieces: list[list[int]] = [[] for _ in range(shares)]
+        for i, owner in enumerate(share_out(lengths, shares)):
+            pieces[owner].append(i)
         if all(len(piece) == 1 or sum(lengths[i] for i in piece) <= limit for piece in pieces):
             return pieces
         shares += 1
@@ -112,7 +114,9 @@ class Exchange:
     def plan(cls, batch: Batch, world: World) -> Exchange:
         """Agree with all processes on who computes which row."""
         gathered = world.gather(batch["attention_mask"].sum(dim=1).tolist())
-        owners = share_out([length for lengths in gathered for length in lengths], world.size, equally_many=True)
+        owners = share_out(
+            [length for lengths in gathered for length in lengths], world.size, equally_many=True
+        )
         by_source = torch.tensor(owners).view(world.size, -1)
         mine = by_source[world.rank]
         return cls(
@@ -139,12 +143,14 @@ def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False
     Greedy: the longest item left goes to the lightest share with room (LPT, Graham 1969).
     """
     room = [len(lengths) // shares if equally_many else len(lengths)] * shares
-    load, owners = [0] * shares, [0] * len(lengths)
+    lightest = [(0, share) for share in range(shares)]  # a heap
+    owners = [0] * len(lengths)
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        owner = min((s for s in range(shares) if room[s]), key=lambda s: load[s])
+        load, owner = heapq.heappop(lightest)
         owners[i] = owner
         room[owner] -= 1
-        load[owner] += lengths[i]
+        if room[owner]:
+            heapq.heappush(lightest, (load + lengths[i], owner))
     return owners
 
 

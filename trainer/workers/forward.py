@@ -57,7 +57,8 @@ def _arrange(lengths: list[int], packing: Packing) -> tuple[list[int], list[int]
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
-    heights = [1] if packing == "flat" else [count, *range(max(most // 2, 1), most + 1)]
+    # From one sequence a row to rows twice the width of the longest, in few steps: each takes time to try.
+    heights = [1] if packing == "flat" else [count, *(max(most * k // 8, 1) for k in range(4, 9))]
     rows, starts, width = min((_stack(lengths, height) for height in heights), key=_cost)
     return rows, starts, max(rows) + 1, width
 
