@@ -20,6 +20,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config_workers import ModelConfig
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.heads import PolicyModel
 from rewardkit.trainer.lora import save_adapter
 from rewardkit.trainer.models import full_tensors, load_value_model, prepare, shard
 from rewardkit.trainer.workers.actor import Reference
@@ -60,7 +61,9 @@ def test_the_stream_holds_the_weights_that_peft_merges(model: Any, adapted: Any,
 def test_without_its_adapter_the_actor_is_the_base_model(
     model: Any, adapted: Any, batch: Batch, world: World
 ) -> None:
-    base = Reference(model, world, Batching(), temperature=1.0).log_probs(batch)[0]
+    plain = PolicyModel(model)
+    plain.packing = adapted.packing  # to the bit: the same sums in the same order
+    base = Reference(plain, world, Batching(), temperature=1.0).log_probs(batch)[0]
     policy = shard(adapted, world, FSDP)
     reference = Reference(policy, world, Batching(), temperature=1.0, base_of_adapter=True)
     actor = Reference(policy, world, Batching(), temperature=1.0)
