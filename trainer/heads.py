@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs
 
 Packing = Literal["off", "rows", "flat"]
-"""`off`: a row holds one sequence. `rows`: as many as fit beside the longest. `flat`: one row holds all."""
+"""`off`: a row holds one sequence. `rows`: short ones beside long ones. `flat`: one row holds all."""
 
 CHUNK_ELEMENTS = 2**25
 """Logits that exist at once: 128 MiB in float32."""

@@ -19,7 +19,7 @@ from worker_runs import IN_TWO_PROCESSES, PLAIN, SETTINGS, in_two_processes, out
 from rewardkit.demo.model import save
 from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.workers.batching import Batching, share_out
+from rewardkit.trainer.workers.batching import Batching, _mixtures, _runs, share_out
 from rewardkit.trainer.workers.forward import lay_out
 
 EXACT = 1e-6
@@ -132,6 +132,17 @@ def test_no_forward_exceeds_its_tokens_and_no_row_is_lost(
     for piece in pieces:
         sizes = [lengths[i] for i in piece.tolist()]
         assert len(sizes) == 1 or (sum(sizes) if packed else len(sizes) * max(sizes)) <= limit
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 200), st.booleans(), st.data())
+def test_a_process_makes_as_many_forwards_as_the_one_that_needs_most(
+    lengths: list[int], limit: int, packed: bool, data: st.DataObject
+) -> None:
+    cut = _mixtures if packed else _runs
+    wanted = data.draw(st.integers(len(cut(lengths, limit, 1)), len(lengths)))
+    pieces = cut(lengths, limit, wanted)
+    assert len(pieces) == wanted, "or the processes would wait for each other without end"
+    assert sorted(i for piece in pieces for i in piece) == list(range(len(lengths)))
 
 
 @pytest.mark.parametrize("shortest", [1, 60, 150])

@@ -16,6 +16,9 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
+Arrangement = tuple[list[int], list[int], int, int]
+"""Each sequence's row and its start in that row; the number of rows and their width."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -51,33 +54,31 @@ def lay_out(batch: Batch, packing: Packing) -> Layout:
     return Layout(ids, counted - begins.cummax(dim=1).values, real, place[:, batch.prompt_width :][real] - 1)
 
 
-def _arrange(lengths: list[int], packing: Packing) -> tuple[list[int], list[int], int, int]:
-    """Give each sequence a row and a start in it; return them with the number of rows and their width."""
+def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
     count, width = len(lengths), max(lengths)
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
     # From one sequence a row to rows twice the width of the longest, in few steps: each takes time to try.
     heights = [1] if packing == "flat" else [count, *(max(most * k // 8, 1) for k in range(4, 9))]
-    rows, starts, width = min((_stack(lengths, height) for height in heights), key=_cost)
-    return rows, starts, max(rows) + 1, width
+    return min((_stack(lengths, height) for height in heights), key=_cost)
 
 
-def _stack(lengths: list[int], height: int) -> tuple[list[int], list[int], int]:
+def _stack(lengths: list[int], height: int) -> Arrangement:
     rows, starts, used = share_out(lengths, height), [0] * len(lengths), [0] * height
     for i, row in enumerate(rows):
         starts[i] = used[row]
         used[row] += lengths[i]
-    return rows, starts, max(used)
+    return rows, starts, height, max(used)
 
 
-def _cost(stacked: tuple[list[int], list[int], int]) -> int:
+def _cost(arrangement: Arrangement) -> int:
     """Padding costs as much as tokens do, and attention more in wide rows.
 
     Measured with 135M parameters on a CPU: rows twice as wide, 480 tokens for 240, took 8 % longer.
     """
-    rows, _, width = stacked
-    return (max(rows) + 1) * width * (2500 + width)
+    _, _, height, width = arrangement
+    return height * width * (2500 + width)
 
 
 def response_log_probs(
