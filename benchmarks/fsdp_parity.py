@@ -48,11 +48,11 @@ def start(folder: Path, processes: int, steps: int, overrides: Sequence[str]) ->
     """Start a run with that many processes; it logs to `folder/run<processes>`."""
     out = folder / f"run{processes}"
     command = [
-        *(sys.executable, "-m", "rewardkit.trainer.main", "--config", "tiny-cpu"),
+        *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
         f"data.train_files={folder}/data/train.parquet",
         "data.train_batch_size=16",
         # A response is rewarded for containing a digit: an untrained model never answers in format.
-        f"custom_reward_function.path={Path(__file__).resolve()}",
+        f"custom_reward_function.path={Path(__file__).resolve().parent}/digits.py",
         "custom_reward_function.name=digits",
         f"actor_rollout_ref.model.path={folder}/model",
         "actor_rollout_ref.actor.ppo_mini_batch_size=8",
@@ -79,11 +79,6 @@ def finish(run: subprocess.Popen[bytes], folder: Path, processes: int) -> list[d
         raise SystemExit(f"the run with {processes} processes failed with exit code {run.returncode}")
     lines = (folder / f"run{processes}" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
-
-
-def digits(data_source: str, solution_str: str, ground_truth: str, extra_info: object = None) -> float:
-    """Reward the share of digits in a response."""
-    return sum(c.isdigit() for c in solution_str) / max(len(solution_str), 1)
 
 
 def differences(one: list[dict[str, float]], many: list[dict[str, float]]) -> list[dict[str, float]]:

@@ -28,13 +28,12 @@ from rich.console import Console
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo.run import make_start
-from rewardkit.trainer import judging
-from rewardkit.trainer.algorithms.advantages import ESTIMATORS, NEEDS_GROUPS
-from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES
+from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.main import train_here
+from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.rewards import place_scores
-from rewardkit.trainer.settings import load_config
+from rewardkit.trainer.run.process import train_here
+from rewardkit.trainer.steps import scoring
 from rewardkit.types import Score
 
 GROUPS_OF_8 = (
@@ -74,7 +73,7 @@ def algorithm(estimator: str, loss: str) -> list[str]:
     return [
         f"algorithm.adv_estimator={estimator}",
         f"actor_rollout_ref.actor.policy_loss.loss_mode={loss}",
-        *(GROUPS_OF_8 if estimator in NEEDS_GROUPS else ()),
+        *(GROUPS_OF_8 if ESTIMATORS[estimator].groups else ()),
     ]
 
 
@@ -83,7 +82,7 @@ def run(given: Sequence[str], out: Path, *, shuffled: bool = False) -> dict[str,
     cpu, wall = time.process_time(), time.perf_counter()
     with ExitStack() as stack:
         if shuffled:
-            stack.enter_context(patch.object(judging, "place_scores", place_shuffled))
+            stack.enter_context(patch.object(scoring, "place_scores", place_shuffled))
         train_here(load_config("tiny-cpu", given))
     log = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     curves = {

@@ -20,7 +20,7 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from rewardkit.trainer.algorithms.losses import token_log_probs
-from rewardkit.trainer.heads import PolicyModel
+from rewardkit.trainer.models.heads import PolicyModel
 
 WAYS = ("whole", "chunked")
 

@@ -9,7 +9,7 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
-from math_common import SHARED, Row, ours, peers, read_jsonl
+from math_common import SHARED, Row, held_out, ours, peers, read_jsonl
 
 from rewardkit.rewards.math import Options, compare, extract, score
 from rewardkit.types import Sample
@@ -32,15 +32,23 @@ def main() -> None:
         for judged in peers(arguments.peer_python, rows):
             for name, (verdict, _) in judged.items():
                 verdicts.setdefault(name, []).append(verdict is True)
-    report("core", rows, verdicts, disputed=False)
-    report("disputed", rows, verdicts, disputed=True)
+    core = [i for i, row in enumerate(rows) if not row["disputed"]]
+    report("core", core, rows, verdicts)
+    report(
+        "core, the two thirds that rules may be tuned on",
+        [i for i in core if not held_out(rows[i])],
+        rows,
+        verdicts,
+    )
+    report("core, the held-out third", [i for i in core if held_out(rows[i])], rows, verdicts)
+    report("disputed", [i for i, row in enumerate(rows) if row["disputed"]], rows, verdicts)
     by_category(rows, verdicts)
     self_consistency(arguments.data)
+    verbatim(arguments.data)
 
 
-def report(title: str, rows: list[Row], verdicts: Verdicts, *, disputed: bool) -> None:
-    """Print the confusion table of the core or the disputed rows."""
-    chosen = [i for i, row in enumerate(rows) if row["disputed"] == disputed]
+def report(title: str, chosen: list[int], rows: list[Row], verdicts: Verdicts) -> None:
+    """Print the confusion table of some of the rows."""
     print(f"\n{title} rows: {len(chosen)}")
     print(f"{'grader':20} {'acc %':>7} {'TP':>5} {'TN':>5} {'FP':>4} {'FN':>4}")
     for name, judged in verdicts.items():
@@ -88,6 +96,23 @@ def self_consistency(data: Path) -> None:
     print(
         f"AIME 2024: {len(problems) - len(wrong)} of {len(problems)} solutions score 1.0; exceptions: {wrong}"
     )
+
+
+FORMS = ("\\boxed{{{0}}}", "<answer>{0}</answer>", "Answer: {0}", "#### {0}", "The answer is {0}")
+
+
+def verbatim(data: Path) -> None:
+    """Count the ground truths of MATH and GSM8K that are paid when repeated in each form of answer."""
+    truths: dict[str, list[str]] = {"MATH test": [], "GSM8K": []}
+    for row in read_jsonl(data / "math" / "test.jsonl"):
+        truths["MATH test"].append(extract(row["solution"], Options(methods=("boxed",))).answer or "")
+    for name in ("train", "test"):
+        rows = read_jsonl(data / "gsm8k" / f"{name}.jsonl")
+        truths["GSM8K"] += [row["answer"].rpartition("####")[2].strip() for row in rows]
+    for name, answers in truths.items():
+        for form in FORMS:
+            paid = sum(score(Sample("math", form.format(a), a)).score == 1.0 for a in answers)
+            print(f"{name}, verbatim in {form.format('…')!r}: {paid} of {len(answers)}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +18,7 @@ SHARED = ROOT.parent / "shared" / "data"
 sys.path.insert(0, str(ROOT))
 
 from rewardkit.rewards.math import Options, compare, score  # noqa: E402
+from rewardkit.rewards.math.sympy import client  # noqa: E402
 from rewardkit.types import Sample  # noqa: E402
 
 Row = dict[str, Any]
@@ -28,7 +31,12 @@ def read_jsonl(path: Path) -> list[Row]:
         return [json.loads(line) for line in lines]
 
 
-def judge(row: Row, options: Options) -> bool:
+def held_out(row: Row) -> bool:
+    """Whether a labelled case belongs to the third that nothing is tuned on, by a hash of its id."""
+    return hashlib.sha256(str(row["id"]).encode()).digest()[0] % 3 == 0
+
+
+def verdict(row: Row, options: Options) -> bool:
     """Our verdict: bare answers are compared, responses are scored."""
     if row["kind"] == "answer":
         return compare(row["gold"], row["response"], options).equal
@@ -36,11 +44,30 @@ def judge(row: Row, options: Options) -> bool:
 
 
 def ours(rows: Iterable[Row], options: Options) -> Iterator[tuple[bool, float]]:
-    """Yield verdict and CPU seconds; the worker's seconds are not ours and are not counted."""
+    """Yield verdict and CPU seconds of this process; `sympy_seconds` has those of SymPy's."""
     for row in rows:
         start = time.process_time()
-        verdict = judge(row, options)
-        yield verdict, time.process_time() - start
+        equal = verdict(row, options)
+        yield equal, time.process_time() - start
+
+
+def sympy_seconds() -> float:
+    """CPU seconds so far of this process's SymPy server and all its forks, dead ones included."""
+    ticks = 0
+    for server in client.SERVER._started:
+        for process in (server.pid, *_children(server.pid)):
+            ticks += sum(_ticks(process)[: 4 if process == server.pid else 2])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(process: int) -> list[int]:
+    """User and system time of a process, and of its children that it has waited for."""
+    stat = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return [int(field) for field in stat[11:15]]
+
+
+def _children(process: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def peers(python: str, rows: Sequence[Row], names: Sequence[str] = ()) -> list[dict[str, tuple[Any, float]]]:

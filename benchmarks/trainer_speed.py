@@ -26,6 +26,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from digits import digits
+
 HERE = Path(__file__).resolve()
 SIZES = {
     # prompts in a step, responses to each, response tokens, prompt tokens at most, responses in a micro-batch
@@ -35,11 +37,6 @@ SIZES = {
 ENGINES = {"tiny": "hf", "smollm2": "vllm"}
 """The faster of our two."""
 LEARNING_RATE = 1e-6
-
-
-def digits(data_source: str, solution_str: str, ground_truth: str, extra_info: object = None) -> float:
-    """Reward the share of digits in a response: the reward function of our side."""
-    return sum(c.isdigit() for c in solution_str) / max(len(solution_str), 1)
 
 
 def trl_digits(completions: list[list[dict[str, str]]], **_: Any) -> list[float]:
@@ -83,12 +80,12 @@ def run_ours(
     prompts, n, length, prompt_length, micro = SIZES[kind]
     out = folder / "ours"
     command = [
-        *(sys.executable, "-m", "rewardkit.trainer.main"),
+        *(sys.executable, "-m", "rewardkit.trainer.run.main"),
         f"data.train_files={folder}/data/train.parquet",
         f"data.train_batch_size={prompts}",
         f"data.max_prompt_length={prompt_length}",
         f"data.max_response_length={length}",
-        f"custom_reward_function.path={HERE}",
+        f"custom_reward_function.path={HERE.parent}/digits.py",
         "custom_reward_function.name=digits",
         f"actor_rollout_ref.model.path={model}",
         f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts}",

@@ -1,20 +1,31 @@
-"""AIME, the American Invitational Mathematics Examination: 30 problems a year, answers from 0 to 999.
+"""AIME, the American Invitational Mathematics Examination: 30 problems a year, answers from 0 to 999. A test
+set.
 
-Raw columns, in any letter case: `problem` (or `question`) and `answer`; `solution`, `id` and `url` where
-there are any. That covers Maxwell-Jia/AIME_2024, the jsonl forms, and the sets of 2025.
+Raw files: the one file of Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024, AI-MO/aimo-validation-aime,
+math-ai's aime24 and aime25, or the two of opencompass/AIME2025, by whatever names. Raw columns, in any letter
+case: `problem` (or `question`) and `answer`, as text or number; `solution`, `id` and `url` where there are
+any; where there is no `answer`, the box in `solution`. BytedTsinghua-SIA/AIME-2024 has DAPO's columns, and
+every row 32 times: each is kept once.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.math import INSTRUCTION
-from rewardkit.datasets_prep.prepare import Limit, Prepared, Raw, SkipBad, prepare_source, refuse_repeats
-from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.sources import Hub, Record, open_source
-from rewardkit.datasets_prep.writer import Progress
+from rewardkit.datasets_prep.common.chats import published_chat
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
+from rewardkit.datasets_prep.common.prompts import after
+from rewardkit.datasets_prep.common.recipe import Context, Prepared, Recipe, prepare_recipe
+from rewardkit.datasets_prep.common.schema import Row, chat
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.math import INSTRUCTION, boxed_answer
 from rewardkit.errors import InputError
+from rewardkit.rows import value_at
 
 HUB = {
     2024: Hub("Maxwell-Jia/AIME_2024", "default", ("train",), "its file"),
@@ -25,16 +36,12 @@ HUB = {
 
 def prepare(
     out_dir: Path,
+    settings: Settings | None = None,
     *,
-    raw: Raw = None,
     year: Annotated[int, "2024 or 2025: fetched from the hub, and part of the data source."] = 2024,
-    instruction: Annotated[str, "Text after each problem; '' for none."] = INSTRUCTION,
-    system: Annotated[str, "System message before each problem; '' for none."] = "",
-    limit: Limit = None,
-    skip_bad: SkipBad = False,
     progress: Progress | None = None,
 ) -> Prepared:
-    """Write one year's problems to `out_dir`, in the split that the raw data calls them.
+    """Write one year's problems to `out_dir` as test.parquet.
 
     Raises:
         InputError: the raw data cannot be found or used, or the folder cannot be written.
@@ -42,50 +49,52 @@ def prepare(
     """
     if year not in HUB:
         raise InputError(f"no AIME of {year} is known; choose one of {', '.join(map(str, HUB))}")
-    source = open_source(raw, HUB[year])
+    recipe = replace(RECIPE, hub=HUB[year], to_row=partial(_to_row, year))
+    return prepare_recipe(out_dir, recipe, settings or Settings(), {"year": year}, progress)
 
-    def to_row(raw_record: Record, split: str) -> Row:
-        record = _lower_case(raw_record)
-        problem = record.text("question" if "question" in record.values else "problem")
-        gold = _answer(record)
-        return Row(
-            data_source=f"aime{year}",
-            prompt=chat(f"{problem} {instruction}".rstrip(), system),
-            ability="math",
-            ground_truth=gold,
-            split=split,
-            index=record.index,
-            question=problem,
-            answer=_as_response(record.values.get("solution"), gold),
-            metadata={name: record.values[name] for name in ("id", "url") if name in record.values},
-        )
 
-    return prepare_source(
-        out_dir,
-        "aime",
-        source,
-        refuse_repeats(to_row),
-        limit=limit,
-        skip_bad=skip_bad,
-        arguments={"year": year, "instruction": instruction, "system": system},
-        progress=progress,
+def _to_row(year: int, raw_record: Record, context: Context) -> Row:
+    record = replace(raw_record, values={name.lower(): v for name, v in raw_record.values.items()})
+    problem = _problem(record)
+    answer = _answer(record)
+    return Row(
+        data_source=f"aime{year}",
+        prompt=chat(after(problem, context.instruction)),
+        ability="math",
+        ground_truth=answer,
+        split=context.split,
+        index=record.index,
+        question=problem,
+        answer=as_response(record.values.get("solution"), answer),
+        metadata={name: record.values[name] for name in ("id", "url", "year") if name in record.values},
     )
 
 
-def _lower_case(record: Record) -> Record:
-    return Record(record.where, record.index, {name.lower(): v for name, v in record.values.items()})
+def _problem(record: Record) -> str:
+    if "prompt" in record.values:
+        return published_chat(record, "prompt")[0]
+    return record.text("question" if "question" in record.values else "problem")
 
 
 def _answer(record: Record) -> str:
     """The answer as published, `25` or `025`, as a plain integer."""
-    value = record.values.get("answer")
-    text = str(value) if isinstance(value, int) else record.text("answer").strip()
+    value = record.values.get("answer", value_at(record.values, "reward_model.ground_truth"))
+    if value is None and isinstance(record.values.get("solution"), str):
+        value = boxed_answer(record.text("solution"), record.where)
+    text = str(value) if isinstance(value, int) else str(value or record.text("answer")).strip()
+    text = text.removesuffix(".0").removesuffix("^\\circ")
     if not (text.isascii() and text.isdigit() and int(text) <= 999):
         raise InputError(f"{record.where}: 'answer' must be an integer from 0 to 999, found {text[:40]!r}")
     return str(int(text))
 
 
-def _as_response(solution: object, gold: str) -> str:
-    """The published solution, ending as a response should: many end in a signature or a second solution."""
-    final = f"The answer is \\boxed{{{gold}}}."
+def as_response(solution: object, answer: str) -> str:
+    """Return a published solution, ending as a response should: many end in a signature or a second
+    solution."""
+    final = f"The answer is \\boxed{{{answer}}}."
     return f"{solution.rstrip()}\n\n{final}" if isinstance(solution, str) and solution.strip() else final
+
+
+RECIPE = Recipe(
+    "aime", HUB[2024], partial(_to_row, 2024), INSTRUCTION, Layout(TEST_ONLY, "test"), repeated=True
+)

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from rewardkit.datasets_prep.gsm8k import INSTRUCTION
-from rewardkit.datasets_prep.prepare import Prepared, publish
-from rewardkit.datasets_prep.schema import Row, chat
-from rewardkit.datasets_prep.stories import Level, Problem, tell
-from rewardkit.datasets_prep.writer import Progress
+from rewardkit.datasets_prep.common.prompts import Instruction, after, read_template, shaped
+from rewardkit.datasets_prep.common.recipe import Prepared, publish
+from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.sources import Source
+from rewardkit.datasets_prep.common.stories import Level, Problem, tell
+from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.gsm8k import INSTRUCTION, VERL_INSTRUCTION
 from rewardkit.errors import InputError, did_you_mean
 
 DATA_SOURCE = "rewardkit/arithmetic"
@@ -36,6 +39,7 @@ new stays easy."""
 
 def prepare(
     out_dir: Path,
+    settings: Settings | None = None,
     *,
     n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
     n_test: Annotated[int, "Problems in test.parquet."] = 500,
@@ -63,15 +67,27 @@ def prepare(
         most = capacity(level, split)
         if not 1 <= wanted <= most:
             raise InputError(f"n_{split} must be from 1 to {most:,} at level {level}, not {wanted:,}")
-    files = publish(
+    settings = settings or Settings()
+    settings.refuse("arithmetic", "raw", "split_name", "revision")
+    # A model of half a million parameters has no use for an instruction, and every token costs.
+    ours = Instruction("" if level == "tiny" else INSTRUCTION, VERL_INSTRUCTION)
+    instruction = ours.chosen(settings.instruction, "arithmetic")
+    template = read_template(settings.template)
+
+    def rows(split: str) -> Iterator[Row]:
+        for row in _rows(level, split, sizes[split], seed, instruction):
+            yield shaped(row, template, instruction, settings.system)
+
+    return publish(
         out_dir,
         "arithmetic",
-        {split: _rows(level, split, wanted, seed) for split, wanted in sizes.items()},
-        source={"generator": DATA_SOURCE},
+        {split: to_batches(rows(split)) for split in sizes},
+        settings,
+        source=Source({}, {"generator": DATA_SOURCE}),
         arguments={"n_train": n_train, "n_test": n_test, "level": level, "seed": seed},
         progress=progress,
+        tool="calc_gsm8k_reward",
     )
-    return Prepared(files)
 
 
 def capacity(level: str, split: str) -> int:
@@ -104,13 +120,11 @@ def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]
             yield problem, held_out
 
 
-def _rows(level: str, split: str, wanted: int, seed: int) -> Iterator[Row]:
-    # A model of half a million parameters has no use for an instruction, and every token costs.
-    suffix = "" if level == "tiny" else f" {INSTRUCTION}"
+def _rows(level: str, split: str, wanted: int, seed: int, instruction: str) -> Iterator[Row]:
     for index, (problem, held_out) in zip(range(wanted), problems(level, split, seed), strict=False):
         yield Row(
             data_source=DATA_SOURCE,
-            prompt=chat(problem.question + suffix),
+            prompt=chat(after(problem.question, instruction)),
             ability="math",
             ground_truth=problem.answer,
             split=split,

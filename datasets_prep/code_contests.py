@@ -2,15 +2,19 @@
 
 Raw columns: `name`, `description`, `public_tests`, `private_tests`, `generated_tests` (each of two lists,
 `input` and `output`), `solutions` (lists `language`, `solution`), `time_limit`, `memory_limit_bytes`. The
-limits are kept as metadata only: they were set for other machines and, often, other languages.
+time limit goes with the tests: the reward multiplies it, as it was set for compiled languages. That of memory
+is metadata only.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-from rewardkit.datasets_prep.code import Problem, ProblemSet, optional_text
-from rewardkit.datasets_prep.sources import Hub, Record
+from rewardkit.datasets_prep.common.layout import ALL_THREE, Layout
+from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, optional_text
+from rewardkit.datasets_prep.common.solutions import MOST
+from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 PYTHON3 = 3
@@ -25,12 +29,28 @@ def _problem(record: Record, max_tests: int | None) -> Problem:
                 f"{record.where}: '{column}' is {name[:40]!r}; expected standard input and output"
             )
     tests = [test for column in TESTS for test in _pairs(record, column, "input", "output")][:max_tests]
+    ground_truth: dict[str, Any] = {
+        "inputs": [given for given, _ in tests],
+        "outputs": [wanted for _, wanted in tests],
+    }
+    if seconds := _seconds(record.values.get("time_limit")):
+        ground_truth["time_limit"] = seconds
     solutions = _pairs(record, "solutions", "language", "solution")
+    programs = (program for language, program in solutions if language == PYTHON3)
+    solution, *others = [*itertools.islice(dict.fromkeys(programs), MOST)] or [""]
     return Problem(
         question=record.text("description"),
-        truth={"inputs": [given for given, _ in tests], "outputs": [wanted for _, wanted in tests]},
-        solution=next((program for language, program in solutions if language == PYTHON3), ""),
+        ground_truth=ground_truth,
+        solution=solution,
+        others=tuple(others),
     )
+
+
+def _seconds(limit: Any) -> float:
+    """The time limit of a problem, 0 if it has none: `{seconds, nanos}`, or a number in other copies."""
+    if isinstance(limit, dict):
+        return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
+    return float(limit) if isinstance(limit, int | float) else 0.0
 
 
 def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[Any, Any]]:
@@ -44,7 +64,8 @@ def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[A
 
 prepare = ProblemSet(
     "code_contests",
-    Hub("deepmind/code_contests", None, ("train", "test"), "the train and test files of data/"),
+    Hub("deepmind/code_contests", None, ("train", "valid", "test"), "the train and test files of data/"),
     metadata=("name", "source", "difficulty", "cf_rating", "cf_tags", "time_limit", "memory_limit_bytes"),
     problem=_problem,
+    layout=Layout(ALL_THREE),
 ).prepare

@@ -1,8 +1,12 @@
-"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) as Dahoas/full-hh-rlhf publishes it, in three forms.
+"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) in both published forms, made into three.
 
-Raw columns: `prompt`, a dialogue that ends in "Assistant:"; `chosen` and `rejected`, two ways to go on; and
-`response`, which is `chosen` again. Forms, one folder each: `sft` (prompt, response), `rm` (prompt, chosen,
-rejected) and `rl` (rows of the common schema, to be judged by a reward model).
+Raw files: the parquet of Dahoas/full-hh-rlhf in `data/`, or Anthropic's own `{harmless-base, helpful-base,
+helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` (`red-team-attempts` is another kind of
+data and left out). Raw columns: `prompt`, a dialogue that ends in "Assistant:", `chosen` and `rejected`, two
+ways to go on, and `response`, which is `chosen` again; in Anthropic's form `chosen` and `rejected` alone,
+each a whole dialogue, which part in the last turn (pairs that part earlier are bad rows). Forms made, one
+folder each: `sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl` (rows of the common schema,
+for a reward model).
 """
 
 from __future__ import annotations
@@ -11,20 +15,22 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
 
-from rewardkit.datasets_prep.prepare import Prepared, Raw, SkipBad, check_count, publish
-from rewardkit.datasets_prep.schema import SCHEMA, AnyRow, Row, TextRow, text_schema
-from rewardkit.datasets_prep.sources import BadRows, Hub, Record, Source, open_source
-from rewardkit.datasets_prep.writer import Progress, WrittenFile
+from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.recipe import Prepared, publish
+from rewardkit.datasets_prep.common.schema import SCHEMA, AnyRow, Row, TextRow, text_schema, to_batches
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_source
+from rewardkit.datasets_prep.common.writer import Progress
 from rewardkit.errors import InputError, did_you_mean
 
-DATA_SOURCE = "Dahoas/full-hh-rlhf"
-HUB = Hub(DATA_SOURCE, None, ("train", "test"), "the parquet files of data/")
+LAYOUT = Layout(ignore=("red-team",))
 FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
@@ -32,6 +38,7 @@ _HELD_OUT = 4
 """Without a published test split, every fourth prompt is held out for testing the reward model."""
 
 _TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
+_ASSISTANT = "\n\nAssistant:"
 _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
@@ -51,56 +58,62 @@ MakeRows = Callable[[Pair, str], list[AnyRow]]
 """Makes the rows of a pair of a split."""
 
 
-def prepare(
-    out_dir: Path,
-    *,
-    raw: Raw = None,
-    split: Annotated[FormName, "Which form to write."] = "all",
-    chosen_only: Annotated[bool, "Leave the rejected answers out of sft, where verl has them too."] = False,
-    one_message: Annotated[
-        bool, "In rl, keep the dialogue as one user message, as verl does, not as turns."
-    ] = False,
-    limit: Annotated[int | None, "Keep only the first pairs of each raw split."] = None,
-    skip_bad: SkipBad = False,
-    progress: Progress | None = None,
-) -> Prepared:
-    """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the splits that are published.
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """One published form of the set."""
 
-    If only `train` is there, the reward model's test.parquet gets a quarter of its prompts.
+    name: str
+    hub: Hub
+    """Its name there is the data source too."""
 
-    Raises:
-        InputError: no such form, the raw data cannot be found or used, or the folder cannot be written.
-        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
-    """
-    if split != "all" and split not in FORMS:
-        known = ("all", *FORMS)
-        raise InputError(
-            f"no split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
+    def prepare(
+        self,
+        out_dir: Path,
+        settings: Settings | None = None,
+        *,
+        split: Annotated[FormName, "Which form to write."] = "all",
+        chosen_only: Annotated[
+            bool, "Leave the rejected answers out of sft, where verl has them too."
+        ] = False,
+        one_message: Annotated[
+            bool, "In rl, keep the dialogue as one user message, as verl does, not as turns."
+        ] = False,
+        progress: Progress | None = None,
+    ) -> Prepared:
+        """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the splits that are published.
+
+        If only `train` is there, the reward model's test.parquet gets a quarter of its prompts. A limit
+        counts pairs.
+
+        Raises:
+            InputError: no such form, the raw data cannot be found or used, or the folder cannot be written.
+            MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+        """
+        if split != "all" and split not in FORMS:
+            known = ("all", *FORMS)
+            raise InputError(
+                f"no split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
+            )
+        settings = settings or Settings()
+        settings.refuse(self.name, "instruction", "template", "agent", "interaction", "split_name")
+        source = open_source(settings.raw, self.hub, LAYOUT, settings.revision)
+        forms = FORMS if split == "all" else (split,)
+        bad = {form: BadRows(skip=settings.skip_bad) for form in forms}
+        splits: dict[str, Iterable[pa.RecordBatch]] = {}
+        for form in forms:
+            make = _maker(form, self.hub.name, chosen_only, one_message, settings.system)
+            for name, rows in _splits(form, source, bad[form], settings.limit, make).items():
+                splits[f"{form}/{name}"] = to_batches(rows, _schema(form))
+        return publish(
+            out_dir,
+            self.name,
+            splits,
+            replace(settings, limit=None),  # it counts pairs
+            source=source,
+            arguments={"chosen_only": chosen_only, "one_message": one_message, "limit": settings.limit},
+            progress=progress,
+            bad=bad[forms[0]],  # every form drops the same rows
         )
-    check_count("limit", limit)
-    source = open_source(raw, HUB)
-    arguments = {
-        "chosen_only": chosen_only,
-        "one_message": one_message,
-        "limit": limit,
-        "skip_bad": skip_bad,
-    }
-    forms = FORMS if split == "all" else (split,)
-    bad = {form: BadRows(skip=skip_bad) for form in forms}
-    files: dict[str, WrittenFile] = {}
-    for form in forms:
-        written = publish(
-            out_dir / form,
-            "full_hh_rlhf",
-            _splits(form, source, bad[form], limit, _maker(form, chosen_only, one_message)),
-            source=source.provenance,
-            arguments={"form": form, **arguments},
-            progress=_named(form, progress),
-            schema=_schema(form),
-        )
-        files |= {f"{form}/{name}": file for name, file in written.items()}
-    dropped = bad[forms[0]]  # every form drops the same rows
-    return Prepared(files, dropped.dropped, tuple(dropped.first))
 
 
 def turns(dialogue: str) -> tuple[dict[str, str], ...]:
@@ -118,7 +131,8 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
         raise ValueError("text before the first speaker")
     messages: list[dict[str, str]] = []
     for speaker, said in zip(parts[::2], parts[1::2], strict=True):
-        role, content = _ROLES[speaker], said.strip()
+        role = _ROLES[speaker]
+        content = said.strip()
         if not content:
             continue
         if messages and messages[-1]["role"] == role:
@@ -168,14 +182,30 @@ def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[Pair]:
 
 
 def _pair(record: Record) -> Pair:
-    prompt, chosen, rejected = (record.text(name) for name in ("prompt", "chosen", "rejected"))
+    chosen, rejected = record.text("chosen"), record.text("rejected")
+    if "prompt" in record.values or "response" in record.values:
+        prompt = record.text("prompt")
+    else:
+        prompt, chosen, rejected = _parted(record, chosen, rejected)
     try:
         return Pair(record.index, prompt, chosen, rejected, turns(prompt))
     except ValueError as error:
         raise InputError(f"{record.where}: 'prompt' is no dialogue: {error}") from None
 
 
-def _maker(form: str, chosen_only: bool, one_message: bool) -> MakeRows:
+def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
+    """The common prompt of two whole dialogues, and how each goes on."""
+    prompt, marker, last = chosen.rpartition(_ASSISTANT)
+    other, _, other_last = rejected.rpartition(_ASSISTANT)
+    if not marker or prompt != other:
+        raise InputError(f"{record.where}: 'chosen' and 'rejected' part before the last answer")
+    for name, text in (("chosen", last), ("rejected", other_last)):
+        if not text.strip() or "\n\nHuman:" in text:
+            raise InputError(f"{record.where}: '{name}' does not end in an answer")
+    return prompt + marker, last, other_last
+
+
+def _maker(form: str, data_source: str, chosen_only: bool, one_message: bool, system: str) -> MakeRows:
     def sft(pair: Pair, split: str) -> list[AnyRow]:
         responses = (pair.chosen,) if chosen_only else (pair.chosen, pair.rejected)
         return [TextRow({"prompt": pair.prompt, "response": response}) for response in responses]
@@ -185,10 +215,11 @@ def _maker(form: str, chosen_only: bool, one_message: bool) -> MakeRows:
 
     def rl(pair: Pair, split: str) -> list[AnyRow]:
         chosen = pair.chosen.strip()
+        messages = ({"role": "user", "content": pair.prompt},) if one_message else pair.messages
         return [
             Row(
-                data_source=DATA_SOURCE,
-                prompt=({"role": "user", "content": pair.prompt},) if one_message else pair.messages,
+                data_source=data_source,
+                prompt=({"role": "system", "content": system}, *messages) if system else messages,
                 ability="alignment",
                 ground_truth=chosen,
                 split=split,
@@ -207,5 +238,11 @@ def _schema(form: str) -> pa.Schema:
     return text_schema(*columns[form]) if form in columns else SCHEMA
 
 
-def _named(form: str, progress: Progress | None) -> Progress | None:
-    return None if progress is None else lambda split, rows: progress(f"{form}/{split}", rows)
+FULL = Preferences(
+    "full_hh_rlhf", Hub("Dahoas/full-hh-rlhf", None, ("train", "test"), "the parquet files of data/")
+)
+ANTHROPIC = Preferences(
+    "hh-rlhf",
+    Hub("Anthropic/hh-rlhf", None, ("train", "test"), "the folders with train.jsonl.gz and test.jsonl.gz"),
+)
+prepare = FULL.prepare

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rewardkit.datasets_prep.code import Problem, ProblemSet, decode, optional_text
-from rewardkit.datasets_prep.sources import Hub, Record
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
+from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, decode, optional_text
+from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
-from rewardkit.rewards.code.truth import TruthError, unpack
+from rewardkit.rewards.code.forms import unpack
+from rewardkit.rewards.code.problem import GroundTruthError
 
 
 def _problem(record: Record, max_tests: int | None) -> Problem:
@@ -22,8 +24,8 @@ def _problem(record: Record, max_tests: int | None) -> Problem:
     function = metadata.get("func_name") or ""
     return Problem(
         question=record.text("question_content"),
-        # One list: the reward judges by all of them alike.
-        truth={"public_test_cases": cases, "metadata": {"func_name": function} if function else {}},
+        # One list: the reward scores by all of them alike.
+        ground_truth={"public_test_cases": cases, "metadata": {"func_name": function} if function else {}},
         starter=optional_text(record, "starter_code"),
         function=function,
     )
@@ -38,7 +40,7 @@ def _private(record: Record) -> list[Any]:
         return list(decode(record, column, list))
     try:
         cases = json.loads(unpack(text))
-    except (TruthError, ValueError, RecursionError) as error:
+    except (GroundTruthError, ValueError, RecursionError) as error:
         raise InputError(f"{record.where}: '{column}': {str(error)[:160]}") from None
     if not isinstance(cases, list):
         raise InputError(f"{record.where}: '{column}' must pack a JSON list, found {type(cases).__name__}")
@@ -47,7 +49,8 @@ def _private(record: Record) -> list[Any]:
 
 prepare = ProblemSet(
     "livecodebench",
-    Hub("livecodebench/code_generation_lite", "release_latest", ("test",), "test*.jsonl"),
+    Hub("livecodebench/code_generation_lite", "release_latest", ("test",), "test*.jsonl", script=True),
     metadata=("question_id", "question_title", "platform", "difficulty", "contest_id", "contest_date"),
     problem=_problem,
+    layout=Layout(TEST_ONLY, "test"),
 ).prepare

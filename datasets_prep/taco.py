@@ -7,12 +7,12 @@ tests are bad rows.
 
 from __future__ import annotations
 
-from rewardkit.datasets_prep.code import ProblemSet, inputs_outputs
-from rewardkit.datasets_prep.sources import Hub
+from rewardkit.datasets_prep.common.programs import ProblemSet, inputs_outputs
+from rewardkit.datasets_prep.common.sources import Hub
 
 prepare = ProblemSet(
     "taco",
-    Hub("BAAI/TACO", None, ("train", "test"), "its train and test files"),
+    Hub("BAAI/TACO", "ALL", ("train", "test"), "the folders train/ and test/", script=True),
     metadata=(
         "name",
         "source",

@@ -5,7 +5,7 @@
     REWARDKIT_URL=http://127.0.0.1:8000 python examples/trl_grpo.py   # by `rewardkit serve`
 
 The model is random and its vocabulary is digits and `#### `, so that some completions are right by chance.
-One row cannot be judged: its reward is None, which TRL leaves out of the advantages.
+One row cannot be scored: its reward is None, which TRL leaves out of the advantages.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def rows() -> Dataset:
     """Sums of one digit; the last has no number for a ground truth."""
     sums = [(a, b) for a in range(1, 5) for b in range(1, 5)][:15]
     prompts = [f"{a} + {b} =" for a, b in sums] + ["1 + 1 ="]
-    truths = [str(a + b) for a, b in sums] + ["two"]
+    ground_truths = [str(a + b) for a, b in sums] + ["two"]
     return Dataset.from_dict(
-        {"prompt": prompts, "data_source": ["gsm8k"] * len(prompts), "ground_truth": truths}
+        {"prompt": prompts, "data_source": ["gsm8k"] * len(prompts), "ground_truth": ground_truths}
     )
 
 

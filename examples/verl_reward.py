@@ -50,14 +50,14 @@ def batch() -> DataProto:
     objects = {
         "data_source": np.array([source for source, _, _ in ROWS], dtype=object),
         "reward_model": np.array(
-            [{"style": "rule", "ground_truth": truth} for *_, truth in ROWS], dtype=object
+            [{"style": "rule", "ground_truth": ground_truth} for *_, ground_truth in ROWS], dtype=object
         ),
         "extra_info": np.array([{"index": i} for i in range(len(ROWS))], dtype=object),
     }
     return DataProto.from_dict(tensors=tensors, non_tensors=objects)
 
 
-async def judge(name: str) -> list[dict[str, Any]]:
+async def score(name: str) -> list[dict[str, Any]]:
     """Run verl's reward manager over every row with the function of this name."""
     config = OmegaConf.create(
         {
@@ -77,13 +77,13 @@ async def judge(name: str) -> list[dict[str, Any]]:
 
 async def main() -> None:
     for name in ("compute_score", "acompute_score"):
-        results = await judge(name)
+        results = await score(name)
         print(name)
         keys = {tuple(result["reward_extra_info"]) for result in results}
         assert len(keys) == 1, "verl wants the same keys for every sample"
-        for (source, _, truth), result in zip(ROWS, results, strict=True):
+        for (source, _, ground_truth), result in zip(ROWS, results, strict=True):
             info = result["reward_extra_info"]
-            print(f"  {source:15} gold {truth:10} pred {info['pred'] or '-':14}", end=" ")
+            print(f"  {source:15} ground truth {ground_truth:10} pred {info['pred'] or '-':14}", end=" ")
             print(f"reward {result['reward_score']:.1f} acc {info['acc']:.0f} status {info['status']}")
 
 

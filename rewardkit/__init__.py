@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewardkit.offline import score_file as score_file
     from rewardkit.offline import score_frame as score_frame
     from rewardkit.registry import reward as reward
-    from rewardkit.scorer import Scorer as Scorer
+    from rewardkit.scoring.scorer import Scorer as Scorer
     from rewardkit.types import Sample as Sample
     from rewardkit.types import Score as Score
 
@@ -32,7 +32,7 @@ _HOME = {
     "RewardkitError": "rewardkit.errors",
     "Sample": "rewardkit.types",
     "Score": "rewardkit.types",
-    "Scorer": "rewardkit.scorer",
+    "Scorer": "rewardkit.scoring.scorer",
     "reward": "rewardkit.registry",
     "score_file": "rewardkit.offline",
     "score_frame": "rewardkit.offline",

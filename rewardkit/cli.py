@@ -12,16 +12,23 @@ from typing import Any
 
 import click
 
-from rewardkit import __version__
+import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean
 
 COMMANDS = {
     "list": "Show the registered data sources and their rewards.",
     "prep": "Turn a raw dataset into train.parquet and test.parquet.",
-    "score": "Score the responses in a parquet file.",
-    "doctor": "Show what holds on this machine: the sandbox's levels, proved by running escapes.",
-    "explain": "Show how one response is judged, and why.",
+    "check": "Look files of prompts over: schema, rewards, lengths, duplicates, leakage.",
+    "labels": "List ground truths that are likely to be wrong.",
+    "generate": "Generate responses of a model to the prompts in a file.",
+    "score": "Score the responses in files of any kind.",
+    "doctor": "Show what holds on this machine: the installation, and the sandbox's levels.",
+    "explain": "Show how one response is scored, and why.",
     "view": "Look at scored responses: a table, or one in full.",
+    "eval": "Generate if there is a model, score, and report with intervals and pass@k.",
+    "compare": "Compare two scored files over the same prompts.",
+    "diff": "Show what another scorer says of the same responses; pin verdicts.",
+    "gradient": "Show where the learning signal of a file of rollouts comes from.",
     "serve": "Serve the rewards over HTTP.",
     "train": "Train a language model with PPO.",
     "export": "Write a checkpoint's model as a Hugging Face folder.",
@@ -29,8 +36,18 @@ COMMANDS = {
 }
 
 
+class _ReaderGoneError(Exception):
+    """Whoever read our output (`| head`) has gone; that is no error of ours."""
+
+
 class _LazyGroup(click.Group):
     """A group whose commands are imported only when one of them is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would end the process with status 1
+            raise _ReaderGoneError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -60,7 +77,8 @@ class _LazyGroup(click.Group):
     epilog="Example: rewardkit prep arithmetic --out data && rewardkit train "
     "data.train_files=data/train.parquet",
 )
-@click.version_option(__version__, prog_name="rewardkit")
+# Another distribution's __init__.py may have replaced ours; `doctor` must run all the same, and tells.
+@click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:
     """Rewards and evaluation for language models trained with reinforcement learning."""
@@ -91,8 +109,7 @@ def run(args: list[str]) -> int:
             raise
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        # The reader of our output (`| head`) has gone; that is no error of ours.
+    except _ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return result if isinstance(result, int) else 0

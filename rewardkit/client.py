@@ -32,6 +32,7 @@ from rewardkit.errors import (
     ServerError,
     UnknownDataSourceError,
 )
+from rewardkit.groups import group_of
 from rewardkit.types import Sample, Score
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Client:
         url: for example `http://127.0.0.1:8000`.
         token: sent as a bearer token.
         timeout_s: deadline of a request of up to 1,024 samples, with everything that is sent again. The
-            server is told, and stops judging in time.
+            server is told, and stops scoring in time.
 
     Example:
         >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP
@@ -101,12 +102,15 @@ class Client:
         return [score for scores in self._threads.map(self._send, batches) for score in scores]
 
     def rewards(self) -> list[dict[str, Any]]:
-        """Return what the server can judge. Raises like `score`."""
+        """Return what the server can score. Raises like `score`."""
         found: list[dict[str, Any]] = _json(self._request("GET", "/rewards"))
         return found
 
-    def check(self, data_sources: Iterable[str]) -> None:
+    def check(self, data_sources: Iterable[str]) -> frozenset[str]:
         """Make sure that the server has a reward for every one of these data sources.
+
+        Returns:
+            those whose reward has to see all responses to a prompt in one call of `score_batch`.
 
         Raises:
             UnknownDataSourceError: it has none for one of them.
@@ -117,7 +121,8 @@ class Client:
         kind, message = _error(answer)
         if kind == "unknown_data_source":
             raise UnknownDataSourceError(f"{message} (on {self.url})")
-        _json(answer)
+        rewards = [reward for reward in _json(answer) if reward.get("batch") == "group"]
+        return frozenset(source for reward in rewards for source in reward.get("for", ()))
 
     def _send(self, batch: _Batch) -> list[Score]:
         return _decode(self._request("POST", "/score", batch.body), batch.size)
@@ -415,17 +420,20 @@ def _headers(token: str | None) -> dict[str, str]:
 
 
 def _deadline(left_s: float) -> dict[str, str]:
-    """Have the server end a little earlier, so that what it has judged by then still arrives."""
+    """Have the server end a little earlier, so that what it has scored by then still arrives."""
     return {"x-timeout-s": f"{max(0.9 * left_s, left_s - 1.0):.3f}"}
 
 
 def _batches(samples: Sequence[Sample]) -> Iterator[_Batch]:
-    """Encode samples into request bodies that are not too large."""
+    """Encode samples into request bodies that are not too large; neighbours of one group stay together."""
     parts: list[bytes] = []
     size = 0
-    for sample in samples:
+    for i, sample in enumerate(samples):
         part = _encode(sample)
-        if parts and (len(parts) == BATCH_SAMPLES or size + len(part) > BATCH_BYTES):
+        full = len(parts) >= BATCH_SAMPLES and (
+            len(parts) >= 2 * BATCH_SAMPLES or group_of(sample) != group_of(samples[i - 1])
+        )
+        if parts and (full or size + len(part) > BATCH_BYTES):
             yield _batch(parts)
             parts, size = [], 0
         parts.append(part)

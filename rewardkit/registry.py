@@ -1,12 +1,13 @@
 """What rewards there are: `data_source` -> `Reward`, with its options, deadline and place to run.
 
-Knows nothing of any particular reward, and runs none: `rewardkit.rewards` fills the registry with ours,
-users add theirs with `@reward`, a file (`load_reward_file`) or an entry point of the group
-`rewardkit.rewards`. `rewardkit.scorer` does the running.
+Knows nothing of any particular reward, and runs none: rewards are registered with `@reward`, ours (in
+`rewardkit.rewards.declarations`) and those of users (in a file, see `load_reward_file`, or behind an entry
+point of the group `rewardkit.rewards`) alike. `rewardkit.scoring.scorer` does the running.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import importlib
@@ -45,16 +46,18 @@ class Reward:
 
     name: str
     version: int
-    target: str | Callable[..., Any]
-    """The function, or `module:function` so that nothing is imported before the first use."""
+    target: Callable[..., Any]
+    """The function that scores; or one without parameters that returns it, called when it is first needed:
+    what takes long to import is imported there."""
     data_sources: tuple[str, ...]
     """Exact names or globs (`aime*`). Exact ones win over globs; longer globs over shorter ones."""
     aliases: tuple[str, ...] = ()
     runs: Place = "inline"
     timeout_s: float = 10.0
     """Deadline for one sample (for one batch if `batch`); overrunning it kills the worker."""
-    batch: bool = False
-    """The function takes a list of samples and returns as many results."""
+    batch: bool | Literal["group"] = False
+    """The function takes a list of samples and returns as many results. `group`: all samples of one prompt
+    that are scored together (`rewardkit.groups`), and no others."""
     parts: tuple[str, ...] = ()
     """The fixed key set of `Score.parts`."""
     processes: int = 0
@@ -63,35 +66,36 @@ class Reward:
     chunk: int = 0
     """At most this many samples go to a worker at once, those of several callers together. 0: as the scorer
     sees fit, never those of several callers."""
-    load: str = ""
-    """`module:function` called with the options in a worker before its first sample: what takes long."""
-    options_type: str | type = NoOptions
-    """A frozen dataclass with a default for every field, or `module:Class`."""
+    load: Callable[[Any], object] | None = None
+    """Called with the options in a worker before its first sample: what takes long."""
+    options_type: type | None = None
+    """A frozen dataclass with a default for every field. None: the annotation of the function's second
+    parameter, or no options if that is no dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options that differ from those defaults; the user's go on top."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
     """What it looks at besides response and ground truth; scoring a file does not load the rest."""
     explain: str = ""
-    """`module:function` that lays open a judgement: (gold, response, options) -> something to print."""
+    """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
     summary: str = ""
-    verify: bool = False
-    """Cheap enough for `rewardkit prep` to score every reference solution with it by default."""
 
     @property
     def scorer(self) -> str:
-        """Name and version as they stand in every Score: `gsm8k@1`."""
+        """Name and version as they stand in every Score, put there by the runner: `gsm8k@1`."""
         return f"{self.name}@{self.version}"
 
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """The function itself, imported on first use."""
-        return import_target(self.target) if isinstance(self.target, str) else self.target
+        """The function that scores, imported on first use."""
+        if inspect.signature(self.target).parameters:
+            return self.target
+        returned: Callable[..., Any] = self.target()
+        return returned
 
     @cached_property
     def options_class(self) -> type[Any]:
         """The options dataclass, imported on first use."""
-        found = import_target(self.options_type) if isinstance(self.options_type, str) else self.options_type
-        return typing.cast("type[Any]", found)
+        return self.options_type or _options_type_of(self.function)
 
     def make_options(self, values: Mapping[str, Any]) -> Any:
         """Return this reward's options with `values` set.
@@ -99,7 +103,8 @@ class Reward:
         Raises:
             OptionsError: a name that is no option of this reward, or a value of the wrong type.
         """
-        values = {**self.presets, **values}
+        # A dot is as good as an underscore: `sandbox.url` is how such a setting is called elsewhere.
+        values = {name.replace(".", "_"): value for name, value in {**self.presets, **values}.items()}
         known = [f.name for f in fields(self.options_class)]
         for key in values:
             if key not in known:
@@ -107,6 +112,8 @@ class Reward:
                     f"; it has: {', '.join(known)}" if known else "; it has none"
                 )
                 raise OptionsError(f"reward '{self.name}' has no option '{key}'{hint}")
+        types = {f.name: str(f.type) for f in fields(self.options_class)}
+        values = {name: _from_text(value, types[name]) for name, value in values.items()}
         try:
             return msgspec.convert(values, self.options_class, strict=False)
         except (msgspec.ValidationError, ValueError) as error:
@@ -133,6 +140,7 @@ class Reward:
             "data_sources": list(self.data_sources),
             "aliases": list(self.aliases),
             "runs": self.runs,
+            "batch": self.batch,
             "timeout_s": self.timeout_s,
             "options": self.describe_options(),
             "parts": list(self.parts),
@@ -165,7 +173,7 @@ class Registry:
         return new
 
     def use_for_all(self, new: Reward) -> Reward:
-        """Make a reward judge every data source, known or not; the last one made so wins."""
+        """Make a reward score every data source, known or not; the last one made so wins."""
         self._rewards[new.name] = new
         self._for_all.append(new)
         return new
@@ -237,23 +245,35 @@ def reward(
     aliases: Iterable[str] = (),
     runs: Place = "process",
     timeout_s: float = 10.0,
-    batch: bool = False,
+    batch: bool | Literal["group"] = False,
     parts: Iterable[str] = (),
     reads: Iterable[str] = ("prompt", "extra_info"),
     options: type | None = None,
+    explain: str = "",
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward of `data_sources`.
 
     The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`, or has verl's
     signature `(data_source, solution_str, ground_truth, extra_info=None)`; it may be `async`. It returns a
-    Score, a float, a bool, or a dict with at least `score`. It runs in a killable worker unless you say
-    `runs="inline"`, which promises that it is pure and always fast.
+    Score, a float, a bool, or a dict with at least `score`; the name and version given here are put into
+    every Score. It runs in a killable worker unless you say `runs="inline"`, which promises that it is pure
+    and always fast. The other arguments are the fields of `Reward`; the summary is the first line of the
+    docstring.
+
+    A function without parameters is a declaration: it is called when the reward is first needed and returns
+    the function to use, so that what is heavy is imported there and `rewardkit list` stays quick.
 
     Example:
         >>> @reward("my/spelling", timeout_s=1.0)
         ... def spelling(sample: Sample) -> float:
         ...     return float(sample.response.strip() == sample.ground_truth)
+
+        >>> @reward("my/essays", version=2, runs="process")
+        ... def essays():
+        ...     from my_package.essays import score  # takes seconds to import
+        ...
+        ...     return score
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -267,13 +287,22 @@ def reward(
             batch=batch,
             parts=tuple(parts),
             reads=tuple(reads),
-            options_type=options or made.options_type,
+            options_type=options,
+            explain=explain,
         )
         REGISTRY.register(made, replace_existing=replace_existing)
         function.__rewardkit_reward__ = made  # type: ignore[attr-defined]
         return function
 
     return register
+
+
+def _from_text(value: Any, wanted: str) -> Any:
+    """A value as its option takes it: lists and mappings come from command lines as JSON."""
+    if isinstance(value, str) and wanted.startswith(("tuple", "list", "dict", "Mapping")):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(value)
+    return value
 
 
 def reward_of(function: Any) -> Reward | None:
@@ -325,12 +354,11 @@ def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], na
         target=function,
         data_sources=data_sources,
         runs="process",
-        options_type=_options_type_of(function),
         summary=(inspect.getdoc(function) or "").partition("\n")[0],
     )
 
 
-def _options_type_of(function: Callable[..., Any]) -> type:
+def _options_type_of(function: Callable[..., Any]) -> type[Any]:
     """The dataclass that annotates the second parameter, or NoOptions."""
     try:
         hints = typing.get_type_hints(function)

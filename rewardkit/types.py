@@ -33,7 +33,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
 
 
 class Score(msgspec.Struct, frozen=True, gc=False):
-    """What came of judging one sample. `score` is meaningful only when `status == "ok"`."""
+    """What came of scoring one sample. `score` is meaningful only when `status == "ok"`."""
 
     score: float
     """The reward: finite. 0.0 when the status is not `ok`."""

@@ -11,13 +11,16 @@ what each level holds and what it does not.
 
 from __future__ import annotations
 
-from rewardkit.sandbox.box import Answer, Sandbox
+from rewardkit.sandbox.answers import Answer, Budget
+from rewardkit.sandbox.box import Sandbox
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
 from rewardkit.sandbox.pool import Pool, SandboxBusy, Ticket
 from rewardkit.sandbox.worker import Job
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "Answer",
+    "Budget",
     "Job",
     "Level",
     "Limits",

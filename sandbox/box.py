@@ -11,32 +11,23 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from rewardkit.sandbox import levels
+from rewardkit.sandbox.answers import Answer, Budget, no_answer, read_answer, read_verdict
+from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.jail import values
-from rewardkit.sandbox.jail.checks import ENDED
-from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, Status
+from rewardkit.sandbox.jail.channel import ENDED
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome
 from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came of one call or one assertion."""
-
-    status: Status
-    value: bytes = b""
-    """The result as the program's process encoded it: one line, hostile, for `values.loads`."""
-    error: str | None = None
-    """One line on what it raised, or why there is no answer."""
-
-
 _ATTEMPTS = 3
-_LATE = Answer("wall_timeout", error="not run: the deadline of the whole solution had passed")
+_USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
+"""Ends that may be due to what the same child had done before."""
 
 
 class Sandbox:
@@ -46,9 +37,16 @@ class Sandbox:
         SandboxUnavailable: the level asked for does not hold on this host.
     """
 
-    def __init__(self, level: levels.LevelChoice = "auto", *, allow_unsafe: bool = False) -> None:
+    def __init__(
+        self,
+        level: levels.LevelChoice = "auto",
+        *,
+        allow_unsafe: bool = False,
+        builds: Builds | None = None,
+    ) -> None:
         self.level: Level = levels.choose(level, allow_unsafe=allow_unsafe)
-        self._workers: dict[tuple[str, str], Worker] = {}
+        self._builds = builds or Builds()
+        self._workers: dict[tuple[str, str, tuple[str, ...]], Worker] = {}
         self._busy: list[Worker] = []
         self._lock = threading.Lock()
         self._cancelled = False
@@ -61,26 +59,60 @@ class Sandbox:
         limits: Limits = DEFAULT_LIMITS,
         *,
         prelude: bool = False,
+        language: str = PYTHON,
     ) -> Outcome:
         """Run a program to its end and return what came of it.
 
         Args:
-            program: Python source.
+            program: Its source.
             stdin: All of its standard input.
             limits: What it may use.
-            prelude: Give it the names of common modules without an import.
+            prelude: Give a Python program the names of common modules without an import.
+            language: What it is written in, by its name in `languages.LANGUAGES`. It is built once, for
+                all the runs that follow.
+
+        Raises:
+            LanguageUnavailable: programs in that language cannot be run on this host.
         """
-        return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude))
+        return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude, language=language))
 
     def run_job(self, job: Job) -> Outcome:
-        """Run one job, on another server if the first one dies of it."""
+        """Run one job; one in another language than Python is built first."""
+        if job.language == PYTHON:
+            return self._run_one(job)
+        built = self._builds.get(job, self.level, self._run_one)
+        return built if isinstance(built, Outcome) else self._run_one(built.job(job))
+
+    def prove(self, language: str) -> str:
+        """Return the version of a language's toolchain, having built and run a small program with it.
+
+        Raises:
+            LanguageUnavailable: programs in that language cannot be run here, and why.
+        """
+        return self._builds.prove(LANGUAGES[language], self.level, self._run_one).version
+
+    def _run_one(self, job: Job) -> Outcome:
+        """Run one job as it is, on another server if the first one dies of it."""
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(WorkerDied), self._using("main", job) as worker:
                 self._begin(worker, job)
                 return worker.finish()
             if self._closed or self._cancelled:
                 return Outcome("cancelled", level=self.level)
-        return Outcome("sandbox_error", level=self.level, detail="the sandbox's servers die of this run")
+        return self._deadly()
+
+    def _deadly(self) -> Outcome:
+        """How a run ends of which every server has died: by memory, if servers live that run something else.
+
+        Only the kernel kills a server, short of memory as a container may be long before the run's own limit.
+        """
+        canary = Job(b"print(42)", limits=Limits(wall_s=60.0))
+        with contextlib.suppress(WorkerDied), self._using("main", canary) as worker:
+            self._begin(worker, canary)
+            if worker.finish().ok:
+                detail = "its servers are killed each time: the machine has less memory than its limit"
+                return Outcome("memory_limit", level=self.level, detail=detail)
+        return Outcome("sandbox_error", level=self.level, detail="the sandbox's servers die of any run")
 
     def call(
         self,
@@ -89,34 +121,44 @@ class Sandbox:
         cases: Sequence[Sequence[Any]],
         limits: Limits = DEFAULT_LIMITS,
         *,
-        deadline: float = float("inf"),
+        keywords: Sequence[Mapping[str, Any]] | None = None,
+        budget: Budget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Call `function` of a program (its own, or `Solution`'s method) with each case's arguments.
+        """Call `function` of a program with each case's arguments.
 
-        All cases run in one child. Should it end early, the case it ended in has that end for an answer
-        and the rest run in another child; so each case has all of `limits.cpu_s` if it needs it.
+        All cases run in one child. Should it end early, the case it ended in runs again in another child,
+        with all of `limits` to itself, and the rest after it; if it ends that one too, that is its answer.
 
         Args:
-            deadline: On `time.monotonic()`; cases that are not done by then are answered as wall_timeout.
+            program: Python source.
+            function: Its name; `Solution().name` is that method of a new object.
+            cases: The positional arguments of each call.
+            limits: What each call may use.
+            keywords: The keyword arguments of each call.
+            budget: What all of them may use. Cases that no longer fit have no answer: the list is shorter.
             stop: Do not go on after a child that ended early.
         """
         source = _bytes(program)
+        budget = budget or Budget()
         encoded = [values.encode(list(case)) for case in cases]
+        named = [{k: values.encode(v) for k, v in case.items()} for case in keywords or []]
         answers: list[Answer] = []
-        while len(answers) < len(cases):
-            left = deadline - time.monotonic()
-            if left <= 0 or (answers and stop and answers[-1].status != "ok"):
-                return answers + [_LATE] * (len(cases) - len(answers))
-            request = json.dumps({"function": function, "cases": encoded[len(answers) :]}).encode()
-            job = Job(source, b"", within(limits, left), "call", request, prelude=True)
+        while len(answers) < len(cases) and not budget.is_spent:
+            done = len(answers)
+            request = {"function": function, "cases": encoded[done:], "keywords": named[done:]}
+            job = Job(source, b"", budget.within(limits), "call", json.dumps(request).encode(), prelude=True)
             outcome = self.run_job(job)
-            got = [_answer(line) for line in outcome.results.splitlines()]
-            answers += got[: len(cases) - len(answers)]
-            if len(answers) < len(cases):
-                answers.append(_no_answer(outcome))
-                if not got and outcome.status == "runtime_error":  # it fails as it loads: so will every case
-                    answers += [answers[-1]] * (len(cases) - len(answers))
+            answers += [read_answer(line) for line in outcome.results.splitlines()][: len(cases) - done]
+            all_done = len(answers) == len(cases) or (len(answers) > done and outcome.status in _USED_UP)
+            budget.spend(outcome, failed=not all_done)
+            if all_done:
+                continue
+            answers.append(no_answer(outcome))
+            if stop:
+                break
+            if len(answers) == 1 and outcome.status == "runtime_error":
+                answers += answers * (len(cases) - 1)  # it fails as it loads: so will every case
         return answers
 
     def check(
@@ -126,59 +168,93 @@ class Sandbox:
         tests: Sequence[str],
         limits: Limits = DEFAULT_LIMITS,
         *,
-        deadline: float = float("inf"),
+        before: Sequence[str] | None = None,
+        budget: Budget | None = None,
+        stop: bool = False,
     ) -> list[Answer]:
         """Run each of `tests` (assertions) in one jailed child while `program` is in another.
 
-        A name in them that neither they nor `setup` define is a function of the program, and so is
-        `__candidate__('name')`; the two children speak plain values. `ok` means that a test passed.
+        A name in them that neither they nor `setup` define is one of the program, and so is
+        `__candidate__('name')`; `import solution` is the program. `ok` means that a test passed.
+
+        Args:
+            program: Python source.
+            setup: Runs first, in the process of the tests.
+            tests: Each runs by itself, after those before it, in one namespace.
+            limits: What each test may use, in each of the two processes.
+            before: Statements that run before each test, also where the test itself is left out.
+            budget: As for `call`.
+            stop: Do not go on after a test that failed.
         """
+        source = _bytes(program)
+        budget = budget or Budget()
+        steps = list(before or [""] * len(tests))
         answers: list[Answer] = []
-        while len(answers) < len(tests):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return answers + [_LATE] * (len(tests) - len(answers))
-            answers += self._check_some(_bytes(program), setup, tests[len(answers) :], within(limits, left))
+        while len(answers) < len(tests) and not budget.is_spent:
+            done = len(answers)
+            again = [step for step in steps[:done] if step]
+            prepared = "\n".join([setup, *again])
+            rest = list(zip(steps[done:], tests[done:], strict=True))
+            # What runs again to prepare a test is not to take of the test's own time, nor of the others'.
+            budget.cpu_s += limits.cpu_s * len(again)
+            more = 1 + len(again)
+            idle_s = None if limits.idle_s is None else limits.idle_s * more
+            ample = replace(limits, cpu_s=limits.cpu_s * more, idle_s=idle_s)
+            answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
+            if stop and any(answer.status != "ok" for answer in answers[done:]):
+                break
         return answers
 
-    def _check_some(self, program: bytes, setup: str, tests: Sequence[str], limits: Limits) -> list[Answer]:
+    def _check_some(
+        self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: Budget
+    ) -> list[Answer]:
         """Run tests up to the first in which either child ends; that one's answer says how."""
-        request = json.dumps({"setup": setup, "tests": list(tests)}).encode()
+        request = json.dumps({"setup": setup, "tests": tests}).encode()
         for _ in range(_ATTEMPTS):
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 candidate = Job(program, b"", limits, "serve", channel=ours.fileno(), prelude=True)
-                checker = Job(request, b"", limits, "check", channel=theirs.fileno(), prelude=True)
+                # The tests wait for the program, which has a limit of its own for doing nothing.
+                checker = Job(request, b"", replace(limits, idle_s=None), "check", channel=theirs.fileno())
                 with contextlib.suppress(WorkerDied):
-                    return self._play(candidate, checker, (ours, theirs), len(tests))
+                    return self._play(candidate, checker, (ours, theirs), len(tests), budget)
             if self._closed or self._cancelled:
-                break
-        return [Answer("sandbox_error", error="the sandbox's servers die of this run")] * len(tests)
+                return [Answer("cancelled", error="cancelled")]
+        return [no_answer(self._deadly())]
 
     def _play(
-        self, candidate: Job, checker: Job, ends: tuple[socket.socket, ...], count: int
+        self, candidate: Job, checker: Job, ends: tuple[socket.socket, ...], count: int, budget: Budget
     ) -> list[Answer]:
         with self._using("main", candidate) as one, self._using("second", checker) as two:
             self._begin(one, candidate)
             self._begin(two, checker)
             for end in ends:
                 end.close()  # so that each child sees the end of the other
-            judged = two.finish()
+            checked = two.finish()
             one.cancel()  # it has nothing left to answer
             answered = one.finish()
-        answers = [_verdict(line) for line in judged.results.splitlines()[:count]]
+        answers = [read_verdict(line) for line in checked.results.splitlines()[:count]]
+        ended = checked
         for position, answer in enumerate(answers):
             if answer.error is not None and answer.error.endswith(ENDED):
-                return [*answers[:position], _no_answer(answered)]
-        return answers if len(answers) == count else [*answers, _no_answer(judged)]
+                answers = answers[:position]
+                ended = answered
+                if answered.status == "cancelled" and not self._cancelled:  # as it was ending by itself
+                    ended = replace(answered, status="runtime_error", exit_code=None)
+                break
+        # The test it ended in is to have all of the limits to itself, unless it has just had that.
+        all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
+        budget.spend(checked, failed=not all_done)
+        budget.spend(answered, failed=not all_done)
+        return answers if all_done else [*answers, no_answer(ended)]
 
     @contextlib.contextmanager
     def _using(self, slot: str, job: Job) -> Iterator[Worker]:
         """A worker of the job's flavour; one that failed is replaced the next time."""
-        key = (slot, job.flavour)
+        key = (slot, job.flavour, job.readable)
         worker = self._workers.pop(key, None)
         if worker is None or worker.owner != os.getpid():
-            worker = Worker(self.level, job.flavour)
+            worker = Worker(self.level, job.flavour, job.readable)
         with self._lock:
             closed = self._closed
             self._busy.append(worker)
@@ -241,53 +317,5 @@ class Sandbox:
         self.close()
 
 
-def within(limits: Limits, left_s: float) -> Limits:
-    """Return `limits` cut to what is left of a deadline, in seconds."""
-    if left_s >= limits.wall:
-        return limits
-    left_s = max(left_s, 0.01)
-    return replace(limits, cpu_s=min(limits.cpu_s, left_s), wall_s=left_s)
-
-
 def _bytes(text: str | bytes) -> bytes:
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
-
-
-def _answer(line: bytes) -> Answer:
-    if line.startswith(b'{"error":'):
-        try:
-            return Answer("runtime_error", error=str(json.loads(line)["error"])[:300])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return Answer("runtime_error", error="an unreadable answer")
-    return Answer("ok", line)
-
-
-def _verdict(line: bytes) -> Answer:
-    said = json.loads(line)  # written by the checker, which is ours
-    return Answer("ok") if said["passed"] else Answer("runtime_error", error=said["error"])
-
-
-def _no_answer(outcome: Outcome) -> Answer:
-    status: Status = "runtime_error" if outcome.status == "ok" else outcome.status
-    return Answer(status, error=explain(outcome))
-
-
-def explain(outcome: Outcome) -> str:
-    """Say in one line how a run ended."""
-    last = outcome.stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
-    if outcome.status == "ok":
-        return "it ended before it answered"
-    if outcome.status == "runtime_error" and outcome.exit_code is not None and outcome.exit_code < 0:
-        return f"killed by {_signal_name(-outcome.exit_code)}"
-    if outcome.status == "runtime_error":
-        return last or f"exit status {outcome.exit_code}"
-    if outcome.status == "sandbox_error":
-        return outcome.detail or "the sandbox failed"
-    return f"{outcome.status} after {outcome.cpu_s:.2f} s of CPU time, {outcome.wall_s:.2f} s in all"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

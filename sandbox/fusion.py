@@ -1,30 +1,31 @@
-"""SandboxFusion's `/run_code`, both ways: a client for such a service, and the route for ours.
+"""SandboxFusion's `/run_code`, answered by this sandbox; `fusion_client.py` asks such a service.
 
-With the route, whatever speaks to SandboxFusion (verl's `sandbox_fusion.url`, say) can use this sandbox;
-with the client, `run` uses theirs. Field names are those of github.com/bytedance/SandboxFusion.
+Whatever speaks to SandboxFusion (verl's `sandbox_fusion.url`, say) can use this sandbox. Field names are
+those of github.com/bytedance/SandboxFusion; under the key `rewardkit`, which theirs ignores and never sends,
+stand limits and measures that they have no names for.
 """
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, TIMED_OUT, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.pool import Pool, SandboxBusy
 from rewardkit.sandbox.worker import Job
 
+EXTENSION = "rewardkit"
 _MAX_TIMEOUT_S = 600.0
-_RUN_STATUS = {"cpu_timeout": "TimeLimitExceeded", "wall_timeout": "TimeLimitExceeded"}
+_CORES = 4.0
+_MAX_OUTPUT_BYTES = 256 << 20
 
 
 async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer one `/run_code` request: run its Python program and describe the outcome in their terms.
+    """Answer one `/run_code` request: run its program and describe the outcome in their terms.
 
-    A request that cannot be run (another language, files, a full queue) is answered as SandboxError,
-    which clients take for a failure of the service and not of the program.
+    A request that cannot be run (a language that is not here, files, a full queue) is answered as
+    SandboxError, which clients take for a failure of the service and not of the program.
 
     Args:
         pool: Where it runs.
@@ -33,119 +34,98 @@ async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
     try:
         job = _job(body)
         outcome = await pool.arun(job)
-    except (ValueError, SandboxBusy) as error:
-        return _answer("SandboxError", str(error), None)
+    except (ValueError, SandboxBusy, SandboxUnavailable) as error:
+        return _answer("SandboxError", str(error), None, None)
     if outcome.status in ("sandbox_error", "cancelled"):
-        return _answer("SandboxError", outcome.detail or outcome.status, None)
-    result = {
-        "status": _RUN_STATUS.get(outcome.status, "Finished"),
+        return _answer("SandboxError", outcome.detail or outcome.status, None, None)
+    if outcome.status == "compile_error":
+        return _answer("Failed", "", {**_result(outcome), "return_code": outcome.exit_code or 1}, None)
+    return _answer("Success" if outcome.ok else "Failed", "", _compiled(job), _result(outcome))
+
+
+def _result(outcome: Outcome) -> dict[str, Any]:
+    late = outcome.status in TIMED_OUT
+    stderr = outcome.stderr.decode("utf-8", "replace")
+    if outcome.status not in ("ok", "runtime_error", "compile_error", *TIMED_OUT):
+        stderr = f"{stderr}\n{outcome.status}".strip()
+    return {
+        "status": "TimeLimitExceeded" if late else "Finished",
         "execution_time": outcome.wall_s,
-        "return_code": None if outcome.status in _RUN_STATUS else outcome.exit_code,
+        "return_code": None if late else outcome.exit_code,
         "stdout": outcome.stdout.decode("utf-8", "replace"),
-        "stderr": outcome.stderr.decode("utf-8", "replace"),
+        "stderr": stderr,
+        EXTENSION: {
+            "status": outcome.status,
+            "cpu_s": outcome.cpu_s,
+            "peak_memory": outcome.peak_memory,
+            "detail": outcome.detail,
+        },
     }
-    if outcome.status not in ("ok", "runtime_error", *_RUN_STATUS):
-        result["stderr"] = f"{result['stderr']}\n{outcome.status}".strip()
-    return _answer("Success" if outcome.ok else "Failed", "", result)
+
+
+def _compiled(job: Job) -> dict[str, Any] | None:
+    """Their `compile_result` of a program that was compiled; it may be an earlier one, so it has no time."""
+    if job.language == PYTHON or not LANGUAGES[job.language].is_compiled:
+        return None
+    return {"status": "Finished", "execution_time": None, "return_code": 0, "stdout": "", "stderr": ""}
 
 
 def _job(body: Mapping[str, Any]) -> Job:
-    language = body.get("language", "python")
-    if language not in ("python", "python3"):
-        raise ValueError(f"language '{language}' is not run here; there is python")
+    extension = body.get(EXTENSION) or {}
+    if not isinstance(extension, dict):
+        raise ValueError(f"'{EXTENSION}' is {extension!r}; expected an object")
+    asked = extension.get("language", body.get("language", PYTHON))
+    language = find(asked) if isinstance(asked, str) else None
+    if language is None:
+        known = ", ".join([PYTHON, *LANGUAGES])
+        raise ValueError(f"language {asked!r} is not run here; there are {known}")
     if body.get("files") or body.get("fetch_files"):
         raise ValueError("files are not supported here; give the program its input on stdin")
-    code, stdin = body.get("code"), body.get("stdin") or ""
+    code = body.get("code")
+    stdin = body.get("stdin") or ""
     if not isinstance(code, str) or not isinstance(stdin, str):
         raise ValueError("expected 'code' and 'stdin' as text")
-    timeout, memory = body.get("run_timeout", 10), body.get("memory_limit_MB")
-    if not isinstance(timeout, int | float) or not 0 < timeout <= _MAX_TIMEOUT_S:
-        raise ValueError(f"run_timeout is {timeout!r}; expected seconds, at most {_MAX_TIMEOUT_S:g}")
+    source = code.encode("utf-8", "replace")
+    given = stdin.encode("utf-8", "replace")
+    prelude = extension.get("prelude") is True
+    return Job(source, given, _limits(body, extension), prelude=prelude, language=language)
+
+
+def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
+    """The limits of a request. Theirs is elapsed time; the CPU time is then that of a program which keeps a
+    few cores busy meanwhile."""
+    timeout_s = _number(body, "run_timeout", 10.0, _MAX_TIMEOUT_S)
+    memory = body.get("memory_limit_MB")
     if memory is None or memory == -1:
         memory = DEFAULT_LIMITS.memory_mb
     if not isinstance(memory, int) or memory <= 0:
         raise ValueError(f"memory_limit_MB is {memory!r}; expected a positive integer")
-    limits = Limits(cpu_s=float(timeout), memory_mb=memory)
-    return Job(code.encode("utf-8", "replace"), stdin.encode("utf-8", "replace"), limits)
+    return Limits(
+        cpu_s=_number(extension, "cpu_s", _CORES * timeout_s, _CORES * _MAX_TIMEOUT_S),
+        wall_s=_number(extension, "wall_s", timeout_s, _CORES * _MAX_TIMEOUT_S),
+        idle_s=_number(extension, "idle_s", timeout_s, _CORES * _MAX_TIMEOUT_S),
+        memory_mb=memory,
+        output_bytes=int(_number(extension, "output_bytes", DEFAULT_LIMITS.output_bytes, _MAX_OUTPUT_BYTES)),
+    )
 
 
-def _answer(status: str, message: str, result: dict[str, Any] | None) -> dict[str, Any]:
+def _number(fields: Mapping[str, Any], name: str, default: float, most: float) -> float:
+    value = fields.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+        raise ValueError(f"{name} is {value!r}; expected a number above 0, at most {most:g}")
+    return float(value)
+
+
+def _answer(
+    status: str, message: str, compiled: dict[str, Any] | None, result: dict[str, Any] | None
+) -> dict[str, Any]:
     return {
         "status": status,
         "message": message,
-        "compile_result": None,
+        "compile_result": compiled,
         "run_result": result,
         "executor_pod_name": None,
         "files": {},
     }
-
-
-class FusionClient:
-    """Runs programs on a SandboxFusion service. Its isolation and its limits are that service's own.
-
-    Args:
-        url: The service's `/run_code`.
-    """
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def run(
-        self,
-        program: str | bytes,
-        stdin: str | bytes = b"",
-        limits: Limits = DEFAULT_LIMITS,
-        *,
-        language: str = "python",
-    ) -> Outcome:
-        """Run a program there. A failure of the service is a `sandbox_error`, never a wrong answer.
-
-        Raises:
-            SandboxUnavailable: the service cannot be reached.
-        """
-        body = {
-            "code": _text(program),
-            "stdin": _text(stdin),
-            "language": language,
-            "run_timeout": limits.cpu_s,
-            "memory_limit_MB": limits.memory_mb,
-        }
-        request = urllib.request.Request(
-            self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=limits.wall + 30) as response:
-                return _outcome(json.load(response))
-        except urllib.error.HTTPError as error:
-            return Outcome("sandbox_error", detail=f"{self.url} answered HTTP {error.code}")
-        except ValueError as error:
-            return Outcome("sandbox_error", detail=f"{self.url} answered no JSON: {error}")
-        except OSError as error:
-            raise SandboxUnavailable(f"no sandbox service at {self.url}: {error}; is it running?") from None
-
-
-def _outcome(answer: dict[str, Any]) -> Outcome:
-    result = answer.get("run_result")
-    compiled = answer.get("compile_result") or {}
-    if not isinstance(result, dict):
-        if compiled.get("status") == "Finished" and compiled.get("return_code"):
-            error = str(compiled.get("stderr") or "")
-            return Outcome("runtime_error", b"", error.encode(), exit_code=compiled["return_code"])
-        return Outcome("sandbox_error", detail=str(answer.get("message") or answer.get("status"))[:300])
-    code = result.get("return_code")
-    status: Status = "ok" if code == 0 else "runtime_error"
-    if result.get("status") == "TimeLimitExceeded":
-        status = "wall_timeout"
-    elif result.get("status") != "Finished":
-        return Outcome("sandbox_error", detail=f"run_result.status is {result.get('status')!r}")
-    return Outcome(
-        status,
-        str(result.get("stdout") or "").encode("utf-8", "replace"),
-        str(result.get("stderr") or "").encode("utf-8", "replace"),
-        exit_code=code,
-        wall_s=float(result.get("execution_time") or 0.0),
-    )
-
-
-def _text(data: str | bytes) -> str:
-    return data.decode("utf-8", "replace") if isinstance(data, bytes) else data

@@ -14,7 +14,9 @@ Level = Literal["full", "warm", "guard", "none"]
 Status = Literal[
     "ok",
     "runtime_error",
+    "compile_error",
     "cpu_timeout",
+    "idle_timeout",
     "wall_timeout",
     "memory_limit",
     "output_limit",
@@ -22,7 +24,11 @@ Status = Literal[
     "cancelled",
     "sandbox_error",
 ]
-"""How a run ended. `ok`: exit status 0. `cancelled` and `sandbox_error` say nothing of the program."""
+"""How a run ended. `ok`: exit status 0. `compile_error`: there is no program to run. `wall_timeout` may be
+due to the load; `cancelled` and `sandbox_error` say nothing of the program."""
+
+TIMED_OUT: frozenset[str] = frozenset({"cpu_timeout", "idle_timeout", "wall_timeout"})
+OVER_LIMIT: frozenset[str] = frozenset({"memory_limit", "output_limit", "process_limit"})
 
 
 class SandboxUnavailable(RewardkitError, RuntimeError):
@@ -34,16 +40,22 @@ class Limits:
     """What one run may use."""
 
     cpu_s: float = 5.0
-    """CPU time of the process, all threads together. This is the judge: it does not depend on the load."""
+    """CPU time of the process, all threads together. It decides, since it does not depend on the load."""
     wall_s: float | None = None
-    """Elapsed time, a backstop for programs that sleep. None: five times `cpu_s`."""
+    """Elapsed time, whatever it was spent on: waiting for a CPU that others use counts too. None: five times
+    `cpu_s`."""
     memory_mb: int = 1024
-    """Address space beyond what the interpreter itself has, for each process."""
+    """Address space beyond what the interpreter itself has, for each process. Of runtimes that reserve much
+    more than they use, and of shell scripts with all that they start: memory in use."""
     output_bytes: int = 4 << 20
     """For stdout, stderr and any file it writes, each."""
     processes: int = 0
-    """Further processes it may start; needs level `warm` or `full`. It can never execute another program."""
+    """Further processes it may start; needs level `warm` or `full`. A Python program can never execute
+    another program."""
     threads: int = 64
+    idle_s: float | None = None
+    """Elapsed time in which it neither ran nor waited for a CPU: it slept, or waited for what never comes.
+    Does not depend on the load. None: no limit but `wall_s`."""
 
     @property
     def wall(self) -> float:
@@ -70,7 +82,7 @@ class Outcome:
     level: Level = "none"
     """The isolation that it ran under."""
     detail: str | None = None
-    """One line on a `sandbox_error`."""
+    """One line on a `sandbox_error`, or the compiler's first message."""
     results: bytes = b""
     """What a function-call or assertion run has written on its result descriptor."""
 

@@ -1,7 +1,7 @@
 """`Pool`: one sandbox per core, shared by any number of callers, from threads and event loops.
 
-Callers take turns, however many runs each has queued; identical runs of a batch are run once; what is
-cancelled is killed. One thread per sandbox waits for it, so a run costs no polling.
+Callers take turns, however many runs each has queued; what is cancelled is killed. One thread per sandbox
+waits for it, so a run costs no polling.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import time
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from concurrent.futures import Future
 from types import TracebackType
 
 from rewardkit.errors import RewardkitError
 from rewardkit.sandbox import levels
 from rewardkit.sandbox.box import Sandbox
+from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.outcome import Level, Outcome
 from rewardkit.sandbox.worker import Job
 
@@ -71,6 +71,7 @@ class Pool:
         self.size = size or len(os.sched_getaffinity(0))
         self.queue_size = queue_size
         self._allow_unsafe = allow_unsafe
+        self._builds = Builds()  # one for all: a program that several of them run is built once
         self._changed = threading.Condition()
         self._queues: dict[Hashable, deque[Ticket]] = {}
         self._turns: deque[Hashable] = deque()
@@ -110,40 +111,6 @@ class Pool:
             self._changed.notify_all()
         return ticket
 
-    def run_batch(
-        self, jobs: Sequence[Job], *, deadline_s: float | None = None, stop_at_failure: bool = False
-    ) -> list[Outcome]:
-        """Run jobs and return their outcomes in order; equal ones are run once.
-
-        Args:
-            jobs: What to run.
-            deadline_s: What has not ended by then is killed and `cancelled`.
-            stop_at_failure: After the first outcome that is not `ok`, the rest is cancelled.
-        """
-        caller = object()
-        until = None if deadline_s is None else time.monotonic() + deadline_s
-        tickets: dict[Job, Ticket] = {}
-        for job in jobs:
-            if job not in tickets:
-                tickets[job] = self.submit(job, caller=caller)
-        try:
-            for ticket in tickets.values():
-                left = None if until is None else max(0.0, until - time.monotonic())
-                try:
-                    failed = not ticket.result(left).ok
-                except TimeoutError:
-                    failed = True
-                if failed and (stop_at_failure or not ticket.done()):
-                    break
-        finally:
-            for ticket in tickets.values():
-                if not ticket.done():
-                    ticket.cancel()
-        return [self._outcome(tickets[job]) for job in jobs]
-
-    def _outcome(self, ticket: Ticket) -> Outcome:
-        return Outcome("cancelled", level=self.level) if ticket.cancelled() else ticket.result()
-
     async def arun(self, job: Job, *, caller: Hashable = None) -> Outcome:
         """Run one job from an event loop; cancelling the task kills the run.
 
@@ -158,16 +125,8 @@ class Pool:
             ticket.cancel()
             raise
 
-    async def arun_batch(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run jobs from an event loop; outcomes in order, equal jobs run once."""
-        caller = object()
-        distinct = list(dict.fromkeys(jobs))
-        outcomes = await asyncio.gather(*(self.arun(job, caller=caller) for job in distinct))
-        found = dict(zip(distinct, outcomes, strict=True))
-        return [found[job] for job in jobs]
-
     def _serve(self) -> None:
-        sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe)
+        sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe, builds=self._builds)
         with self._changed:
             self._sandboxes.add(sandbox)
         with sandbox:

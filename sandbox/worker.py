@@ -11,20 +11,23 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.sandbox.jail import protocol
+from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
 
 START_TIMEOUT_S = 60.0
-_GRACE_S = 5.0
-"""How long after its wall limit the server itself counts as stuck."""
+_GRACE_S = 60.0
+"""How long after its wall limit the server itself counts as stuck. Busy machines are slow to run it."""
 
 _BOOT = (
     "import json, sys; sys.path.insert(0, json.loads(sys.argv[1])['home']);"
@@ -46,13 +49,31 @@ _BASE_MODULES = (
 )  # fmt: skip
 _NUMPY_MODULES = ("numpy",)
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
+_OUT_OF_MEMORY = re.compile(
+    rb"std::bad_alloc|memory allocation of \d+ bytes failed|fatal error: runtime: .*out of memory"
+    rb"|java\.lang\.OutOfMemoryError|JavaScript heap out of memory|x(?:m|re)alloc: cannot allocate"
+)
+"""What the runtimes of other languages say as they end for want of memory."""
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 
-_MODES = {"script": protocol.SCRIPT, "call": protocol.CALL, "serve": protocol.SERVE, "check": protocol.CHECK}
+_MODES = {
+    "script": protocol.SCRIPT,
+    "call": protocol.CALL,
+    "serve": protocol.SERVE,
+    "check": protocol.CHECK,
+    "exec": protocol.EXEC,
+    "build": protocol.BUILD,
+}
+_BOX_MB = 16
+_TOOLS_BOX_MB = 128
+_LEAST_FREE_MB = 256
+"""Where a compiler works on the host's disk, less than this is a failure of the host's."""
 _STOPPED: dict[int, Status] = {
     protocol.CPU: "cpu_timeout",
     protocol.WALL: "wall_timeout",
+    protocol.IDLE: "idle_timeout",
     protocol.PROCESSES: "process_limit",
+    protocol.MEMORY: "memory_limit",
     protocol.CANCELLED: "cancelled",
     protocol.NOT_STARTED: "sandbox_error",
 }
@@ -75,19 +96,36 @@ class Job:
     channel: int = -1
     prelude: bool = False
     """Give the program the names of common modules without an import."""
+    language: str = PYTHON
+    """What the program is written in, by its name in `languages.LANGUAGES`."""
+    readable: tuple[str, ...] = ()
+    """Of the modes `exec` and `build`: paths of a toolchain."""
+    reserve_mb: int = 0
+    """Address space beyond the limit on memory, which is then one on memory in use."""
 
     @property
     def flavour(self) -> str:
-        """Which server it needs: one that has `numpy` loaded, or the plain one."""
+        """Which server it needs: one that has `numpy` loaded, the plain one, or one that sees a toolchain."""
+        if self.mode in ("exec", "build"):
+            return "tools" if self.readable else "base"
         return "numpy" if _NUMPY_IMPORT.search(self.program) else "base"
+
+    @property
+    def resident(self) -> int:
+        """Bytes of memory in use at which the run, with all that it has started, is killed; 0: it is not."""
+        watched = self.mode in ("exec", "build") and (self.reserve_mb or self.limits.processes)
+        return self.limits.memory_mb << 20 if watched else 0
 
 
 class Worker:
     """One fork server, started on creation."""
 
-    def __init__(self, level: Level, flavour: str = "base") -> None:
+    def __init__(self, level: Level, flavour: str = "base", readable: tuple[str, ...] = ()) -> None:
         self.level = level
         self.flavour = flavour
+        self._readable = readable
+        needs_scratch = flavour == "tools" and level in ("guard", "none")
+        self._scratch = tempfile.mkdtemp(prefix="sandbox-scratch-") if needs_scratch else ""
         self.owner = os.getpid()
         self._running: _Running | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -105,8 +143,11 @@ class Worker:
             "level": "warm" if self.level == "full" else self.level,
             "socket": theirs.fileno(),
             "driver": os.getpid(),
-            "readable": readable_paths(path),
+            "readable": [*readable_paths(path), *self._readable],
             "path": path,
+            "tools": self.flavour == "tools",
+            "box_mb": _TOOLS_BOX_MB if self.flavour == "tools" else _BOX_MB,
+            "scratch": self._scratch,
             "preload": _BASE_MODULES + (_NUMPY_MODULES if self.flavour == "numpy" else ()),
         }
         return subprocess.Popen(
@@ -158,6 +199,11 @@ class Worker:
             raise SandboxUnavailable(
                 f"level {self.level} cannot hold what starts processes; use level 'warm' or processes=0"
             )
+        if self._scratch and _free_mb(self._scratch) < _LEAST_FREE_MB:
+            raise SandboxUnavailable(
+                f"less than {_LEAST_FREE_MB} MB are free in {os.path.dirname(self._scratch)}, where "
+                "compilers work; make room there, or let TMPDIR name another place"
+            )
         self._running = running = _Running(job)
         limits = job.limits
         packet = protocol.JOB.pack(
@@ -167,8 +213,10 @@ class Worker:
             limits.threads,
             int(limits.cpu_s * 1e6),
             int(limits.wall * 1e6),
-            limits.memory_mb << 20,
+            int((limits.idle_s or 0) * 1e6),
+            (limits.memory_mb + job.reserve_mb) << 20,
             limits.output_bytes,
+            job.resident,
         )
         try:
             socket.send_fds(self._control, [packet], running.descriptors)
@@ -220,6 +268,8 @@ class Worker:
         if self._errors >= 0:
             os.close(self._errors)
             self._errors = -1
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 class _Running:
@@ -233,11 +283,11 @@ class _Running:
         self.stdout, self.stderr = self._memory(), self._memory()
         self.results = -1
         self.descriptors = [program, stdin, self.stdout, self.stderr]
-        if job.mode == "call":
+        if job.mode in ("call", "exec", "build"):
             self.descriptors.append(self._memory(job.request))
         elif job.mode != "script":
             self.descriptors.append(job.channel)
-        if job.mode in ("call", "check"):
+        if job.mode in ("call", "check", "build"):
             self.results = self._memory()
             self.descriptors.append(self.results)
 
@@ -258,10 +308,9 @@ class _Running:
         stderr, err_flood = _read(self.stderr, limit)
         results, result_flood = _read(self.results, limit) if self.results >= 0 else (b"", False)
         exit_code = os.waitstatus_to_exitcode(wait_status)
-        status = _STOPPED.get(reason)
-        if status is None:
-            flooded = out_flood or err_flood or result_flood
-            status = "output_limit" if flooded else _status(exit_code, stderr, cpu_us / 1e6, self.job.limits)
+        status = _STOPPED.get(reason) or _status(exit_code, stderr, cpu_us / 1e6, self.job.limits)
+        if (out_flood or err_flood or result_flood) and status not in ("cancelled", "sandbox_error"):
+            status = "output_limit"  # some runtimes go on writing, until another limit ends them
         return Outcome(
             status,
             stdout,
@@ -288,17 +337,24 @@ def _read(fd: int, limit: int) -> tuple[bytes, bool]:
 
 
 def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Status:
-    """Judge a run that ended by itself. What the program says of its own failure cannot make it better."""
+    """The status of a run that ended by itself. What the program says of its failure cannot better it."""
     if exit_code == 0:
         return "ok"
     if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_s >= limits.cpu_s):
         return "cpu_timeout"
+    if exit_code == -signal.SIGXFSZ:
+        return "output_limit"
     last = _last_line(stderr)
-    if last.startswith("MemoryError") or exit_code == -signal.SIGKILL:
+    if last.startswith("MemoryError") or exit_code == -signal.SIGKILL or _OUT_OF_MEMORY.search(stderr):
         return "memory_limit"  # nobody else kills a run: it was the kernel, out of memory
     if "can't start new thread" in last:
         return "process_limit"
     return "runtime_error"
+
+
+def _free_mb(folder: str) -> int:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >> 20
 
 
 def _last_line(stderr: bytes) -> str:

@@ -1,49 +1,83 @@
 """How much the server takes on at once. Beyond it the answer is "try again in n seconds", at once.
 
-Counts bytes (of request bodies in memory), samples (being judged or waiting for a worker) and, since the
-two say little about time, how long the workers will be busy with what was taken on already.
+Counts bytes (of request bodies in memory), samples (being scored or waiting for a worker) and, since the
+two say little about time, when a request would be done: it is refused only if that is too late for its
+client. The order in which the workers take things is `rewardkit.scoring.turns`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from rewardkit.errors import OverloadedError
+from rewardkit.server.siblings import SharedLoad
 
-WAIT_SHARE = 0.4
-"""Of its deadline a request may be expected to wait for workers; the rest is for being judged."""
+RESERVE_SHARE = 0.1
+"""Of its deadline a request must be expected to have left when it is done: the expectation may be wrong."""
+
+RESERVE_S = 6.0
+"""And so many seconds at least, but no more than..."""
+
+MOST_RESERVE_SHARE = 0.6
+"""...this share of its deadline."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the mean of seconds per sample."""
+
+
+@dataclass(slots=True)
+class _Backlog:
+    """Requests of one client that are alike."""
+
+    requests: int = 0
+    samples: int = 0
+
+
+_Key = tuple[str, int]
+"""A label, and the binary logarithm of the number of samples."""
 
 
 class Admission:
     """What is in the server now, against what may be.
 
     Args:
-        max_samples: judged or waiting at once; a single batch may be larger when nothing else is there.
+        max_samples: scored or waiting at once; a single batch may be larger when nothing else is there.
         max_bytes: of request bodies held at once.
-        workers: scoring processes; None: how long they will be busy is not looked at.
+        workers: scoring processes.
+        shared: what the other processes of the server hold counts too.
     """
 
-    def __init__(self, *, max_samples: int = 50_000, max_bytes: int = 1 << 30, workers: int = 1) -> None:
+    def __init__(
+        self,
+        *,
+        max_samples: int = 50_000,
+        max_bytes: int = 1 << 30,
+        workers: int = 1,
+        shared: SharedLoad | None = None,
+    ) -> None:
         self.max_samples = max_samples
         self.max_bytes = max_bytes
         self.workers = workers
+        self._shared = shared
         self.samples = 0
         self.bytes = 0
-        self.busy_s = 0.0
-        """Worker time that what is in flight is expected to take, all workers together."""
         self.refused = 0
         self._mean_s: dict[str, float] = {}
         """Worker time of one sample, by the reward's label."""
+        self._clients: dict[Hashable, dict[_Key, _Backlog]] = {}
 
     @property
     def wait_s(self) -> float:
-        """How long a newcomer would wait for a worker."""
-        return self.busy_s / self.workers
+        """How long the workers will be busy with what is in the server."""
+        busy_s = sum(
+            backlog.samples * self._mean_s.get(label, 0.0)
+            for backlogs in self._clients.values()
+            for (label, _), backlog in backlogs.items()
+        )
+        return busy_s / self.workers
 
     def take_bytes(self, n: int) -> None:
         """Count bytes of a body in; the caller gives them back in the end.
@@ -51,40 +85,100 @@ class Admission:
         Raises:
             OverloadedError: there is no room; nothing was counted.
         """
-        if self.bytes and self.bytes + n > self.max_bytes:
-            raise self._full(f"{self.bytes >> 20} MiB of requests are being handled", 1.0)
+        held = self.bytes + self._elsewhere()[1]
+        if held and held + n > self.max_bytes:
+            raise self._full(f"{held >> 20} MiB of requests are being handled", 1.0)
         self.bytes += n
+        self._share()
 
     def give_back_bytes(self, n: int) -> None:
         """Count bytes out."""
         self.bytes -= n
+        self._share()
 
     @contextmanager
-    def room_for(self, counts: Mapping[str, int], timeout_s: float) -> Iterator[None]:
-        """Hold room for samples, counted by label, while they are judged; `""` for those no worker judges.
+    def room_for(
+        self, counts: Mapping[str, int], timeout_s: float, client: Hashable = None
+    ) -> Iterator[None]:
+        """Hold room for samples, counted by label, while they are scored; `""` for those no worker scores.
+
+        Args:
+            timeout_s: when the client gives up.
+            client: whose they are; clients share the workers' time.
 
         Raises:
-            OverloadedError: there is no room, or they could not be expected to be judged in time.
+            OverloadedError: there is no room, or they could not be expected to be scored in time.
         """
         n = sum(counts.values())
-        cost_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
-        if self.samples and self.samples + n > self.max_samples:
-            raise self._full(f"{self.samples} samples are being judged", max(1.0, self.wait_s / 2))
-        if any(counts) and self.wait_s > WAIT_SHARE * timeout_s:
-            raise self._full(f"the workers are busy for {self.wait_s:.1f} s", self.wait_s / 2)
+        held = self.samples + self._elsewhere()[0]
+        if held and held + n > self.max_samples:
+            raise self._full(f"{held} samples are being scored", max(1.0, self.wait_s / 2))
+        done_s = self._done_in_s(counts, client)
+        if done_s > latest_s(timeout_s) and self._clients:  # one that is alone may take as long as it takes
+            why = f"this would be done in {done_s:.1f} s, with {timeout_s:.0f} s to go"
+            raise self._full(why, done_s / 4)
         self.samples += n
-        self.busy_s += cost_s
+        self._count(counts, client, 1)
+        self._share()
         try:
             yield
         finally:
             self.samples -= n
-            self.busy_s = max(0.0, self.busy_s - cost_s) if self.samples else 0.0
+            self._count(counts, client, -1)
+            self._share()
 
     def learn(self, label: str, seconds: float) -> None:
         """Take note of how long one sample kept a worker busy."""
         before = self._mean_s.get(label, seconds)
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
+    def _elsewhere(self) -> tuple[int, int]:
+        return self._shared.others() if self._shared else (0, 0)
+
+    def _share(self) -> None:
+        if self._shared:
+            self._shared.write(self.samples, self.bytes)
+
+    def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
+        """When a newcomer would be done: before it, every request of its client has had as much time as it
+        needs itself, and every other client as much as all those together."""
+        own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
+        if not own_s:
+            return 0.0
+        with_own_s = own_s + self._before_s(client, own_s)
+        others_s = sum(
+            min(with_own_s, self._before_s(other, math.inf)) for other in self._clients if other != client
+        )
+        return (with_own_s + others_s) / self.workers
+
+    def _before_s(self, client: Hashable, at_most_s: float) -> float:
+        """Worker time of a client's requests, of each no more than `at_most_s`."""
+        total_s = 0.0
+        for (label, _), backlog in self._clients.get(client, {}).items():
+            seconds = backlog.samples * self._mean_s.get(label, 0.0)
+            total_s += min(seconds, backlog.requests * at_most_s)
+        return total_s
+
+    def _count(self, counts: Mapping[str, int], client: Hashable, sign: int) -> None:
+        for label, count in counts.items():
+            if not label:
+                continue
+            backlogs = self._clients.setdefault(client, {})
+            key = label, count.bit_length()
+            backlog = backlogs.setdefault(key, _Backlog())
+            backlog.requests += sign
+            backlog.samples += sign * count
+            if not backlog.requests:
+                del backlogs[key]
+            if not backlogs:
+                del self._clients[client]
+
     def _full(self, why: str, retry_after_s: float) -> OverloadedError:
         self.refused += 1
         return OverloadedError(f"{why}; try again later", float(math.ceil(retry_after_s)))
+
+
+def latest_s(timeout_s: float) -> float:
+    """When a request with this deadline must be expected to be done, to be taken on."""
+    reserve_s = max(RESERVE_SHARE * timeout_s, min(RESERVE_S, MOST_RESERVE_SHARE * timeout_s))
+    return timeout_s - reserve_s

@@ -1,11 +1,11 @@
-"""The application: the judge, the guard around everything, and the routes. No judging happens here."""
+"""The application: the scorer, the guard around everything, and the routes. No scoring happens here."""
 
 from __future__ import annotations
 
 import asyncio
 import html
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,18 +19,32 @@ from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.server import health, native, page
+from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
-from rewardkit.server.gold import GoldIndex
-from rewardkit.server.guard import Guard, route_failed
-from rewardkit.server.judge import Judge, count_outcomes
+from rewardkit.server.ground_truths import GroundTruthIndex
+from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT
+from rewardkit.server.scoring import RequestScorer, count_outcomes
+from rewardkit.server.siblings import SharedLoad, Siblings
+from rewardkit.server.tasks import TaskSet
 from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 from rewardkit.types import Sample, Score
+
+_CORS_HEADERS = (
+    "authorization",
+    "content-encoding",
+    "content-type",
+    "traceparent",
+    "x-api-key",
+    "x-request-id",
+    "x-timeout-s",
+)
+"""What pages of allowed origins may send."""
 
 REFRESH_S = 1.0
 """How often the gauges are brought up to date, for when another server process is asked for them."""
@@ -45,59 +59,66 @@ def create_app(
     max_bytes: int = 1 << 30,
     timeout_s: float = 60.0,
     cors_origins: Sequence[str] = (),
+    hosts: Sequence[str] = (),
     access_log: bool = False,
     sandbox: Pool | None = None,
     needs: Mapping[str, Callable[[], object]] | None = None,
-    gold: GoldIndex | None = None,
+    ground_truths: GroundTruthIndex | None = None,
     on_failure: float = 0.0,
+    siblings: Siblings | None = None,
+    tasks: Mapping[str, TaskSet] | None = None,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
     Args:
-        scorer: what judges.
-        tokens: bearer tokens that are accepted; none: every request is.
+        scorer: scores the samples.
+        tokens: that are accepted, in any header of `Access`; none: every request is.
         max_body_bytes: larger requests get 413.
-        max_samples: judged or waiting at once; beyond it requests get 503.
+        max_samples: scored or waiting at once; beyond it requests get 503.
         max_bytes: of request bodies held at once; beyond it requests get 503.
         timeout_s: the deadline of a request that does not say `X-Timeout-S`.
         cors_origins: origins whose pages may call this server.
+        hosts: further names of this server, looked at where there are no tokens.
         access_log: write one log line for every request.
         sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
         needs: what must be done before the server is ready, by name: each is called once, in a thread.
-        gold: what prompts are judged against where a trainer's protocol does not say.
-        on_failure: the reward of what could not be judged, for protocols that want a number for everything.
+        ground_truths: what prompts are scored against where a trainer's protocol does not say.
+        on_failure: the reward of what could not be scored, for protocols that want a number for everything.
+        siblings: the other processes of this server; the limits hold for all of them together.
+        tasks: what environment protocols hand out, by name; without any they are not served.
     """
-    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
-    judge = Judge(scorer, timeout_s=timeout_s, admission=admission)
-    metrics = Metrics(judge)
+    shared = SharedLoad(siblings) if siblings else None
+    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers, shared=shared)
+    request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
+    metrics = Metrics(request_scorer)
     traffic = Traffic()
 
-    def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
-        metrics.observe(outcomes, scores, seconds)
-        traffic.record(outcomes, samples, scores)
-
-    judge.observers.append(observe)
+    _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
+    context = Context(
+        request_scorer,
+        ground_truths,
+        on_failure,
+        request_scorer.observers,
+        admission=admission,
+        siblings=siblings,
+        tasks=tasks or {},
+    )
+    context.answers["traffic"] = lambda nothing: traffic.counts()
 
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
-        yield
-        for task in tasks:
-            task.cancel()
-
+    lifespan = _lifespan(state, metrics, context)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.state.health, app.state.judge = state, judge
-    score = native.ScoreRoute(judge, max_body_bytes)
-    app.add_route("/score", score, methods=["POST"])  # type: ignore[arg-type]
-    app.include_router(native.router(judge))
+    app.state.health = state
+    app.state.request_scorer = request_scorer
+    score = native.ScoreRoute(request_scorer, max_body_bytes)
+    for path in SCORE_PATHS:
+        app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
+    app.include_router(native.router(request_scorer))
     app.include_router(health.router(state))
-    app.include_router(page.router(scorer, traffic))
+    app.include_router(page.router(scorer, traffic, siblings))
     _add_pages(app, metrics)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
-    context = Context(judge, gold, on_failure, judge.observers)
     for router in ROUTERS:
         app.include_router(router(context))
     _answer_errors(app)
@@ -106,17 +127,17 @@ def create_app(
         admission=admission,
         metrics=metrics,
         health=state,
-        tokens=tokens,
+        access=Access(tokens, origins=cors_origins, hosts=hosts),
         max_body_bytes=max_body_bytes,
         access_log=access_log,
-        hot={"/score": score},
+        hot=dict.fromkeys(SCORE_PATHS, score),
     )
     if cors_origins:
         app.entrance = CORSMiddleware(
             app.entrance,
             allow_origins=cors_origins,
             allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type", "x-request-id", "x-timeout-s"],
+            allow_headers=_CORS_HEADERS,
             expose_headers=["x-request-id", "retry-after"],
         )
     return app
@@ -141,8 +162,38 @@ class _App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             document = super().openapi()
-            document["paths"] = {"/score": native.score_path(), **document.get("paths", {})}
+            own = dict.fromkeys(SCORE_PATHS, native.score_path())
+            document["paths"] = {**own, **document.get("paths", {})}
         return super().openapi()
+
+
+def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) -> None:
+    """Have metrics and traffic see what is scored."""
+
+    def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
+        outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
+        metrics.observe(outcomes, scores, seconds)
+        traffic.record(outcomes, samples, scores)
+
+    request_scorer.observers.append(observe)
+
+
+def _lifespan(
+    state: health.Health, metrics: Metrics, context: Context
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """What runs beside the requests: preparing, fresh gauges, answers to the other processes."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
+        answering = await context.siblings.listen(context.answers) if context.siblings else None
+        yield
+        if answering is not None:
+            answering.close()
+        for task in tasks:
+            task.cancel()
+
+    return lifespan
 
 
 async def _keep_fresh(metrics: Metrics) -> None:
@@ -171,7 +222,7 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
 
 
 def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
-    @app.post("/run_code", summary="Run a Python program in the sandbox, as SandboxFusion does")
+    @app.post("/run_code", summary="Run a program in the sandbox, as SandboxFusion does")
     async def run_code_route(request: Request) -> Response:
         body = decode_object(await request.body())
         current = CURRENT.get()
@@ -179,7 +230,7 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
             answer = await run_code(sandbox, body)
         result = answer["run_result"]
         if result is not None and result["return_code"] is None:
-            metrics.sandbox_kill(result["status"])
+            metrics.sandbox_kills("timed_out")
         return reply(answer)
 
 

@@ -1,7 +1,7 @@
 """Chat-templated text taken apart: where its turns begin, where the response begins, what is template.
 
-Text in, text out. Which row a prompt belongs to is `gold`'s business. A reply may hold anything, template
-markers included, so nothing here trusts what comes after the prompt.
+Text in, text out. Which row a prompt belongs to is the business of `ground_truths`. A reply may hold
+anything, template markers included, so nothing here trusts what comes after the prompt.
 """
 
 from __future__ import annotations
@@ -39,6 +39,15 @@ _SPECIAL = re.compile(
 _SPECIALS_FIRST = re.compile(rf"(?:\s*(?:{_SPECIAL.pattern}))*")
 _SPECIAL_LAST = re.compile(rf"(?:{_SPECIAL.pattern})\Z")
 _LONGEST_SPECIAL = 44
+
+_DEEPSEEK_BEGINS = "<｜begin▁of▁sentence｜>"
+"""After it a text may begin with a system prompt that no marker precedes."""
+
+_OWN_FAMILY = frozenset({"chatml", "llama3", "gemma", "phi", "harmony"})
+"""Groups of the pattern that are a template's only ones; the others are those of Llama 2 and Mistral."""
+
+_TAIL = 200
+"""Characters at the end of a prompt, half of it at most, that are looked for where it was truncated."""
 
 _ROLES = {
     "model": "assistant",
@@ -118,28 +127,32 @@ def messages_of(prompt: str) -> str | list[Message]:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Split a prompt and response in one text: the response is the assistant's last turn, or everything."""
-    replies = [turn for turn in turns(text) if turn.role == "assistant"]
-    start = replies[-1].start if replies else 0
+    """Split a prompt and response in one text, of which nothing else is known.
+
+    The response is all that follows the assistant's first marker, in the template that the text begins with,
+    or everything. Later markers, of this template or another, may be the response's own: were one of them
+    heeded, the response could choose what of it is scored. So a prompt of several turns is cut at its first
+    reply; whoever sends such prompts sends them beside the text, or as messages, or has them indexed.
+    """
+    start = _first_reply(text, _template(text))
     return text[:start], strip_end(text[start:])
 
 
 def response_in(query: str, prompt: str) -> str:
     """Return the response in a prompt and response decoded together.
 
-    The prompt is removed where it is a prefix, special tokens before it and white space aside. Otherwise (it
-    was truncated) the response begins at the assistant's turn that follows the prompt's own.
+    The prompt is removed where it is a prefix, special tokens before it and white space aside. Where it was
+    truncated, the response begins where the prompt's end is first found, or else as in `split`.
     """
     if query.startswith(prompt):
         return strip_end(query[len(prompt) :])
-    query, prompt = query[_first_text(query) :], prompt[_first_text(prompt) :]
-    if (end := _end_of(prompt, query)) is not None:
+    begins = _first_text(query)
+    if (end := _end_of(prompt[_first_text(prompt) :], query[begins:])) is not None:
+        return strip_end(query[begins + end :])
+    tail = prompt[-min(_TAIL, len(prompt) // 2 + 1) :]
+    if (end := _end_of(tail, query, anywhere=True)) is not None:
         return strip_end(query[end:])
-    replies = [turn for turn in turns(query) if turn.role == "assistant"]
-    if not replies:
-        return strip_end(query)
-    earlier = sum(turn.role == "assistant" for turn in prompt_turns(prompt))
-    return strip_end(query[replies[min(earlier, len(replies) - 1)].start :])
+    return strip_end(query[_first_reply(query, _template(query) or _template(prompt)) :])
 
 
 def strip_end(text: str) -> str:
@@ -155,15 +168,46 @@ def strip_end(text: str) -> str:
         kept = end - len(found[0])
 
 
-def _end_of(prefix: str, text: str) -> int | None:
-    """Where a prefix of a text ends, white space aside; None if it is none."""
-    if text.startswith(prefix):
-        return len(prefix)
-    wanted = "".join(prefix.split())
-    if not "".join(text.split()).startswith(wanted):
+def _end_of(part: str, text: str, *, anywhere: bool = False) -> int | None:
+    """Where a part of a text ends, white space aside; None if it does not begin with it, or lacks it."""
+    if text.startswith(part):
+        return len(part)
+    wanted, found = "".join(part.split()), "".join(text.split())
+    start = found.find(wanted) if anywhere else 0
+    if start < 0 or not found.startswith(wanted, start):
         return None
     places = (i for i, character in enumerate(text) if not character.isspace())
-    return next(islice(places, len(wanted) - 1, None)) + 1 if wanted else 0
+    end = next(islice(places, start + len(wanted) - 1, None)) + 1 if wanted else 0
+    space = part[len(part.rstrip()) :]
+    return end + len(space) if text.startswith(space, end) else end
+
+
+def _template(text: str) -> str | None:
+    """The template that a text begins with, special tokens aside."""
+    first = _MARKER.search(text)
+    if first is None:
+        return None
+    template = _family(first)
+    lead = text[: first.start()]
+    if not plain(lead) or (template == "deepseek" and lead.lstrip().startswith(_DEEPSEEK_BEGINS)):
+        return template
+    return None
+
+
+def _first_reply(text: str, template: str | None) -> int:
+    """Where the first turn of the assistant begins, by the markers of one template; 0: there is none."""
+    for match in _MARKER.finditer(text):
+        if _family(match) == template and _role(match) == "assistant":
+            return match.end()
+    return 0
+
+
+def _family(match: re.Match[str]) -> str:
+    """The template that a marker belongs to."""
+    kind = match.lastgroup or ""
+    if kind == "phi" and "｜" in match[0]:
+        return "deepseek"
+    return kind if kind in _OWN_FAMILY else "llama2"
 
 
 def _first_text(text: str) -> int:

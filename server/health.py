@@ -31,8 +31,15 @@ class Health:
         """Requests are still answered, but no more should be sent here."""
 
     async def prepare(self) -> None:
-        """Do everything that is needed. What fails keeps the server from getting ready, and is logged."""
-        await asyncio.gather(*(self._meet(name, need) for name, need in self.needs.items()))
+        """Do everything that is needed and not done yet.
+
+        What fails keeps the server from getting ready, and is logged.
+        """
+        await asyncio.gather(*(self._meet(name, self.needs[name]) for name in self.waiting_for))
+
+    def reason(self) -> str:
+        """What it waits for, in a line."""
+        return "; ".join(f"{name}: {reason}" for name, reason in self.waiting_for.items())
 
     async def _meet(self, name: str, need: Callable[[], object]) -> None:
         try:
@@ -52,6 +59,7 @@ def router(health: Health) -> APIRouter:
     routes = APIRouter(tags=["probes"])
 
     @routes.get("/healthz", summary="Is the process alive?")
+    @routes.get("/health", include_in_schema=False)
     async def healthz() -> Response:
         return reply({"status": "ok", "version": __version__})
 
@@ -60,8 +68,7 @@ def router(health: Health) -> APIRouter:
         if health.draining:
             return refusal(503, "not_ready", "stopping")
         if health.waiting_for:
-            why = "; ".join(f"{name}: {reason}" for name, reason in health.waiting_for.items())
-            return refusal(503, "not_ready", why)
+            return refusal(503, "not_ready", health.reason())
         return reply({"status": "ready"})
 
     return routes

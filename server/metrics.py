@@ -7,15 +7,14 @@ several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this is 
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter as Tally
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rewardkit.server.judge import Judge, Outcome
+from rewardkit.server.scoring import Outcome, RequestScorer
 from rewardkit.types import Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -24,15 +23,22 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
-_STOPPED = re.compile(r"\d+/\d+ tests passed[^;]*; test \d+ (\w+_(?:timeout|limit)): ")
-"""How a reward that runs programs says that its first failure was one that the sandbox stopped."""
+_SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
+"""From 0 on, or prometheus-client gives no sum; what is below counts in the first."""
+
+_MAX_CLIENTS = 200
+OTHER_CLIENTS = "(others)"
+"""Further clients are counted together: their names are theirs to choose."""
+
+_STOPPED = ("timed_out", "over_limit")
+"""The parts of a score in which a reward says how many runs of a program the sandbox stopped, and why."""
 
 
 class Metrics:
     """All figures of one server process."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
+    def __init__(self, request_scorer: RequestScorer) -> None:
+        self.request_scorer = request_scorer
         self.registry = registry = CollectorRegistry()
         self._requests = Histogram(
             "rewardkit_request_seconds",
@@ -42,15 +48,15 @@ class Metrics:
             registry=registry,
         )
         self._judged = Histogram(
-            "rewardkit_judge_seconds",
-            "Time that the samples of a data source with this status spent being judged, queueing included; "
+            "rewardkit_scoring_seconds",
+            "Time that the samples of a data source with this status spent being scored, queueing included; "
             "once a batch",
             ["data_source", "status"],
             buckets=_BUCKETS,
             registry=registry,
         )
         self._samples = Counter(
-            "rewardkit_samples", "Samples judged", ["data_source", "status"], registry=registry
+            "rewardkit_samples", "Samples scored", ["data_source", "status"], registry=registry
         )
         self._overloaded = Counter(
             "rewardkit_overloaded", "Refused for lack of room or time", registry=registry
@@ -63,16 +69,34 @@ class Metrics:
         )
         self._sandbox_kills = Counter(
             "rewardkit_sandbox_kills",
-            "Programs that the sandbox stopped at a limit; of each solution, the first",
+            "Runs of programs that the sandbox stopped, for time or at another limit",
             ["reason"],
             registry=registry,
         )
-        self._in_flight = _gauge("rewardkit_samples_in_flight", "Judged or waiting (queue depth)", registry)
+        self._scores = Histogram(
+            "rewardkit_score",
+            "Scores of a data source, those that failed aside: a mean or a share that jumps is worth a look",
+            ["data_source"],
+            buckets=_SCORE_BUCKETS,
+            registry=registry,
+        )
+        self._queue_seconds = Counter(
+            "rewardkit_queue_seconds", "Time that chunks of samples waited for a worker", registry=registry
+        )
+        self._queue_chunks = Counter(
+            "rewardkit_queue_chunks", "Chunks of samples that a worker began", registry=registry
+        )
+        self._clients = Counter(
+            "rewardkit_client_samples", "Samples scored, by who asked", ["client"], registry=registry
+        )
+        self._in_flight = _gauge("rewardkit_samples_in_flight", "Scored or waiting (queue depth)", registry)
         self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
-        self._told: Tally[str] = Tally()
+        self._told: dict[str, float] = {}
         # prometheus-client looks labels up slowly, and these are looked up for every request.
         self._request_children: dict[tuple[str, int], Histogram] = {}
+        self._client_children: dict[str, Counter] = {}
+        self._score_children: dict[str, Histogram] = {}
         self._sample_children: dict[tuple[str, Status], tuple[Counter, Histogram]] = {}
 
     def request(self, route: str, status: int, seconds: float) -> None:
@@ -82,14 +106,25 @@ class Metrics:
             child = self._request_children[route, status] = self._requests.labels(route, status)
         child.observe(seconds)
 
+    def client(self, name: str, samples: int) -> None:
+        """Count the samples of one request of a client."""
+        child = self._client_children.get(name)
+        if child is None:
+            if len(self._client_children) >= _MAX_CLIENTS:
+                name = OTHER_CLIENTS
+            child = self._client_children[name] = self._clients.labels(name)
+        child.inc(samples)
+
     def observe(self, outcomes: Mapping[Outcome, int], scores: Sequence[Score], seconds: float) -> None:
-        """Count a judged batch."""
+        """Count a scored batch."""
         counts: dict[tuple[str, Status], int] = {}
         in_sandbox = False
-        for (source, _, _, status), n in outcomes.items():
-            key = self.judge.label(source), status
+        for (source, score, _, status), n in outcomes.items():
+            key = self.request_scorer.label(source), status
+            if status == "ok":
+                self._count_score(key[0], score, n)
             counts[key] = counts.get(key, 0) + n
-            in_sandbox = in_sandbox or self.judge.in_sandbox(source)
+            in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
         for key, n in counts.items():
             children = self._sample_children.get(key)
             if children is None:
@@ -98,26 +133,38 @@ class Metrics:
             children[0].inc(n)
             children[1].observe(seconds)
         if in_sandbox:
-            for score in scores:
-                if stopped := _STOPPED.match(score.detail or ""):
-                    self.sandbox_kill(stopped[1])
+            for one in scores:
+                for reason in _STOPPED:
+                    if runs := one.parts.get(reason):
+                        self.sandbox_kills(reason, runs)
 
-    def sandbox_kill(self, reason: str) -> None:
-        """Count a program that was stopped at a limit."""
-        self._sandbox_kills.labels(reason).inc()
+    def _count_score(self, label: str, score: float, n: int) -> None:
+        """Like `observe` of a histogram `n` times, in one step."""
+        child = self._score_children.get(label)
+        if child is None:
+            child = self._score_children[label] = self._scores.labels(label)
+        child._sum.inc(score * n)
+        child._buckets[bisect_left(_SCORE_BUCKETS, score)].inc(n)
+
+    def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
+        """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""
+        self._sandbox_kills.labels(reason).inc(runs)
 
     def refresh(self) -> None:
         """Take over what others count: call it now and then, and before the figures are read."""
-        admission, workers = self.judge.admission, self.judge.scorer.worker_counts
+        admission = self.request_scorer.admission
+        workers = self.request_scorer.scorer.worker_counts
         self._in_flight.set(admission.samples)
         self._wait.set(admission.wait_s)
         self._bytes.set(admission.bytes)
         self._overloaded.inc(self._news("refused", admission.refused))
         self._restarts.labels("died").inc(self._news("died", workers.died))
         self._restarts.labels("killed").inc(self._news("killed", workers.killed))
+        self._queue_seconds.inc(self._news("waited", workers.waited_s))
+        self._queue_chunks.inc(self._news("begun", workers.begun))
 
-    def _news(self, name: str, total: int) -> int:
-        new = total - self._told[name]
+    def _news(self, name: str, total: float) -> float:
+        new = total - self._told.get(name, 0.0)
         self._told[name] = total
         return new
 

@@ -20,8 +20,8 @@ from starlette.types import Receive, Scope, Send
 
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
-from rewardkit.server.judge import Judge
 from rewardkit.server.request import CURRENT
+from rewardkit.server.scoring import RequestScorer
 from rewardkit.server.wire import (
     JSON,
     NDJSON,
@@ -36,7 +36,7 @@ from rewardkit.server.wire import (
 from rewardkit.types import Sample, Score, failure
 
 STREAM_BATCH = 256
-"""Lines of a stream that are judged together at most."""
+"""Lines of a stream that are scored together at most."""
 
 
 class ScoreRoute:
@@ -46,8 +46,8 @@ class ScoreRoute:
         max_line_bytes: a line of a stream that is longer is not a sample.
     """
 
-    def __init__(self, judge: Judge, max_line_bytes: int) -> None:
-        self.judge = judge
+    def __init__(self, request_scorer: RequestScorer, max_line_bytes: int) -> None:
+        self.request_scorer = request_scorer
         self.max_line_bytes = max_line_bytes
         self.path = "/score"
 
@@ -66,17 +66,17 @@ class ScoreRoute:
     async def _whole(self, receive: Receive, send: Send) -> None:
         asked = decode_samples(await _read(receive))
         if isinstance(asked, list):
-            body = encode(await self.judge(asked))
+            body = encode(await self.request_scorer(asked))
         else:
-            body = encode((await self.judge([asked]))[0])
+            body = encode((await self.request_scorer([asked]))[0])
         headers = [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        """Judge lines while they come in, and answer each with a line. A bad one is an invalid Score.
+        """Score lines while they come in, and answer each with a line. A bad one is an invalid Score.
 
-        Nothing more is read while lines are judged, so the client waits rather than the queue grows.
+        Nothing more is read while lines are scored, so the client waits rather than the queue grows.
         """
         begun = False
 
@@ -91,7 +91,7 @@ class ScoreRoute:
 
         try:
             async for lines in self._lines(receive):
-                await answer(await self._judge_lines(lines, wait=begun), more=True)
+                await answer(await self._score_lines(lines, wait=begun), more=True)
         except (InputError, OverloadedError) as error:
             if not begun:
                 raise
@@ -99,8 +99,8 @@ class ScoreRoute:
         else:
             await answer([], more=False)
 
-    async def _judge_lines(self, lines: Sequence[bytes], *, wait: bool) -> list[Score]:
-        """Judge lines; `wait` for room when there is none, or let the error through."""
+    async def _score_lines(self, lines: Sequence[bytes], *, wait: bool) -> list[Score]:
+        """Score lines; `wait` for room when there is none, or let the error through."""
         request = CURRENT.get()
         if request is not None:
             request.clock = time.perf_counter()  # a stream has no end to set a deadline for
@@ -112,13 +112,13 @@ class ScoreRoute:
                 scores.append(None)
             except InputError as error:
                 scores.append(failure("invalid", str(error)))
-        judged = iter(await self._admitted(samples, wait=wait))
-        return [next(judged) if score is None else score for score in scores]
+        scored = iter(await self._admitted(samples, wait=wait))
+        return [next(scored) if score is None else score for score in scores]
 
     async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
         while True:
             try:
-                return await self.judge(samples)
+                return await self.request_scorer(samples)
             except OverloadedError as error:
                 if not wait:
                     raise
@@ -126,7 +126,7 @@ class ScoreRoute:
 
     async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
         """The lines that have come in, a batch at a time; empty ones are left out."""
-        admission = self.judge.admission
+        admission = self.request_scorer.admission
         rest = bytearray()
         more = True
         try:
@@ -169,25 +169,34 @@ async def _read(receive: Receive) -> bytes:
     raise ClientDisconnect
 
 
-def router(judge: Judge) -> APIRouter:
+def router(request_scorer: RequestScorer) -> APIRouter:
     """The routes beside `/score`."""
     routes = APIRouter()
 
     @routes.get(
         "/rewards",
-        summary="What can be judged",
+        summary="What can be scored",
         responses={404: {"description": "A data source of `for` is not known"}},
     )
     async def rewards(
         data_sources: Annotated[list[str] | None, Query(alias="for", description="must all be known")] = None,
     ) -> Response:
         try:
-            judge.scorer.check(data_sources or [])
+            request_scorer.scorer.check(data_sources or [])
         except UnknownDataSourceError as error:
             return refusal(404, "unknown_data_source", str(error))
         except RewardkitError as error:
             return refusal(422, "bad_options", str(error))
-        return reply([reward.describe() for reward in REGISTRY])
+        asked: dict[str, list[str]] = {}
+        for source in sorted(set(data_sources or [])):
+            asked.setdefault(REGISTRY.resolve(source).name, []).append(source)
+        return reply([reward.describe() | {"for": asked.get(reward.name, [])} for reward in REGISTRY])
+
+    @routes.get("/v1/models", summary="The data sources, as OpenAI's clients list models")
+    async def models() -> Response:
+        names = sorted({name for reward in REGISTRY for name in (*reward.data_sources, *reward.aliases)})
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "rewardkit"} for name in names]
+        return reply({"object": "list", "data": data})
 
     return routes
 
@@ -213,7 +222,7 @@ def score_path() -> dict[str, Any]:
     timeout = {
         "name": "X-Timeout-S",
         "in": "header",
-        "description": "Seconds in which it must be answered; what is not judged by then is a timeout",
+        "description": "Seconds in which it must be answered; what is not scored by then is a timeout",
         "schema": {"type": "number", "exclusiveMinimum": 0},
     }
     return {

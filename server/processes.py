@@ -1,23 +1,21 @@
-"""The life of the server's processes: listening, draining on SIGTERM, and several of them on one port.
+"""The life of the server's processes: draining on SIGTERM, and several of them on one port.
 
-What they serve is made by a function that is called in each. Knows nothing of rewards.
+What they serve is made by a function that is called in each; where they listen is `listening`'s business.
+Knows nothing of rewards.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
 import socket
-import ssl
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -25,17 +23,24 @@ import uvicorn
 from fastapi import FastAPI
 
 from rewardkit.errors import ConfigError
+from rewardkit.processes import die_with_parent
+from rewardkit.server.connections import Places, with_places
 from rewardkit.server.health import Health
+from rewardkit.server.listening import BACKLOG, Listening, raise_file_limit
 from rewardkit.server.logs import write_line
+from rewardkit.server.siblings import Siblings
 
 LAME_DUCK_S = 1.0
 """After SIGTERM requests are still accepted for so long, each answer asking to close its connection, so
 that no request crosses with a connection that we close."""
 
-MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
+SAME_SIGNAL_S = 1.0
+"""A signal within so long of the first one is the same wish, come by another way."""
 
-_BACKLOG = 4096
-"""Connections that may wait to be accepted."""
+STOP_NOW = signal.SIGUSR1
+"""What a supervisor sends to end its processes at once."""
+
+MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 _KEEP_ALIVE_S = 75
 """How long an idle connection is kept: longer than clients keep theirs, so that it is they who close."""
@@ -44,109 +49,113 @@ _MIN_LIFE_S = 5.0
 """A process that ends sooner has not come up."""
 
 _MAX_FALSE_STARTS = 5
-_PR_SET_PDEATHSIG = 1
 
-AppMaker = Callable[[], AbstractContextManager[FastAPI]]
-"""Makes the application; leaving the context closes what it holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where and how to listen."""
-
-    host: str
-    port: int
-    """0: any free one."""
-    drain_s: float = 30.0
-    """How long requests in flight may take after SIGTERM."""
-    certfile: Path | None = None
-    keyfile: Path | None = None
-
-    @property
-    def url(self) -> str:
-        """The address as clients write it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.certfile else 'http'}://{host}:{self.port}"
+AppMaker = Callable[[Siblings | None], AbstractContextManager[FastAPI]]
+"""Makes the application of a process, which may have siblings; leaving the context closes what it holds."""
 
 
-def listen(host: str, port: int, n: int) -> list[socket.socket]:
-    """Open one listening socket for each of `n` processes, all on one port, before anything is said.
+def serve(
+    make_app: AppMaker,
+    listening: Listening,
+    socket_: socket.socket,
+    *,
+    siblings: Siblings | None = None,
+    supervised: bool = False,
+    replaces: Sequence[int] = (),
+) -> None:
+    """Serve from this process until SIGTERM or SIGINT; a second one, some time later, ends it at once.
 
-    The printed address is true then, and whoever calls it early waits rather than being refused.
+    Args:
+        siblings: the other processes of this server.
+        supervised: it is the supervisor who says when to end at once, with STOP_NOW.
+        replaces: processes on the same socket that are asked to drain once this one takes requests.
 
     Raises:
-        ConfigError: the address is taken or not ours.
+        ConfigError: what this one needs before it may take the place of others cannot be had.
     """
-    sockets = [_bind(host, port, shared=n > 1)]
-    port = sockets[0].getsockname()[1]
-    sockets += [_bind(host, port, shared=True) for _ in range(n - 1)]
-    for bound in sockets:
-        bound.listen(_BACKLOG)
-    return sockets
-
-
-def _bind(host: str, port: int, *, shared: bool) -> socket.socket:
-    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if shared:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    try:
-        bound.bind((host, port))
-    except OSError as error:
-        bound.close()
-        reason = error.strerror or error
-        raise ConfigError(f"cannot listen on {host}:{port}: {reason}; choose another --port") from None
-    return bound
-
-
-def check_certificate(certfile: Path | None, keyfile: Path | None) -> None:
-    """Make sure that TLS will work.
-
-    Raises:
-        ConfigError: the files cannot be used.
-    """
-    if certfile is None:
-        if keyfile is not None:
-            raise ConfigError("--keyfile without --certfile; set both")
-        return
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certfile, keyfile)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"cannot use --certfile {certfile} for TLS: {error}") from None
-
-
-def serve(make_app: AppMaker, listening: Listening, socket_: socket.socket) -> None:
-    """Serve from this process until SIGTERM or SIGINT; a second one ends it at once."""
-    with make_app() as app:
+    connections = raise_file_limit()
+    with make_app(siblings) as app:
+        if replaces:
+            _prepare(app.state.health)
         config = uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             server_header=False,
-            ws="none",
-            backlog=_BACKLOG,
+            ws="websockets-sansio",
+            http=with_places(Places(connections)),
+            backlog=BACKLOG,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=max(1, round(listening.drain_s)),
             ssl_certfile=listening.certfile,
             ssl_keyfile=listening.keyfile,
         )
-        _Server(config, app.state.health).run(sockets=[socket_])
+        _Server(config, app.state.health, supervised, replaces).run(sockets=[socket_])
+
+
+def _prepare(health: Health) -> None:
+    asyncio.run(health.prepare())
+    if health.waiting_for:
+        raise ConfigError(health.reason())
+
+
+class _Patience:
+    """Tells a second wish to stop from the first one that comes by two ways.
+
+    Ctrl-C and the stop of a control group reach every process of the group, and what a supervisor passes on
+    reaches its processes once more.
+    """
+
+    def __init__(self) -> None:
+        self.first = float("inf")
+
+    def is_over(self) -> bool:
+        """True when this signal is not the first one, nor the same by another way."""
+        now = time.monotonic()
+        self.first = min(self.first, now)
+        return now - self.first > SAME_SIGNAL_S
 
 
 class _Server(uvicorn.Server):
     """uvicorn's, with a time between the signal and the closed door."""
 
-    def __init__(self, config: uvicorn.Config, health: Health) -> None:
+    def __init__(
+        self, config: uvicorn.Config, health: Health, supervised: bool, replaces: Sequence[int]
+    ) -> None:
         super().__init__(config)
         self.health = health
+        self.supervised = supervised
+        self.replaces = replaces
+        self.patience = _Patience()
         self.door_closes = float("inf")
 
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Heed our supervisor's way to say "now", too."""
+        signal.signal(STOP_NOW, lambda sig, frame: self.stop_now())
+        with super().capture_signals():
+            yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take requests; only then do those that this process replaces stop to."""
+        await super().startup(sockets)
+        if self.started:
+            for pid in self.replaces:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Start to drain; at the second signal stop at once."""
-        if self.health.draining:
-            self.should_exit = self.force_exit = True
+        """Start to drain; when the signal comes again later, stop at once."""
+        if self.patience.is_over() and not self.supervised:
+            self.stop_now()
+        if not self.health.draining:
+            self.health.draining = True
+            self.door_closes = time.monotonic() + LAME_DUCK_S
+
+    def stop_now(self) -> None:
+        """Stop without waiting for requests."""
         self.health.draining = True
-        self.door_closes = time.monotonic() + LAME_DUCK_S
+        self.should_exit = self.force_exit = True
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second: True when it is time to shut down."""
@@ -156,16 +165,24 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def supervise(make_app: AppMaker, listening: Listening, sockets: list[socket.socket]) -> int:
+def supervise(
+    make_app: AppMaker, listening: Listening, sockets: list[socket.socket], *, reloadable: bool = False
+) -> int:
     """Serve from one process for each socket until SIGTERM or SIGINT; return the exit code.
 
     One that ends is replaced, and its connections wait for the new one. This process only forks and waits,
-    and takes the others with it.
+    and takes the others with it. Where orphans come to it, it reaps them.
+
+    Args:
+        reloadable: SIGHUP has new processes take the places of those that there are, which then drain. One
+            that cannot start leaves its place to the one that was there.
     """
-    with _metrics_shared():
-        family = _Family(make_app, listening, sockets)
+    with _shared_folder() if len(sockets) > 1 or reloadable else contextlib.nullcontext() as folder:
+        family = _Family(make_app, listening, sockets, folder, generations=2 if reloadable else 1)
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, family.stop)
+        if reloadable:
+            signal.signal(signal.SIGHUP, family.reload)
         for place in range(len(sockets)):
             family.fork(place)
         return family.wait()
@@ -174,56 +191,102 @@ def supervise(make_app: AppMaker, listening: Listening, sockets: list[socket.soc
 class _Family:
     """The server processes of one supervisor."""
 
-    def __init__(self, make_app: AppMaker, listening: Listening, sockets: list[socket.socket]) -> None:
+    def __init__(
+        self,
+        make_app: AppMaker,
+        listening: Listening,
+        sockets: list[socket.socket],
+        folder: Path | None,
+        generations: int,
+    ) -> None:
+        self.generations = generations
+        """How many may live at once: two where one replaces another."""
+        self.folder = folder
         self.make_app = make_app
         self.listening = listening
         self.sockets = sockets
         self.living: dict[int, tuple[int, float]] = {}
         """By process id: the place of its socket, and when it was started."""
         self.stopping = False
+        self.patience = _Patience()
         self.false_starts = 0
+        self.generation = 0
 
     def fork(self, place: int) -> None:
         parent = os.getpid()
+        replaces = self.serving(place)
         child = os.fork()
         if child == 0:
-            os._exit(self._child(parent, place))
+            os._exit(self._child(parent, place, replaces))
         self.living[child] = place, time.monotonic()
         if self.stopping:  # the signal came between the two lines above
             os.kill(child, signal.SIGTERM)
 
-    def _child(self, parent: int, place: int) -> int:
+    def serving(self, place: int) -> list[int]:
+        """The processes at a place: while one replaces another there are two."""
+        return [pid for pid, (theirs, _) in self.living.items() if theirs == place]
+
+    def reload(self, sig: int, frame: FrameType | None) -> None:
+        """Start a process at each place that makes its application anew."""
+        if not self.stopping:
+            self.generation += 1
+            for place in range(len(self.sockets)):
+                self.fork(place)
+
+    def _child(self, parent: int, place: int, replaces: list[int]) -> int:
         """Serve; never return into the supervisor's code."""
         try:
             for sig in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(sig, signal.SIG_DFL)
-            if sys.platform == "linux":
-                ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:
+            if signal.getsignal(signal.SIGHUP) == self.reload:  # a control group's goes to every process
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            if not die_with_parent(parent, signal.SIGTERM):
                 return 1
             for other in self.sockets[:place] + self.sockets[place + 1 :]:
                 other.close()
-            serve(self.make_app, self.listening, self.sockets[place])
+            serve(
+                self.make_app,
+                self.listening,
+                self.sockets[place],
+                siblings=self._siblings(place),
+                supervised=True,
+                replaces=replaces,
+            )
         except BaseException as error:
             write_line(f"error: a server process failed: {type(error).__name__}: {error}")
             return 1
         return 0
 
+    def _siblings(self, place: int) -> Siblings | None:
+        """Of a process: it and the one that it replaces both answer the others, so each has a number."""
+        if self.folder is None:
+            return None
+        n = len(self.sockets)
+        return Siblings(self.folder, place + n * (self.generation % self.generations), n * self.generations)
+
     def stop(self, sig: int, frame: FrameType | None) -> None:
+        """Have the processes drain; when the signal comes again later, have them stop at once."""
         self.stopping = True
         for socket_ in self.sockets:  # or connections would go on waiting for a process to come
             socket_.close()
+        passed_on = STOP_NOW if self.patience.is_over() else signal.SIGTERM
         for child in self.living:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(child, sig)
+                os.kill(child, passed_on)
 
     def wait(self) -> int:
         while self.living:
             child, _ = os.wait()
+            if child not in self.living:  # an orphan: it has come to us to be reaped
+                continue
             place, born = self.living.pop(child)
             lived_s = time.monotonic() - born
             _forget_gauges(child)
             if self.stopping:
+                continue
+            if self.serving(place):  # it was replaced, or could not replace the one that is there
+                if born > max(self.living[other][1] for other in self.serving(place)):
+                    write_line("error: what was to be read anew cannot be served; what was before goes on")
                 continue
             self.false_starts = 0 if lived_s > _MIN_LIFE_S else self.false_starts + 1
             if self.false_starts >= _MAX_FALSE_STARTS:
@@ -235,17 +298,18 @@ class _Family:
 
 
 @contextlib.contextmanager
-def _metrics_shared() -> Iterator[None]:
-    """Give the processes a folder through which any of them can show the figures of all."""
-    folder = tempfile.mkdtemp(prefix="rewardkit-metrics-")
+def _shared_folder() -> Iterator[Path]:
+    """Give the processes a folder through which any of them can show all figures and ask the others."""
+    folder = tempfile.mkdtemp(prefix="rewardkit-serve-")
     os.environ[MULTIPROC_DIR] = folder
     try:
-        yield
+        yield Path(folder)
     finally:
+        os.environ.pop(MULTIPROC_DIR, None)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _forget_gauges(pid: int) -> None:
     """What a process that has ended held, it holds no more; what it counted stays counted."""
-    for path in Path(os.environ[MULTIPROC_DIR]).glob(f"gauge_live*_{pid}.db"):
+    for path in Path(os.environ.get(MULTIPROC_DIR, os.devnull)).glob(f"gauge_live*_{pid}.db"):
         path.unlink(missing_ok=True)

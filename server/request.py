@@ -1,4 +1,4 @@
-"""The request being handled, for whoever judges within it: its id, its deadline, and whether its client
+"""The request being handled, for whoever scores within it: its id, its deadline, and whether its client
 is still there. The guard sets it; nothing here speaks HTTP.
 """
 
@@ -21,22 +21,28 @@ class CurrentRequest:
     id: str
     receive: Receive
     """Once the body has been read, it answers only when the client has gone."""
+    client: str = ""
+    """Who asks: clients share the workers' time."""
     timeout_s: float | None = None
     """What the client asked for in `X-Timeout-S`."""
     body_read: bool = False
     gone: bool = False
     """The client has closed the connection."""
     samples: int = 0
-    """Judged on its behalf so far."""
+    """Scored on its behalf so far."""
     status: int = 0
     """Of the answer, once it has begun."""
     started: float = field(default_factory=time.perf_counter)
     """`time.perf_counter` at its arrival."""
     clock: float = 0.0
-    """From when its deadline counts: its arrival, or for a stream that of the lines being judged."""
+    """From when its deadline counts: its arrival, or for a stream that of the lines being scored."""
 
     def __post_init__(self) -> None:
         self.clock = self.started
+
+    def outlived(self) -> CurrentRequest:
+        """The same for work that goes on when this request has been answered."""
+        return CurrentRequest(self.id, self.receive, self.client)
 
     @contextmanager
     def cancelled_with_client(self) -> Iterator[None]:

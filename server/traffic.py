@@ -1,6 +1,6 @@
-"""What has been judged lately, for the page: rates, score distributions, the latest failures.
+"""What has been scored lately, for the page: rates, score distributions, the latest failures.
 
-In memory, and of the server process that answers; with several, each knows its own share.
+In memory. Of several server processes each counts its own share, and the one that is asked adds them up.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.server.judge import Outcome
+from rewardkit.server.scoring import Outcome
 from rewardkit.types import Sample, Score
 
 SECONDS = 120
@@ -30,7 +30,7 @@ class _Source:
     seconds: dict[int, int] = field(default_factory=dict)
     """Samples in each second that had any, none older than SECONDS."""
     total: int = 0
-    judged: int = 0
+    scored: int = 0
     sum: float = 0.0
     correct: int = 0
     failed: int = 0
@@ -45,26 +45,50 @@ class _Source:
         if status != "ok":
             self.failed += n
             return
-        self.judged += n
+        self.scored += n
         self.sum += score * n
         self.correct += n * bool(correct)
         rounded = round(score * BINS) / BINS
         if rounded in self.scores or len(self.scores) < 2 * BINS:  # a reward model's are unbounded
             self.scores[rounded] = self.scores.get(rounded, 0) + n
 
+    def take(self, other: Mapping[str, Any]) -> None:
+        """Add what another process has counted."""
+        for second, n in other["seconds"]:
+            self.seconds[second] = self.seconds.get(second, 0) + n
+        for value, n in other["scores"]:
+            self.scores[value] = self.scores.get(value, 0) + n
+        self.total += other["total"]
+        self.scored += other["scored"]
+        self.sum += other["sum"]
+        self.correct += other["correct"]
+        self.failed += other["failed"]
+
+    def counts(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "seconds": list(self.seconds.items()),
+            "scores": list(self.scores.items()),
+            "total": self.total,
+            "scored": self.scored,
+            "sum": self.sum,
+            "correct": self.correct,
+            "failed": self.failed,
+        }
+
     def summary(self, now: int) -> dict[str, Any]:
         return {
             "total": self.total,
             "failed": self.failed,
-            "mean": self.sum / self.judged if self.judged else None,
-            "correct": self.correct / self.judged if self.judged else None,
+            "mean": self.sum / self.scored if self.scored else None,
+            "correct": self.correct / self.scored if self.scored else None,
             "per_second": [self.seconds.get(second, 0) for second in range(now - SECONDS, now)],
             "scores": sorted(self.scores.items()),
         }
 
 
 class Traffic:
-    """Counts judged samples. For one thread, the event loop's.
+    """Counts scored samples. For one thread, the event loop's.
 
     Args:
         clock: seconds, for tests.
@@ -78,7 +102,7 @@ class Traffic:
     def record(
         self, outcomes: Mapping[Outcome, int], samples: Sequence[Sample], scores: Sequence[Score]
     ) -> None:
-        """Count a judged batch."""
+        """Count a scored batch."""
         now = self._clock()
         failed = False
         for (data_source, score, correct, status), n in outcomes.items():
@@ -108,12 +132,27 @@ class Traffic:
                     }
                 )
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return everything the page shows, as plain data."""
+    def counts(self) -> dict[str, Any]:
+        """Return what this process has counted, for another to add to its own."""
+        sources = {name: source.counts() for name, source in self._sources.items()}
+        return {"sources": sources, "failures": list(self._failures)}
+
+    def snapshot(self, others: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """Return everything the page shows, as plain data.
+
+        Args:
+            others: the `counts` of the server's other processes.
+        """
         now = int(self._clock())
-        sources = sorted(self._sources.items(), key=lambda item: -item[1].total)
+        merged: dict[str, _Source] = {}
+        failures: list[dict[str, Any]] = []
+        for counted in (self.counts(), *others):
+            for name, counts in counted["sources"].items():
+                merged.setdefault(name, _Source()).take(counts)
+            failures += counted["failures"]
+        sources = sorted(merged.items(), key=lambda item: -item[1].total)
         return {
             "seconds": SECONDS,
             "sources": {name: source.summary(now) for name, source in sources},
-            "failures": list(self._failures),
+            "failures": sorted(failures, key=lambda failure: -failure["time"])[:MAX_FAILURES],
         }

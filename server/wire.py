@@ -93,7 +93,13 @@ def refusal(status: int, kind: str, message: str, headers: Mapping[str, str] | N
     return reply({"error": ErrorBody(kind, message)}, status, headers)
 
 
-_KINDS = {404: "not_found", 405: "method_not_allowed", 408: "timeout", 413: "too_large"}
+_KINDS = {
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "timeout",
+    413: "too_large",
+    415: "unsupported_encoding",
+}
 
 
 def answer_to(error: InputError | OverloadedError | HTTPException) -> Response:

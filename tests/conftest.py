@@ -1,17 +1,22 @@
-"""Shared by all tests: where the optional reference data lies, and a registry left as it was."""
+"""Shared by all tests: where real data lies, and a registry left as it was."""
 
 from __future__ import annotations
 
 import copy
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import rewardkit.rewards  # noqa: F401  (ours are registered once, before the first test)
 from rewardkit.registry import REGISTRY, Registry
 
 REFERENCE_DATA = Path(__file__).parents[2] / "shared" / "data"
+"""Whole datasets as published; beside a developer's checkout, not in it."""
+EXCERPTS = Path(__file__).parent / "data"
+"""Some rows of those whose licence allows it, in folders and files of the same names."""
 
 
 def pytest_configure() -> None:
@@ -20,18 +25,39 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first, so that no process is left with a long one when all others are done."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def reference_data() -> Path:
-    """The folder of raw datasets that lies beside a developer's checkout; the test skips without it."""
-    if not REFERENCE_DATA.is_dir():
-        pytest.skip(f"no reference data at {REFERENCE_DATA}")
-    return REFERENCE_DATA
+    """A folder of raw datasets: whole where they lie beside the checkout, excerpts otherwise."""
+    return REFERENCE_DATA if REFERENCE_DATA.is_dir() else EXCERPTS
 
 
-@pytest.fixture
+def needs(path: Path) -> Path:
+    """Return the path; skip the test, saying so, where it is not there."""
+    if not path.exists():
+        pytest.skip(f"the excerpts in {EXCERPTS.name} do not hold {path.parent.name}/{path.name}")
+    return path
+
+
+@pytest.fixture(autouse=True)
 def registry() -> Iterator[Registry]:
-    """The global registry; what a test registers is gone after it."""
+    """The global registry; what any test registers, a command's reward file too, is gone after it."""
     before = {name: copy.copy(value) for name, value in vars(REGISTRY).items()}
     yield REGISTRY
     for name, value in before.items():
         setattr(REGISTRY, name, value)
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """The environment variables as they were, whatever the test, or what it called in this process, has set."""
+    before = dict(os.environ)
+    yield
+    if dict(os.environ) != before:
+        os.environ.clear()
+        os.environ.update(before)

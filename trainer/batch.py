@@ -7,8 +7,8 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
     values                                                       (B, T) float32
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
-    rollout_is_weights, chosen                                   (B, T) float32, bool: see `credit.py`
-    judged                                                       (B,) bool: the reward's status was `ok`
+    rollout_is_weights, chosen                                   (B, T) float32, bool; `steps/advantages.py`
+    scored                                                       (B,) bool: the reward's status was `ok`
     groups, seeds                                                (B,) int64: number of the prompt, of the draw
     reward_baselines                                             (B,) float32: ReMax's greedy scores
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,18 +27,22 @@ from rewardkit.types import Message, Score
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One prompt of the dataset and what is needed to judge a response to it."""
+    """One prompt of the dataset and what is needed to score a response to it."""
 
     data_source: str
-    prompt: list[Message]
+    prompt: str | list[Message]
     ground_truth: str
     extra_info: dict[str, Any]
     token_ids: list[int]
     """The prompt after the chat template."""
 
 
-Judged = tuple[Row, str, Score]
-"""A prompt, a response to it, and what came of judging it."""
+class ScoredResponse(NamedTuple):
+    """A response to a prompt, and its score."""
+
+    row: Row
+    text: str
+    score: Score
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 import torch
 
 from rewardkit.errors import InputError
+from rewardkit.rows import RowNames, to_sample, value_at
+from rewardkit.tables import names_in
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import DataConfig
+from rewardkit.trainer.config.root import DataConfig
+from rewardkit.types import Message
 
 
 def file_list(files: Any) -> list[Path]:
@@ -36,42 +39,60 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
         parquet = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path} is not a parquet file: {str(error).splitlines()[0]}") from None
-    columns = set(parquet.schema_arrow.names)
-    truth = "ground_truth" if "ground_truth" in columns else "reward_model"
-    for needed in ("data_source", prompt_key, truth):
-        if needed not in columns:
+    names = names_in(parquet.schema_arrow)
+    columns = parquet.schema_arrow.names
+    for needed, found in (
+        ("data_source", names.data_source),
+        (prompt_key, prompt_key if prompt_key in columns else None),
+        ("ground_truth", names.ground_truth),
+    ):
+        if found is None:
             raise InputError(f"{path} has no column '{needed}'; it has: {', '.join(sorted(columns))}")
-    wanted = ["data_source", prompt_key, truth, *(["extra_info"] if "extra_info" in columns else [])]
-    rows = parquet.read(columns=wanted).to_pylist()
+    read = {names.data_source, prompt_key, names.ground_truth, names.extra_info}
+    rows = parquet.read(columns=[name for name in read if name is not None]).to_pylist()
     if not rows:
         raise InputError(f"{path} has no rows")
-    return [_checked(row, i, path, prompt_key, truth) for i, row in enumerate(rows)]
+    return [_checked(row, i, path, replace(names, prompt=prompt_key)) for i, row in enumerate(rows)]
 
 
-def _checked(row: dict[str, Any], i: int, path: Path, prompt_key: str, truth: str) -> dict[str, Any]:
-    value = row[truth]
-    if truth == "reward_model":
-        value = value.get("ground_truth") if isinstance(value, dict) else None
-    prompt = row[prompt_key]
-    if isinstance(prompt, str):
-        prompt = [{"role": "user", "content": prompt}]
-    for name, found in (("data_source", row["data_source"]), ("ground_truth", value), (prompt_key, prompt)):
-        if found in (None, "", []) or found != found:  # NaN alone is not itself
+def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[str, Any]:
+    sample = to_sample(
+        value_at(row, names.data_source),
+        None,
+        value_at(row, names.ground_truth),
+        value_at(row, names.prompt),
+        value_at(row, names.extra_info),
+    )
+    values = {
+        "data_source": sample.data_source,
+        "ground_truth": sample.ground_truth,
+        names.prompt: sample.prompt,
+    }
+    for name, value in values.items():
+        if not value:
             raise InputError(f"{path}, row {i}: {name} is empty; `rewardkit prep` never writes such a row")
     return {
-        "data_source": row["data_source"],
-        "prompt": prompt,
-        "ground_truth": value if isinstance(value, str) else json.dumps(value),
-        "extra_info": row.get("extra_info") or {},
+        "data_source": sample.data_source,
+        "prompt": sample.prompt,
+        "ground_truth": sample.ground_truth,
+        "extra_info": sample.extra_info,
     }
 
 
-def load_rows(files: Any, tokenizer: Any, config: DataConfig, max_samples: int = -1) -> list[Row]:
+def load_rows(
+    files: Any,
+    tokenizer: Any,
+    config: DataConfig,
+    max_samples: int = -1,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+) -> list[Row]:
     """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
 
-    Overlong ones are left out, cut, or an error, as the config says.
+    Overlong ones are left out (`say` is told how many), cut, or an error, as the config says.
     """
     rows: list[Row] = []
+    read = 0
     named = (
         (path, i, raw)
         for path in file_list(files)
@@ -81,11 +102,20 @@ def load_rows(files: Any, tokenizer: Any, config: DataConfig, max_samples: int =
         ids = _fit(_tokenise(tokenizer, raw["prompt"], config), config, f"{path}, row {i}")
         if ids is not None:
             rows.append(Row(token_ids=ids, **raw))
+        read += 1
+    if len(rows) < read:
+        names = ", ".join(str(path) for path in file_list(files))
+        say(
+            f"{read - len(rows)} of the {read} prompts of {names} are over data.max_prompt_length="
+            f"{config.max_prompt_length} and left out (data.filter_overlong_prompts)"
+        )
     return rows
 
 
-def _tokenise(tokenizer: Any, prompt: list[dict[str, Any]], config: DataConfig) -> list[int]:
-    messages = [{"role": m["role"], "content": m["content"]} for m in prompt]
+def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -> list[int]:
+    """The token ids of a prompt after the chat template; a plain text is one message of the user."""
+    turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    messages = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
     if not tokenizer.chat_template:
         raise InputError(
             f"the tokenizer of '{tokenizer.name_or_path}' has no chat template; use an instruct model"
@@ -123,7 +153,10 @@ class PromptLoader:
                 f"data.train_batch_size={batch_size}, but only {len(rows)} prompts are within "
                 "data.max_prompt_length; lower the first or raise the second"
             )
-        self._rows, self._batch_size, self._shuffle, self._seed = rows, batch_size, shuffle, seed
+        self._rows = rows
+        self._batch_size = batch_size
+        self._shuffle = shuffle
+        self._seed = seed
         self.steps_per_epoch = len(rows) // batch_size
         self.epoch = 0
         """The epoch (from 0) of the batch that was served last."""
@@ -133,7 +166,8 @@ class PromptLoader:
     def take(self) -> list[Row]:
         """Return the next `batch_size` prompts. The last, partial batch of an epoch is left out."""
         if self._served + self._batch_size > len(self._rows):
-            self.epoch, self._served = self.epoch + 1, 0
+            self.epoch += 1
+            self._served = 0
             self._order = self._order_of(self.epoch)
         chosen = self._order[self._served : self._served + self._batch_size]
         self._served += self._batch_size
@@ -150,7 +184,8 @@ class PromptLoader:
                 f"the checkpoint was made with {state['rows']} training prompts, data.train_files now has "
                 f"{len(self._rows)}; give it the same files, or start anew with trainer.resume_mode=disable"
             )
-        self.epoch, self._served = state["epoch"], state["served"]
+        self.epoch = state["epoch"]
+        self._served = state["served"]
         self._order = self._order_of(self.epoch)
 
     def _order_of(self, epoch: int) -> list[int]:

@@ -1,114 +1,160 @@
 """PPO for language models: the algorithm, from prompts to updated weights.
 
-Every process runs this same loop on its share of the prompts. What is built before it is in `setup.py`,
-the mathematics in `algorithms/`, the models at work in `workers/`.
+Every process runs this same loop on its share of the prompts. What it works with is built in `run/build.py`;
+the mathematics is in `algorithms/`, the models at work in `workers/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import needs_old_log_probs
-from rewardkit.trainer.credit import assign_credit
-from rewardkit.trainer.dumps import dump
-from rewardkit.trainer.generation import (
-    begin_greedy,
-    finish_greedy,
-    generate,
-    sample_dynamically,
-    sync_weights,
-)
-from rewardkit.trainer.judging import finish_judging
-from rewardkit.trainer.metrics import Clock, batch_metrics
-from rewardkit.trainer.parity import check_parity, draw_probe
-from rewardkit.trainer.profile import profiled
+from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.batch import Batch, Row
+from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
 from rewardkit.trainer.rollout.base import row_seed
-from rewardkit.trainer.setup import Parts
-from rewardkit.trainer.validation import validate
+from rewardkit.trainer.steps.advantages import compute_advantages
+from rewardkit.trainer.steps.dumps import dump
+from rewardkit.trainer.steps.dynamic import sample_dynamically
+from rewardkit.trainer.steps.generation import generate, sync_weights
+from rewardkit.trainer.steps.greedy import GreedyResponses, place_baselines, start_greedy
+from rewardkit.trainer.steps.parity import check_parity, draw_probe
+from rewardkit.trainer.steps.profile import profiled
+from rewardkit.trainer.steps.scoring import PendingScores, collect_scores
+from rewardkit.trainer.steps.signal import signal_metrics
+from rewardkit.trainer.steps.validation import validate
+from rewardkit.trainer.training_run import TrainingRun
 
 
-def train(parts: Parts) -> None:
-    """Run PPO to step `parts.total_steps`, from the start or from a checkpoint."""
-    config, world, checkpoints = parts.config, parts.world, parts.checkpoints
-    step = checkpoints.restore(parts)
-    sync_weights(parts)
-    if config.trainer.val_only or (config.trainer.val_before_train and step == 0):
-        clock = Clock(world.device)
-        with clock("testing"):
-            metrics = {"training/global_step": float(step), **validate(parts, step)}
-        parts.logger.log(metrics | clock.metrics(), step)
-    if config.trainer.val_only:
+@dataclass(frozen=True)
+class Drawn:
+    """What came of generation in one step."""
+
+    batch: Batch
+    pending: PendingScores | None
+    """None where the scores are in the batch already: dynamic sampling needs them to choose prompts."""
+    greedy: GreedyResponses | None
+    probe: Batch
+    """See `steps/parity.py`."""
+    metrics: dict[str, float]
+
+
+def train(run: TrainingRun) -> None:
+    """Run PPO to step `run.total_steps`, from the start or from a checkpoint."""
+    config = run.config.trainer
+    step = run.checkpoints.restore()
+    sync_weights(run)
+    if config.val_only or (config.val_before_train and step == 0):
+        validate_alone(run, step)
+    if config.val_only:
         return
-    while step < parts.total_steps:
+    while step < run.total_steps:
         step += 1
-        checkpoints.check()
-        clock, last, prompts = Clock(world.device), step == parts.total_steps, parts.loader.take()
-        metrics = {"training/global_step": float(step), "training/epoch": float(parts.loader.epoch)}
-        with clock("step"), profiled(parts, step):
-            metrics |= ppo_step(parts, prompts, step, clock)
-            if parts.val_rows and (last or _due(step, config.trainer.test_freq)):
-                with clock("testing"):
-                    metrics |= validate(parts, step)
-        if last or _due(step, config.trainer.save_freq):
-            with clock("save_checkpoint"):
-                checkpoints.save(parts, step, metrics, last=last)
-        parts.logger.log(metrics | _performance(metrics, clock), step)
-    checkpoints.finish()
+        run.checkpoints.check()
+        train_step(run, step)
+    run.checkpoints.finish()
 
 
-def ppo_step(parts: Parts, prompts: Sequence[Row], step: int, clock: Clock) -> dict[str, float]:
+def validate_alone(run: TrainingRun, step: int) -> None:
+    """Validate and log, outside of a training step."""
+    clock = Clock(run.world.device)
+    with clock("testing"):
+        metrics = {"training/global_step": float(step), **validate(run, step)}
+    run.logger.log(metrics | clock.metrics(), step)
+
+
+def train_step(run: TrainingRun, step: int) -> None:
+    """Take one step with the next prompts; validate, save and log as is due."""
+    config = run.config.trainer
+    last = step == run.total_steps
+    clock = Clock(run.world.device)
+    prompts = run.loader.take()
+    metrics = {"training/global_step": float(step), "training/epoch": float(run.loader.epoch)}
+    with clock("step"), profiled(run, step):
+        metrics |= ppo_step(run, prompts, step, clock)
+        if run.val_rows and (last or _due(step, config.test_freq)):
+            with clock("testing"):
+                metrics |= validate(run, step)
+    if last or _due(step, config.save_freq):
+        with clock("save_checkpoint"):
+            run.checkpoints.save(step, metrics, last=last)
+    run.logger.log(metrics | _performance(metrics, clock, run.world.size), step)
+
+
+def ppo_step(run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock) -> dict[str, float]:
     """Take one step with these prompts (those of all processes) and return its metrics."""
-    config, world, seed = parts.config, parts.world, parts.config.data.seed
+    drawn = generate_responses(run, prompts, step, clock)
+    metrics = drawn.metrics
+    metrics |= evaluate_tokens(run, drawn, step, clock)
+    metrics |= assign_rewards(run, drawn, step, clock)
+    metrics |= batch_metrics(drawn.batch, run.world)
+    metrics |= update_models(run, drawn.batch, step, clock)
+    with clock("update_weights"):
+        sync_weights(run)
+    return metrics
 
-    # 1. The policy acts. Each response is judged from when it ends, beside all of 2.
-    judging, metrics, greedy = None, dict[str, float](), None
-    if config.algorithm.filter_groups.enable:
-        batch, metrics = sample_dynamically(parts, prompts, step, clock)
+
+def generate_responses(run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock) -> Drawn:
+    """1. The policy acts. Each response is scored from when it ends, while all of 2 goes on."""
+    pending: PendingScores | None = None
+    metrics: dict[str, float] = {}
+    if run.config.algorithm.filter_groups.enable:
+        batch, metrics = sample_dynamically(run, prompts, step, clock)
     else:
         with clock("gen"):
-            batch, judging = generate(parts, prompts, step)
+            batch, pending = generate(run, prompts, step)
     with clock("gen"):
-        probe = draw_probe(parts, batch)
-    if config.algorithm.adv_estimator == "remax":
+        probe = draw_probe(run, batch)
+    greedy: GreedyResponses | None = None
+    if ESTIMATORS[run.config.algorithm.adv_estimator].greedy:
         with clock("gen_max"):
-            greedy = begin_greedy(parts, batch)
-    parts.rollout.release()
+            greedy = start_greedy(run, batch)
+    run.rollout.release()
+    return Drawn(batch, pending, greedy, probe, metrics)
 
-    # 2. What the policy, the reference and the critic say to each token.
+
+def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
+    """2. What the policy, the reference and the critic say to each token."""
+    batch = drawn.batch
     with clock("old_log_prob"):
-        if needs_old_log_probs(config):
-            batch["old_log_probs"], batch["entropys"] = parts.actor.log_probs(batch)
-        metrics |= check_parity(parts, probe, step)
-    if parts.reference is not None:
+        if run.needs_old_log_probs:
+            batch["old_log_probs"], batch["entropys"] = run.actor.log_probs_and_entropies(batch)
+        metrics = check_parity(run, drawn.probe, step)
+    if run.reference is not None:
         with clock("ref"):
-            batch["ref_log_prob"], _ = parts.reference.log_probs(batch)
-    if parts.critic is not None:
+            batch["ref_log_prob"] = run.reference.log_probs(batch)
+    if run.critic is not None:
         with clock("values"):
-            batch["values"] = parts.critic.values(batch)
+            batch["values"] = run.critic.values(batch)
+    return metrics
 
-    # 3. Rewards with their KL penalty, advantages and returns.
-    if judging is not None:
-        with clock("reward"):  # what of the judging is still to wait for
-            judged, found = finish_judging(parts, batch, judging)
-            dump(parts, config.trainer.rollout_data_dir, judged, config.actor_rollout_ref.rollout.n, step)
-        metrics |= found
-    if greedy is not None:
-        with clock("reward"):
-            metrics |= finish_greedy(parts, batch, greedy)
+
+def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
+    """3. Scores, rewards with their KL penalty, advantages and returns."""
+    metrics: dict[str, float] = {}
+    with clock("reward"):  # time spent waiting for scores
+        if drawn.pending is not None:
+            scored, found = collect_scores(run, drawn.batch, drawn.pending)
+            rollout = run.config.actor_rollout_ref.rollout
+            dump(run, run.config.trainer.rollout_data_dir, scored, rollout.n, step)
+            metrics |= found | signal_metrics(run, drawn.batch, scored)
+        if drawn.greedy is not None:
+            metrics |= place_baselines(run, drawn.batch, drawn.greedy)
     with clock("adv"):
-        metrics |= assign_credit(parts, batch)
-    metrics |= batch_metrics(batch, world)
+        metrics |= compute_advantages(run, drawn.batch)
+    return metrics
 
-    # 4. The critic learns, then the actor, and the rollout engine gets the new weights.
-    if parts.critic is not None:
+
+def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> dict[str, float]:
+    """4. The critic learns, then the actor."""
+    metrics: dict[str, float] = {}
+    seed = row_seed(run.config.data.seed, step)
+    if run.critic is not None:
         with clock("update_critic"):
-            metrics |= _named("critic", parts.critic.update(batch, step, row_seed(seed, step)))
-    if parts.critic is None or step > config.trainer.critic_warmup:
+            metrics |= _named("critic", run.critic.update(batch, step, seed))
+    if run.critic is None or step > run.config.trainer.critic_warmup:
         with clock("update_actor"):
-            metrics |= _named("actor", parts.actor.update(batch, step, row_seed(seed, step)))
-    with clock("update_weights"):
-        sync_weights(parts)
+            metrics |= _named("actor", run.actor.update(batch, step, seed))
     return metrics
 
 
@@ -120,6 +166,13 @@ def _named(worker: str, metrics: dict[str, float]) -> dict[str, float]:
     return {f"{worker}/{name}": value for name, value in metrics.items()}
 
 
-def _performance(metrics: dict[str, float], clock: Clock) -> dict[str, float]:
-    tokens, seconds = metrics["perf/total_num_tokens"], clock.seconds["step"]
-    return {**clock.metrics(), "perf/time_per_step": seconds, "perf/throughput": tokens / seconds}
+def _performance(metrics: dict[str, float], clock: Clock, processes: int) -> dict[str, float]:
+    """Throughput is in tokens per second and process, as verl's is per GPU."""
+    seconds = clock.seconds["step"]
+    throughput = metrics["perf/total_num_tokens"] / seconds / processes
+    return {
+        **clock.metrics(),
+        **memory_metrics(),
+        "perf/time_per_step": seconds,
+        "perf/throughput": throughput,
+    }

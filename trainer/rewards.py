@@ -1,6 +1,6 @@
-"""Where rewards come from, and how they are put onto the last token, failures masked. See `judging.py`.
+"""Where rewards come from, and how they are put onto the last token, failures masked. See `steps/scoring.py`.
 
-The judging itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
+The scoring itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
 """
 
 from __future__ import annotations
@@ -16,25 +16,30 @@ from typing import Protocol
 import torch
 
 from rewardkit.client import Client
-from rewardkit.errors import RefusedError, ScoringError, ServerError
-from rewardkit.registry import load_reward_file
-from rewardkit.scorer import Scorer
+from rewardkit.composition import load_compositions
+from rewardkit.errors import RefusedError, RewardkitError, ScoringError, ServerError, UnknownDataSourceError
+from rewardkit.groups import group_places
+from rewardkit.registry import REGISTRY, load_reward_file
+from rewardkit.rewards.model import register_reward_model
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config import Config, RewardConfig
+from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.types import STATUSES, Sample, Score, failure
 
 REQUEST_SAMPLES = 32
 """Samples in one request to a reward server: small enough that requests end at about the same time."""
+REWARD_MODEL = "reward_model"
+"""Name under which a run's reward model is registered."""
 TRIES = 5
 """How often a reward server that fails is asked. One that is busy is asked until the step's deadline."""
 
 
-class OnTheWay(Protocol):
-    """Samples that are being judged."""
+class ScoreFuture(Protocol):
+    """The scores of samples that are being scored."""
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
-        """Return the scores in order; what is not judged by then has the status `timeout`."""
+        """Return the scores in order; what is not scored by then has the status `timeout`."""
         ...
 
 
@@ -45,8 +50,12 @@ class RewardSource(Protocol):
         """Raise UnknownDataSourceError for a data source that has no reward."""
         ...
 
-    def submit(self, samples: Sequence[Sample]) -> OnTheWay:
-        """Start judging and return at once."""
+    def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
+        """Start scoring and return at once."""
+        ...
+
+    def scores_by_group(self, data_source: str) -> bool:
+        """Whether the responses to one prompt have to be submitted together."""
         ...
 
     def close(self) -> None:
@@ -59,20 +68,41 @@ class ServerRewards:
 
     def __init__(self, client: Client, in_flight: int) -> None:
         self._client = client
+        self._by_group: frozenset[str] = frozenset()
         self._threads = ThreadPoolExecutor(in_flight, thread_name_prefix="rewards")
 
     def check(self, data_sources: Iterable[str]) -> None:
-        """See `RewardSource.check`."""
-        self._client.check(data_sources)
+        """See `RewardSource.check`. The server says as well which rewards have to see whole groups."""
+        self._by_group |= self._client.check(data_sources)
 
-    def submit(self, samples: Sequence[Sample]) -> OnTheWay:
+    def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
         """See `RewardSource.submit`."""
         stop = threading.Event()
-        pieces = [samples[i : i + REQUEST_SAMPLES] for i in range(0, len(samples), REQUEST_SAMPLES)]
-        return _Requests([(p, self._threads.submit(self._ask, p, stop)) for p in pieces], stop)
+        pieces = self._pieces(samples)
+        return _Requests(
+            [(p, self._threads.submit(self._ask, [samples[i] for i in p], stop)) for p in pieces],
+            len(samples),
+            stop,
+        )
+
+    def _pieces(self, samples: Sequence[Sample]) -> list[list[int]]:
+        """The places of the samples of each request: a few dozen, and of a group that has to be whole all."""
+        pieces: list[list[int]] = [[]]
+        for group in group_places(samples):
+            whole = samples[group[0]].data_source in self._by_group
+            for units in [group] if whole else [[place] for place in group]:
+                if len(pieces[-1]) + len(units) > REQUEST_SAMPLES and pieces[-1]:
+                    pieces.append([])
+                pieces[-1] += units
+        return pieces if samples else []
+
+    def scores_by_group(self, data_source: str) -> bool:
+        """See `RewardSource.scores_by_group`."""
+        return data_source in self._by_group
 
     def _ask(self, samples: Sequence[Sample], stop: threading.Event) -> list[Score]:
-        failed, pause = 0, 0.0
+        failed = 0
+        pause = 0.0
         while not stop.wait(pause):
             try:
                 return self._client.score_batch(samples)
@@ -84,7 +114,7 @@ class ServerRewards:
                 if failed == TRIES:
                     raise
                 pause = 0.25 * 2**failed if busy_s is None else busy_s
-        return _late(samples)
+        return _late(len(samples))
 
     def close(self) -> None:
         """Give up what is still asked for."""
@@ -93,51 +123,105 @@ class ServerRewards:
 
 
 class _Requests:
-    """The requests that samples were divided into."""
+    """The requests that samples were divided into: the places of each one's samples, and its scores."""
 
     def __init__(
-        self, pieces: list[tuple[Sequence[Sample], Future[list[Score]]]], stop: threading.Event
+        self, pieces: list[tuple[list[int], Future[list[Score]]]], n: int, stop: threading.Event
     ) -> None:
-        self._pieces, self._stop = pieces, stop
+        self._pieces = pieces
+        self._n = n
+        self._stop = stop
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
         done, _ = wait_for([f for _, f in self._pieces], timeout_s, return_when=FIRST_EXCEPTION)
         self._stop.set()
-        return [s for p, f in self._pieces for s in (f.result() if f in done else _late(p))]
+        scores = _late(self._n)
+        for places, future in self._pieces:
+            if future in done:
+                for place, score in zip(places, future.result(), strict=True):
+                    scores[place] = score
+        return scores
 
 
-def _late(samples: Sequence[Sample]) -> list[Score]:
-    return [failure("timeout", "the reward server did not answer by reward.timeout_s")] * len(samples)
+def _late(n: int) -> list[Score]:
+    return [failure("timeout", "the reward server did not answer by reward.timeout_s")] * n
 
 
-def open_rewards(config: Config, data_sources: Iterable[str]) -> RewardSource:
+def open_rewards(config: Config, data_sources: Iterable[str], *, ready: bool = False) -> RewardSource:
     """Connect to `reward.url`, or make a Scorer here with this process's share of the cores.
 
-    `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours.
+    `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours; so does
+    a reward model, unless `reward_model.scores` is `rest`.
+
+    Args:
+        ready: load the reward model now, and not with the first response; ask the server which rewards have
+            to see whole groups.
+
+    Raises:
+        RewardkitError: no such reward file, no such reward model, or it does not load.
     """
     reward = config.reward
     if reward.url:
         client = Client(reward.url, token=os.environ.get("REWARDKIT_TOKEN"), timeout_s=reward.timeout_s)
-        return ServerRewards(client, reward.num_workers or 8)
+        server = ServerRewards(client, reward.num_workers or 8)
+        if ready:
+            server.check(data_sources)
+        return server
+    if reward.compositions:
+        load_compositions(reward.compositions)
     custom = config.custom_reward_function
     if custom.path:
         for source in sorted(set(data_sources)):
             load_reward_file(f"{source}={custom.path}:{custom.name}")
+    if config.reward_model.enable:
+        _register_reward_model(config, sorted(set(data_sources)))
     cores = max(1, (os.cpu_count() or 1) // config.trainer.n_gpus_per_node)
-    return Scorer(options=reward.options or None, workers=reward.num_workers or cores)
+    scorer = Scorer(options=reward.options or None, workers=reward.num_workers or cores)
+    if ready and config.reward_model.enable:
+        try:
+            scorer.warm_up()
+        except RewardkitError:
+            scorer.close()
+            raise
+    return scorer
+
+
+def _register_reward_model(config: Config, data_sources: Sequence[str]) -> None:
+    given = config.reward_model
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    on_cpu = config.trainer.device == "cpu" or not torch.cuda.is_available()
+    known = [] if given.scores == "all" else [s for s in data_sources if _has_reward(s)]
+    scored = [source for source in data_sources if source not in known]
+    if scored:
+        register_reward_model(
+            str(given.model.path),
+            scored,
+            name=REWARD_MODEL,
+            backend=given.backend,
+            device="cpu" if on_cpu else f"cuda:{local}",
+            max_length=given.max_length,
+            batch_tokens=given.batch_tokens,
+        )
+
+
+def _has_reward(data_source: str) -> bool:
+    try:
+        return REGISTRY.resolve(data_source).name != REWARD_MODEL
+    except UnknownDataSourceError:
+        return False
 
 
 def place_scores(
     batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
 ) -> dict[str, float]:
-    """Put each score on the last token of its response; see to what could not be judged.
+    """Put each score on the last token of its response; mask what could not be scored.
 
-    Sets `token_level_scores` and `judged`. A response with a status other than `ok` gets
+    Sets `token_level_scores` and `scored`. A response with a status other than `ok` gets
     `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared.
 
     Returns:
         over all processes, `reward/failed/<status>` for the statuses that occurred, and the time that the
-        rewards took: `timing_s/reward_judging` for all responses together, `timing_s/reward_slowest` for one.
+        rewards took: `timing_s/reward_scoring` for all responses together, `timing_s/reward_slowest` for one.
 
     Raises:
         ScoringError: a sample failed and `on_error` is `raise`, or all of them failed.
@@ -151,17 +235,18 @@ def place_scores(
     kept = torch.tensor([s.ok or config.on_error == "value" for s in scores], device=mask.device)
     batch["token_level_scores"] = placed * kept.unsqueeze(1)
     batch["response_mask"] = mask * kept.unsqueeze(1)
-    batch["judged"] = kept
-    return _judging_metrics(scores, world)
+    batch["scored"] = kept
+    return _scoring_metrics(scores, world)
 
 
-def _judging_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
-    counts, seconds = Counter(s.status for s in scores), [s.seconds for s in scores]
+def _scoring_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
+    counts = Counter(s.status for s in scores)
+    seconds = [s.seconds for s in scores]
     sums = torch.tensor([*(float(counts[s]) for s in STATUSES), sum(seconds)], dtype=torch.float64)
-    *totals, judging_s = world.sum(sums).tolist()
+    *totals, scoring_s = world.sum(sums).tolist()
     slowest = world.max(torch.tensor(max(seconds, default=0.0), dtype=torch.float64)).item()
     failed = {f"reward/failed/{s}": n for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
-    return failed | {"timing_s/reward_judging": judging_s, "timing_s/reward_slowest": slowest}
+    return failed | {"timing_s/reward_scoring": scoring_s, "timing_s/reward_slowest": slowest}
 
 
 def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:
@@ -175,6 +260,6 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
     why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
     if n_ok:
         raise ScoringError(
-            f"{n - n_ok} of {n} responses could not be judged; {why}; reward.on_error=mask leaves them out"
+            f"{n - n_ok} of {n} responses could not be scored; {why}; reward.on_error=mask leaves them out"
         )
-    raise ScoringError(f"none of the {n} responses could be judged; {why}")
+    raise ScoringError(f"none of the {n} responses could be scored; {why}")

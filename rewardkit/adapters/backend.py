@@ -1,4 +1,4 @@
-"""What judges for the adapters: one Scorer, or one client of each server, per process. No signatures here.
+"""What scores for the adapters: one Scorer, or one client of each server, per process. No signatures here.
 
 Made when first used, shared by all callers, closed when the process ends. A forked child makes its own.
 """
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 
 from rewardkit.client import AsyncClient, Client
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 URL_VARIABLE = "REWARDKIT_URL"
@@ -87,22 +87,22 @@ def score_batch(samples: Sequence[Sample], url: str | None = None) -> list[Score
         ServerError: the server cannot be reached, refused the request or failed.
     """
     address = _address(url)
-    judge = _backends.remote(address) if address else _backends.local()
-    return judge.score_batch(samples)
+    backend = _backends.remote(address) if address else _backends.local()
+    return backend.score_batch(samples)
 
 
 async def ascore_batch(samples: Sequence[Sample], url: str | None = None) -> list[Score]:
     """Like `score_batch`, without holding the event loop."""
     address = _address(url)
-    judge = _backends.async_remote(address) if address else _backends.local()
-    return await judge.ascore_batch(samples)
+    backend = _backends.async_remote(address) if address else _backends.local()
+    return await backend.ascore_batch(samples)
 
 
 async def ascore(sample: Sample, url: str | None = None) -> Score:
     """Score one sample, for callers that have many of them on the way at once."""
     address = _address(url)
-    judge = _backends.async_remote(address) if address else _backends.local()
-    return await judge.ascore(sample)
+    backend = _backends.async_remote(address) if address else _backends.local()
+    return await backend.ascore(sample)
 
 
 def _token() -> str | None:

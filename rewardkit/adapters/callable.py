@@ -7,14 +7,45 @@ reward(["#### 72"], ["72"])  # [1.0]
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rewardkit.adapters.backend import ascore_batch, score_batch
 from rewardkit.adapters.columns import samples_from
 from rewardkit.types import Sample, Score
 
-RewardFunction = Callable[..., list[float | None]]
-AsyncRewardFunction = Callable[..., Awaitable[list[float | None]]]
+
+@dataclass(frozen=True)
+class RewardFunction:
+    """Calls with `(responses, ground_truths=None, prompts=None, **columns)` -> rewards. Can be pickled."""
+
+    data_source: str | None = None
+    url: str | None = None
+    on_failure: float | None = None
+
+    def __call__(
+        self,
+        responses: Sequence[Any],
+        ground_truths: Sequence[Any] | None = None,
+        prompts: Sequence[Any] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """Score responses, in order."""
+        samples = _samples(responses, ground_truths, prompts, columns, self.data_source)
+        return _numbers(score_batch(samples, self.url), self.on_failure)
+
+
+class AsyncRewardFunction(partial[Awaitable[list[float | None]]]):
+    """Like `RewardFunction`, and known as a coroutine function to whoever asks `inspect`."""
+
+    def __new__(
+        cls, data_source: str | None = None, url: str | None = None, on_failure: float | None = None
+    ) -> AsyncRewardFunction:
+        return super().__new__(cls, _ascore, data_source, url, on_failure)
+
+    def __reduce__(self) -> tuple[Callable[..., AsyncRewardFunction], tuple[Any, ...]]:
+        return AsyncRewardFunction, self.args
 
 
 def make_reward(
@@ -25,36 +56,30 @@ def make_reward(
     Args:
         data_source: of every response; None: the function takes a list `data_source`.
         url: of a reward server; None: REWARDKIT_URL, or this process.
-        on_failure: the reward of what could not be judged.
+        on_failure: the reward of what could not be scored.
     """
-
-    def reward(
-        responses: Sequence[Any],
-        ground_truths: Sequence[Any] | None = None,
-        prompts: Sequence[Any] | None = None,
-        **columns: Any,
-    ) -> list[float | None]:
-        samples = _samples(responses, ground_truths, prompts, columns, data_source)
-        return _numbers(score_batch(samples, url), on_failure)
-
-    return reward
+    return RewardFunction(data_source, url, on_failure)
 
 
 def make_async_reward(
     data_source: str | None = None, *, url: str | None = None, on_failure: float | None = None
 ) -> AsyncRewardFunction:
     """Like `make_reward`, for a coroutine function."""
+    return AsyncRewardFunction(data_source, url, on_failure)
 
-    async def reward(
-        responses: Sequence[Any],
-        ground_truths: Sequence[Any] | None = None,
-        prompts: Sequence[Any] | None = None,
-        **columns: Any,
-    ) -> list[float | None]:
-        samples = _samples(responses, ground_truths, prompts, columns, data_source)
-        return _numbers(await ascore_batch(samples, url), on_failure)
 
-    return reward
+async def _ascore(
+    source: str | None,
+    server: str | None,
+    on_failure: float | None,
+    /,
+    responses: Sequence[Any],
+    ground_truths: Sequence[Any] | None = None,
+    prompts: Sequence[Any] | None = None,
+    **columns: Any,
+) -> list[float | None]:
+    samples = _samples(responses, ground_truths, prompts, columns, source)
+    return _numbers(await ascore_batch(samples, server), on_failure)
 
 
 def _samples(

@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError
-from rewardkit.plain import plain_mapping, truth_text
-from rewardkit.types import Message, Sample
-
-GROUND_TRUTHS = ("ground_truth", "solution", "answer")
-"""Columns that hold what is right; the first that is there counts."""
+from rewardkit.rows import find_names, has_value, to_sample, value_at
+from rewardkit.types import Sample
 
 
 def samples_from(
@@ -23,69 +20,50 @@ def samples_from(
     """Make one sample of each completion, a text or chat messages, and its row.
 
     Args:
-        columns: lists as long as the completions: `data_source`, unless it is given; `ground_truth`,
-            `solution`, `answer` or verl's `reward_model`, unless the reward needs none; `extra_info`.
+        columns: lists as long as the completions, under the names that `rewardkit.rows` knows: a data
+            source, unless it is given; a ground truth, unless the reward needs none; `extra_info`.
 
     Raises:
         InputError: nothing says which data source this is, or a column has the wrong length.
     """
     n = len(completions)
-    sources = _column(columns, "data_source", n)
-    if sources is None and data_source is None:
+    names = find_names(lambda name: _has(columns, name))
+    if names.data_source is None and data_source is None:
         raise InputError(
             "the dataset has no column 'data_source'; add one, "
             "or make the reward with make_reward(data_source=...)"
         )
-    truths = _truths(columns, n)
-    extras = _column(columns, "extra_info", n) or [None] * n
+    sources = _column(columns, names.data_source, n)
+    ground_truths = _column(columns, names.ground_truth, n)
+    extras = _column(columns, names.extra_info, n)
     return [
-        Sample(
-            data_source or str((sources or [])[i]),
-            text_of(completions[i]),
-            truth_text(truths[i]) or "",
-            prompt_of(prompts[i]) if prompts is not None else None,
-            plain_mapping(extras[i]),
+        to_sample(
+            data_source or sources[i],
+            completions[i],
+            ground_truths[i],
+            prompts[i] if prompts is not None else None,
+            extras[i],
         )
         for i in range(n)
     ]
 
 
-def text_of(completion: Any) -> str:
-    """Return what the model wrote: the text, or all of the assistant's messages."""
-    if isinstance(completion, str):
-        return completion
-    messages = [message for message in completion if message.get("role", "assistant") == "assistant"]
-    return "".join(_content(message.get("content")) for message in messages)
+def _has(columns: Mapping[str, Any], name: str) -> bool:
+    if name in columns:
+        return columns[name] is not None
+    head, dot, _ = name.partition(".")
+    return bool(dot) and any(has_value({head: value}, name) for value in columns.get(head) or ())
 
 
-def prompt_of(prompt: Any) -> str | list[Message] | None:
-    """Return a prompt as a Sample takes it."""
-    if prompt is None or isinstance(prompt, str):
-        return prompt
-    return [plain_mapping(message) for message in prompt]
-
-
-def _column(columns: Mapping[str, Any], name: str, n: int) -> Sequence[Any] | None:
-    column = columns.get(name)
-    if column is None:
-        return None
+def _column(columns: Mapping[str, Any], name: str | None, n: int) -> Sequence[Any]:
+    """The values of a column, of a field of each of its structs for a dotted name; n times None without."""
+    if name is None:
+        return [None] * n
+    head = name if name in columns else name.partition(".")[0]
+    column = columns[head]
     if isinstance(column, str) or len(column) != n:
-        raise InputError(f"the column '{name}' must hold one value for each of the {n} completions")
-    values: Sequence[Any] = column
-    return values
-
-
-def _truths(columns: Mapping[str, Any], n: int) -> Sequence[Any]:
-    for name in GROUND_TRUTHS:
-        column = _column(columns, name, n)
-        if column is not None:
-            return column
-    models = _column(columns, "reward_model", n) or [None] * n
-    return [model.get("ground_truth") if isinstance(model, Mapping) else None for model in models]
-
-
-def _content(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = [part.get("text") for part in content or () if isinstance(part, Mapping)]
-    return "".join(part for part in parts if isinstance(part, str))
+        raise InputError(f"the column '{head}' must hold one value for each of the {n} completions")
+    if head == name:
+        values: Sequence[Any] = column
+        return values
+    return [value_at({head: value}, name) for value in column]

@@ -6,6 +6,7 @@ The dataset has the columns `data_source` and `ground_truth` (or another name th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -13,7 +14,22 @@ from rewardkit.adapters.backend import ascore_batch
 from rewardkit.adapters.columns import samples_from
 from rewardkit.types import Score
 
-TrlReward = Callable[..., Awaitable[list[float | None]]]
+
+class TrlReward(partial[Awaitable[list[float | None]]]):
+    """A reward function that can be pickled, so that a trainer may send it to other processes.
+
+    A `partial`, since `inspect.iscoroutinefunction` looks through those: TRL asks it whether to await.
+    """
+
+    __name__: str
+
+    def __new__(cls, data_source: str | None = None, url: str | None = None) -> TrlReward:
+        made = super().__new__(cls, _score, data_source, url)
+        made.__name__ = "reward"  # TRL logs under it
+        return made
+
+    def __reduce__(self) -> tuple[Callable[..., TrlReward], tuple[Any, ...]]:
+        return TrlReward, self.args
 
 
 def make_reward(data_source: str | None = None, *, url: str | None = None) -> TrlReward:
@@ -23,26 +39,29 @@ def make_reward(data_source: str | None = None, *, url: str | None = None) -> Tr
         data_source: of every row; None: the column.
         url: of a reward server; None: REWARDKIT_URL, or this process.
     """
+    return TrlReward(data_source, url)
 
-    async def reward(
-        completions: list[Any],
-        prompts: list[Any] | None = None,
-        log_metric: Callable[[str, float], None] | None = None,
-        **columns: Any,
-    ) -> list[float | None]:
-        """Score completions, texts or messages. None where one could not be judged: TRL leaves it out.
 
-        Raises:
-            InputError: nothing says which data source this is.
-            ServerError: the server cannot be reached, refused the request or failed.
-        """
-        samples = samples_from(completions, columns, prompts=prompts, data_source=data_source)
-        scores = await ascore_batch(samples, url)
-        if log_metric is not None:
-            _log(scores, log_metric)
-        return [score.score if score.ok else None for score in scores]
+async def _score(
+    source: str | None,
+    server: str | None,
+    /,
+    completions: list[Any],
+    prompts: list[Any] | None = None,
+    log_metric: Callable[[str, float], None] | None = None,
+    **columns: Any,
+) -> list[float | None]:
+    """Score completions, texts or messages. None where one could not be scored: TRL leaves it out.
 
-    return reward
+    Raises:
+        InputError: nothing says which data source this is.
+        ServerError: the server cannot be reached, refused the request or failed.
+    """
+    samples = samples_from(completions, columns, prompts=prompts, data_source=source)
+    scores = await ascore_batch(samples, server)
+    if log_metric is not None:
+        _log(scores, log_metric)
+    return [score.score if score.ok else None for score in scores]
 
 
 reward = make_reward()

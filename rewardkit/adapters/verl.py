@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.adapters.backend import ascore, score_batch
-from rewardkit.plain import plain_mapping, truth_text
-from rewardkit.types import Sample, Score
+from rewardkit.rows import to_sample
+from rewardkit.types import Score
 
 
 def compute_score(
@@ -38,7 +38,8 @@ def compute_score(
     Raises:
         ServerError: the server cannot be reached, refused the request or failed.
     """
-    (score,) = score_batch([_sample(data_source, solution_str, ground_truth, extra_info)], url)
+    sample = to_sample(data_source, solution_str, ground_truth, None, extra_info)
+    (score,) = score_batch([sample], url)
     return _answer(score, on_failure)
 
 
@@ -53,12 +54,9 @@ async def acompute_score(
     **_: Any,
 ) -> dict[str, Any]:
     """Like `compute_score`, without a thread for each sample."""
-    score = await ascore(_sample(data_source, solution_str, ground_truth, extra_info), url)
+    sample = to_sample(data_source, solution_str, ground_truth, None, extra_info)
+    score = await ascore(sample, url)
     return _answer(score, on_failure)
-
-
-def _sample(data_source: str, response: str, ground_truth: Any, extra_info: Any) -> Sample:
-    return Sample(data_source, response, truth_text(ground_truth) or "", extra_info=plain_mapping(extra_info))
 
 
 def _answer(score: Score, on_failure: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,8 @@ import click
 import msgspec
 from rich.console import Console
 
+from rewardkit.checks.findings import Finding
+from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import load_reward_file
 from rewardkit.rewards.judge import register_judge
@@ -23,19 +25,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--reward`, `--reward-model`, `--judge`, `--for` and the options of `judging_options` to a command.
+    """Add `--reward`, `--reward-model`, `--judge`, `--for` and the options of `scoring_options` to a command.
 
     The neural rewards are registered before the command runs; it sees nothing of their options.
     """
 
     @functools.wraps(function)
     def with_neural_rewards(
-        *, reward_model: str | None, judge_file: Path | None, sources: tuple[str, ...], **rest: Any
+        *,
+        reward_model: str | None,
+        judge_file: Path | None,
+        sources: tuple[str, ...],
+        composition_files: tuple[Path, ...],
+        **rest: Any,
     ) -> Any:
         register_neural_rewards(reward_model, judge_file, sources)
+        if composition_files:
+            for spec in rest.get("reward_files", ()):
+                if ".py" in spec:  # `explain` takes names too
+                    load_reward_file(spec)  # compositions may be made of them
+            register_compositions(composition_files)
         return function(**rest)
 
-    command = judging_options(with_neural_rewards)
+    command = compositions_option(scoring_options(with_neural_rewards))
     for option in (
         click.option(
             "--for",
@@ -67,6 +79,37 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def compositions_option(function: F) -> F:
+    """Add `--rewards` to a command."""
+    return click.option(
+        "--rewards",
+        "composition_files",
+        type=click.Path(dir_okay=False, path_type=Path),
+        multiple=True,
+        metavar="FILE.yaml",
+        help="Register compositions of rewards from a YAML file (docs/rewards.md). May be repeated.",
+    )(function)
+
+
+def register_compositions(files: tuple[Path, ...]) -> None:
+    """Register the compositions of some files; say where one may pay a wrong answer more than a right one.
+
+    Raises:
+        InputError: a file that cannot be read.
+        OptionsError: a composition that cannot be.
+    """
+    for path in files:
+        for made in load_compositions(path):
+            for warning in check(made):
+                err.print(f"warning: composition '{made.name}': {warning}", highlight=False)
+
+
+def print_findings(findings: Iterable[Finding]) -> None:
+    """Print what the first look at some files has found, before the long part begins."""
+    for finding in findings:
+        err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)
+
+
 def register_neural_rewards(
     reward_model: str | None, judge_file: Path | None, sources: tuple[str, ...]
 ) -> None:
@@ -88,10 +131,15 @@ def register_neural_rewards(
         register_judge(judge_file, () if reward_model else sources)
 
 
-def judging_options(function: F) -> F:
+def scoring_options(function: F) -> F:
     """Add `--option`, `--options-file` and `--timeout` to a command."""
     for option in (
-        click.option("--timeout", "timeout_s", type=float, help="Deadline for one sample, in seconds."),
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Deadline for one sample, in seconds.",
+        ),
         click.option(
             "--options-file",
             type=click.Path(dir_okay=False, path_type=Path),
@@ -110,9 +158,15 @@ def judging_options(function: F) -> F:
 
 
 def read_reward_options(
-    reward_files: tuple[str, ...], option_words: tuple[str, ...], options_file: Path | None
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Register the reward files and return the options by data source, those of the command line on top.
+
+    Args:
+        given: options that came another way; they stand above those of the options file.
 
     Raises:
         InputError: a file that is missing or unreadable.
@@ -120,23 +174,57 @@ def read_reward_options(
     """
     for spec in reward_files:
         load_reward_file(spec)
-    options = _from_file(options_file) if options_file else {}
-    for word in option_words:
+    options: dict[str, dict[str, Any]] = {}
+    if options_file:
+        kind = dict[str, dict[str, Any]]
+        options = read_mapping(options_file, kind, "data sources to options")
+    for more in (given or {}, option_words_to_options(option_words, "--option")):
+        for source, values in more.items():
+            options.setdefault(source, {}).update(values)
+    return options
+
+
+def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict[str, Any]]:
+    """Return `SOURCE:NAME=VALUE` words as options by data source.
+
+    Raises:
+        OptionsError: a word of another form.
+    """
+    options: dict[str, dict[str, Any]] = {}
+    for word in words:
         head, equals, value = word.partition("=")
         source, colon, name = head.rpartition(":")
         if not (equals and colon and source and name):
-            raise OptionsError(
-                f"--option {word}: expected SOURCE:NAME=VALUE, for example gsm8k:method=strict"
-            )
+            raise OptionsError(f"{flag} {word}: expected SOURCE:NAME=VALUE, for example gsm8k:method=strict")
         options.setdefault(source, {})[name] = value
     return options
 
 
-def _from_file(path: Path) -> dict[str, dict[str, Any]]:
+def read_mapping(path: Path, kind: Any, what: str) -> Any:
+    """Return a YAML file's mapping of the type `kind`; `what` says in an error what it maps to what.
+
+    Raises:
+        InputError: the file cannot be read, or is no such mapping.
+    """
     try:
-        return msgspec.yaml.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
+        return msgspec.yaml.decode(path.read_bytes(), type=kind)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
         reason = str(error).replace("\n", " ")
-        raise InputError(f"{path} is not a YAML mapping of data sources to options: {reason}") from None
+        raise InputError(f"{path} is not a YAML mapping of {what}: {reason}") from None
+
+
+def figure(value: float | None) -> str:
+    """Return a mean as it stands in a table."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference as it stands in a table."""
+    return f"{value:+.4f}"
+
+
+def interval(low: float | None, high: float | None, show: Callable[[float], str] = figure) -> str:
+    """Return the ends of an interval as they stand in a table; a dash where one prompt gives none."""
+    return "-" if low is None or high is None else f"{show(low)} to {show(high)}"

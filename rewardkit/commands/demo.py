@@ -9,7 +9,8 @@ from rich.console import Console
 
 from rewardkit.commands.train import require_trainer
 
-N_TRAIN, N_TEST = 4000, 256
+N_TRAIN = 4000
+N_TEST = 256
 
 
 @click.command(epilog="Example: rewardkit demo --seed 1")

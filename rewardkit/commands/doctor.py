@@ -1,17 +1,21 @@
-"""`rewardkit doctor`: what the sandbox holds on this host, shown by trying to break out of it."""
+"""`rewardkit doctor`: whether this installation is whole, what the sandbox holds on this host, and the
+languages that it runs: all are tried.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from rewardkit.sandbox import SandboxUnavailable
+from rewardkit.ownership import other_owners
+from rewardkit.sandbox import Sandbox, SandboxUnavailable
+from rewardkit.sandbox.languages import LANGUAGES
 from rewardkit.sandbox.levels import SECURE, Finding, choose, prove
 from rewardkit.sandbox.outcome import Level
 
@@ -20,21 +24,36 @@ from rewardkit.sandbox.outcome import Level
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--verbose", "-v", is_flag=True, help="List every escape, not only those that succeeded.")
 def command(as_json: bool, verbose: bool) -> None:
-    """Run escapes at every isolation level of the sandbox and say which hold here.
+    """Say whether another package owns our name, run escapes at every isolation level of the sandbox, and a
+    program in every language.
 
-    Exits with status 1 when no level holds.
+    Exits with status 1 when no level holds, or a package gets in the way.
     """
+    owners = other_owners()
     found = {level: _examine(level) for level in SECURE}
     try:
-        chosen, problem = choose(), None
+        chosen = choose()
+        problem = None
     except SandboxUnavailable as error:
-        chosen, problem = None, str(error)
+        chosen = None
+        problem = str(error)
+    languages = _languages(chosen) if chosen else []
     if as_json:
         levels = {name: f if isinstance(f, str) else [asdict(x) for x in f] for name, f in found.items()}
-        click.echo(json.dumps({"chosen": chosen, "problem": problem, "levels": levels}, indent=2))
+        said = {
+            "chosen": chosen,
+            "problem": problem,
+            "other_owners": [owner.name for owner in owners],
+            "levels": levels,
+            "languages": list(map(asdict, languages)),
+        }
+        click.echo(json.dumps(said, indent=2))
     else:
         _print(found, chosen, problem, verbose)
-    if chosen is None:
+        _print_languages(languages)
+        for owner in owners:
+            Console(highlight=False).print(str(owner), style="red", soft_wrap=True, markup=False)
+    if chosen is None or owners:
         sys.exit(1)
 
 
@@ -43,6 +62,39 @@ def _examine(level: Level) -> list[Finding] | str:
         return prove(level)
     except (SandboxUnavailable, OSError) as error:
         return str(error)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One language on this host."""
+
+    name: str
+    title: str
+    version: str | None
+    problem: str | None
+    """Why programs in it cannot be run here, and what to do about it. None: they can."""
+
+
+def _languages(level: Level) -> list[Standing]:
+    found = []
+    with Sandbox(level) as sandbox:
+        for name, language in LANGUAGES.items():
+            try:
+                found.append(Standing(name, language.title, sandbox.prove(name), None))
+            except SandboxUnavailable as error:
+                found.append(Standing(name, language.title, None, str(error)))
+    return found
+
+
+def _print_languages(languages: list[Standing]) -> None:
+    console = Console(highlight=False)
+    for language in languages:
+        if language.problem is None:
+            console.print(
+                f"[green]{language.name:10}[/green] {escape(language.version or '')}", soft_wrap=True
+            )
+        else:
+            console.print(f"[yellow]{language.name:10}[/yellow] {escape(language.problem)}", soft_wrap=True)
 
 
 def _print(

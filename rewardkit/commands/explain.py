@@ -1,47 +1,98 @@
-"""`rewardkit explain`: one judgement laid open, for when a verdict surprises."""
+"""`rewardkit explain`: how one response is scored, for when a score surprises."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rewardkit.commands.common import judging_options, read_reward_options
-from rewardkit.scorer import Scorer
+from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.errors import OptionsError
+from rewardkit.registry import load_reward_file
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
+
+_REWARD_FILE = re.compile(r"\.py(:|$)")
 
 
 @click.command(
     epilog=r"Example: rewardkit explain --reward math --gold '\frac12' --response 'It is \boxed{0.5}.'"
 )
-@click.option("--reward", "data_source", required=True, help="A reward's name, or a data source.")
-@click.option("--gold", required=True, help="The ground truth.")
+@click.option("--data-source", help="A data source. Default: what --reward names, or its only one.")
+@click.option("--ground-truth", "--gold", "ground_truth", required=True, help="The ground truth.")
 @click.option("--response", required=True, help="The response; - reads it from standard input.")
+@click.option("--prompt", help="The prompt, for rewards that look at it.")
+@click.option("--extra-info", help="JSON object: options of a question, a database, tokens of the response.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@judging_options
+@reward_options
 def command(
-    data_source: str,
-    gold: str,
+    data_source: str | None,
+    ground_truth: str,
     response: str,
+    prompt: str | None,
+    extra_info: str | None,
     as_json: bool,
+    reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
     options_file: Path | None,
     timeout_s: float | None,
 ) -> None:
-    """Show what was taken to be the answer, how both sides were read, and what decided."""
+    """Show what was taken to be the answer, how both sides were read, and what decided.
+
+    --reward takes a reward file, as in other commands, and the name of a registered reward as well.
+    """
     if response == "-":
         response = sys.stdin.read()
-    options = read_reward_options((), option_words, options_file)
+    files = tuple(word for word in reward_files if _REWARD_FILE.search(word))
+    names = [word for word in reward_files if word not in files]
+    source = data_source or _only(names, files)
+    options = read_reward_options(files, option_words, options_file)
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
-        scorer.check([data_source])
-        sample = Sample(data_source, response, gold)
-        score, laid_open = scorer.score(sample), scorer.explain(sample)
+        scorer.check([source])
+        sample = Sample(source, response, ground_truth, prompt, _extra_info(extra_info))
+        score = scorer.score(sample)
+        explanation = scorer.explain(sample)
     if as_json:
-        click.echo(json.dumps(score.as_dict() | {"explanation": laid_open and str(laid_open)}, indent=2))
+        click.echo(json.dumps(score.as_dict() | {"explanation": explanation and str(explanation)}, indent=2))
         return
-    if laid_open is not None:
-        click.echo(laid_open)
+    if explanation is not None:
+        click.echo(explanation)
     for name in ("score", "status", "correct", "extracted", "parts", "detail", "scorer"):
         click.echo(f"{name:>13}: {score.as_dict()[name]}")
+
+
+def _extra_info(text: str | None) -> dict[str, Any]:
+    """What stands in --extra-info.
+
+    Raises:
+        OptionsError: it is no JSON object.
+    """
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise OptionsError(f"--extra-info is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise OptionsError(
+            f"--extra-info must be a JSON object, such as '{{\"choices\": [...]}}'; found {text!r:.60}"
+        )
+    return found
+
+
+def _only(names: list[str], files: tuple[str, ...]) -> str:
+    """The one data source that the rewards named leave no doubt about.
+
+    Raises:
+        OptionsError: there is none, or several.
+    """
+    if len(names) == 1 and not files:
+        return names[0]
+    rewards = [reward for spec in files for reward in load_reward_file(spec)]
+    sources = [source for reward in rewards for source in reward.data_sources]
+    if names or len(sources) != 1:
+        found = ", ".join([*names, *sources]) or "none"
+        raise OptionsError(f"which data source is it? Name one with --data-source; there are: {found}")
+    return sources[0]

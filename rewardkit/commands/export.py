@@ -22,7 +22,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def command(checkpoint: Path, out: Path, dtype: str | None) -> None:
     """Write the policy of CHECKPOINT, global_step_N or a run's folder (its last), to the new folder OUT."""
     require_trainer()
-    from rewardkit.trainer.export import export
+    from rewardkit.trainer.checkpoint.export import export
 
     found = export(checkpoint, out, dtype)
     click.echo(f"{found} -> {out}")

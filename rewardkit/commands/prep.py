@@ -1,13 +1,12 @@
-"""`rewardkit prep DATASET`: one subcommand for each dataset in the table, its options read from `prepare`.
+"""`rewardkit prep DATASET`: one subcommand for each dataset in the table.
 
-Parses, calls `rewardkit.datasets_prep` and prints; nothing is prepared here.
+Parses, calls `rewardkit.datasets_prep` and prints (`prep_output`); nothing is prepared here. Options are read
+from where they are defined (`prep_options`).
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-import types
 import typing
 from collections.abc import Callable
 from functools import partial
@@ -15,18 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import Progress
 
+from rewardkit.commands.common import compositions_option, register_compositions
+from rewardkit.commands.prep_options import own_options, settings_options
+from rewardkit.commands.prep_output import Bars, as_dict, print_list, print_run, progress_bar
+from rewardkit.commands.quality_options import (
+    Wanted,
+    print_dropped,
+    quality_options,
+    screening,
+    take_quality,
+)
 from rewardkit.datasets_prep import DATASETS, Dataset
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.errors import did_you_mean
 
 if typing.TYPE_CHECKING:
-    from rewardkit.datasets_prep.prepare import Prepared
-    from rewardkit.datasets_prep.verify import Verification
-
-_SHOWN_FAILURES = 20
+    from rewardkit.datasets_prep.common.recipe import Prepared
+    from rewardkit.datasets_prep.common.verify import Verification
 
 
 class _DatasetGroup(click.Group):
@@ -36,7 +42,8 @@ class _DatasetGroup(click.Group):
         return list(DATASETS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _command_for(DATASETS[cmd_name]) if cmd_name in DATASETS else None
+        name = _known(cmd_name)
+        return _command_for(DATASETS[name]) if name in DATASETS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Datasets"):
@@ -45,24 +52,40 @@ class _DatasetGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in DATASETS and not args[0].startswith("-"):
-            near = did_you_mean(args[0], DATASETS) or f"; known: {', '.join(DATASETS)}"
+        if args and _known(args[0]) not in DATASETS and not args[0].startswith("-"):
+            near = did_you_mean(args[0], DATASETS) or "; rewardkit prep --list shows all"
             ctx.fail(f"no dataset '{args[0]}'{near}")
         return super().resolve_command(ctx, args)
+
+
+def _known(name: str) -> str:
+    """The name as the table has it: `code-contests` and `code_contests`, `MMLU` and `mmlu` are the same."""
+    plain = {known.replace("-", "_"): known for known in DATASETS}
+    return plain.get(name.casefold().replace("-", "_"), name)
 
 
 @click.group(
     cls=_DatasetGroup,
     subcommand_metavar="DATASET [OPTIONS]",
+    invoke_without_command=True,
     epilog=f"Example: {DATASETS['arithmetic'].example}",
 )
-def command() -> None:
+@click.option("--list", "show_list", is_flag=True, help="Show the datasets: source, rows, reward, licence.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
+@click.pass_context
+def command(context: click.Context, show_list: bool, as_json: bool) -> None:
     """Turn a raw dataset into train.parquet and test.parquet."""
+    if show_list:
+        print_list(as_json)
+        context.exit(0)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+        context.exit(2)
 
 
 def _command_for(dataset: Dataset) -> click.Command:
-    prepare = dataset.load().prepare
-    own = [_option(p, hint) for p, hint in _keyword_options(prepare)]
+    prepare = dataset.load()
+    own = own_options(prepare)
     common: list[click.Parameter] = [
         click.Option(
             ["--out"],
@@ -71,153 +94,62 @@ def _command_for(dataset: Dataset) -> click.Command:
             show_default=True,
             help="Folder for the files.",
         ),
-        click.Option(
-            ["--verify/--no-verify"],
-            default=None,
-            help="Score every reference solution; by default where the reward is cheap.",
-        ),
+        *quality_options(),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
     ]
-    return click.Command(
+    made = click.Command(
         dataset.name,
-        params=[*own, *common],
-        callback=partial(_run, dataset, prepare),
-        help=f"{dataset.summary} ({dataset.licence}).",
+        params=[*own.values(), *settings_options(set(own)), *common],
+        callback=partial(_run, dataset, prepare, frozenset(own)),
+        help=f"{dataset.summary} ({dataset.licence}).\n\n{_unwrapped(dataset.describe())}",
         epilog=f"Example: {dataset.example}",
     )
+    return compositions_option(made)
 
 
-def _keyword_options(prepare: Callable[..., Any]) -> list[tuple[inspect.Parameter, Any]]:
-    """The keyword arguments of a dataset's `prepare` that a user sets, with their annotated types."""
-    hints = typing.get_type_hints(prepare, include_extras=True)
-    parameters = inspect.signature(prepare).parameters.values()
-    return [(p, hints[p.name]) for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "progress"]
-
-
-def _option(parameter: inspect.Parameter, hint: Any) -> click.Option:
-    annotated, help_text = typing.get_args(hint)
-    kinds = [k for k in _union_members(annotated) if k is not types.NoneType]
-    kind = kinds[0]
-    name = f"--{parameter.name.replace('_', '-')}"
-    if kind is bool:
-        return click.Option([name], is_flag=True, default=parameter.default, help=help_text)
-    if typing.get_origin(kind) is typing.Literal:
-        # Checked by `prepare`, which names the nearest one in a single line.
-        choices = "|".join(typing.get_args(kind))
-        return click.Option(
-            [name], metavar=choices, default=parameter.default, show_default=True, help=help_text
-        )
-    # Whether a path can be read is checked by `prepare` too.
-    kind = click.Path(path_type=Path, readable=False) if kind is Path else kind
-    return click.Option(
-        [name],
-        type=kind,
-        default=parameter.default,
-        show_default=parameter.default not in (None, ""),
-        help=help_text,
-    )
-
-
-def _union_members(hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+def _unwrapped(text: str) -> str:
+    """Text whose indented paragraphs, tables of columns, click shows as they are."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(f"\b\n{part}" if part.startswith("    ") else part for part in paragraphs)
 
 
 def _run(
     dataset: Dataset,
     prepare: Callable[..., Prepared],
+    own: frozenset[str],
     *,
     out: Path,
-    verify: bool | None,
     as_json: bool,
+    composition_files: tuple[Path, ...],
     **options: Any,
 ) -> int:
-    with _progress_bar() as bar:
-        prepared = prepare(out, **options, progress=_Bars(bar, "writing", totals={}))
-        verified = _verify(dataset, prepared, verify, bar)
+    register_compositions(composition_files)
+    wanted = take_quality(options, dataset)
+    settings = Settings(**{name: value for name, value in options.items() if name not in own})
+    arguments = {name: options[name] for name in own}
+    with progress_bar() as bar, screening(wanted) as screen:
+        prepared = prepare(out, settings, **arguments, progress=Bars(bar, "writing", totals={}))
+        screen.write(out)
+        verified = _verify(prepared, wanted, bar)
     if as_json:
-        click.echo(json.dumps(_as_dict(dataset, prepared, verified), indent=2))
+        made = {**as_dict(dataset, prepared, verified), **screen.as_dict()}
+        click.echo(json.dumps(made, indent=2))
     else:
-        _print(prepared, verified)
+        print_run(prepared, verified)
+        print_dropped(screen, out)
     return 1 if any(v.failures for v in verified.values()) else 0
 
 
-def _verify(
-    dataset: Dataset, prepared: Prepared, wanted: bool | None, bar: Progress
-) -> dict[str, Verification]:
-    from rewardkit.datasets_prep.verify import is_cheap, verify_file
-    from rewardkit.scorer import Scorer
+def _verify(prepared: Prepared, wanted: Wanted, bar: Progress) -> dict[str, Verification]:
+    from rewardkit.datasets_prep.common.verify import is_quick, sum_up, verify_file
+    from rewardkit.scoring.scorer import Scorer
 
-    if wanted is False or (wanted is None and not dataset.verifiable):
+    if not wanted.verifies_later:
         return {}
-    if not dataset.verifiable:
-        raise InputError(f"{dataset.name} has no solutions to verify; leave out --verify")
-    files = {split: file for split, file in prepared.files.items() if wanted or is_cheap(file.path)}
-    bars = _Bars(bar, "verifying", totals={split: file.rows for split, file in files.items()})
+    files = {split: file for split, file in prepared.files.items() if wanted.verify or is_quick(file.parts)}
+    bars = Bars(bar, "verifying", totals={split: file.rows for split, file in files.items()})
     with Scorer() as scorer:
-        return {split: verify_file(file.path, scorer, partial(bars, split)) for split, file in files.items()}
-
-
-def _progress_bar() -> Progress:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal)
-
-
-class _Bars:
-    """One bar for each split, made when the split is first heard of."""
-
-    def __init__(self, bar: Progress, verb: str, totals: dict[str, int]) -> None:
-        self._bar = bar
-        self._verb = verb
-        self._totals = totals
-        self._tasks: dict[str, Any] = {}
-
-    def __call__(self, split: str, rows: int) -> None:
-        if split not in self._tasks:
-            total = self._totals.get(split)
-            self._tasks[split] = self._bar.add_task(f"{self._verb} {split}", total=total)
-        self._bar.update(self._tasks[split], completed=rows)
-
-
-def _as_dict(dataset: Dataset, prepared: Prepared, verified: dict[str, Verification]) -> dict[str, object]:
-    splits: dict[str, object] = {}
-    for split, file in prepared.files.items():
-        checked = verified.get(split)
-        splits[split] = {
-            "path": str(file.path),
-            "rows": file.rows,
-            "bytes": file.bytes,
-            "verified": checked.rows if checked else None,
-            "failed": len(checked.failures) if checked else None,
-            "without_solution": checked.without_solution if checked else None,
-            "failures": [failure.as_dict() for failure in checked.failures] if checked else [],
+        return {
+            split: sum_up([verify_file(part, scorer, partial(bars, split)) for part in file.parts])
+            for split, file in files.items()
         }
-    return {
-        "dataset": dataset.name,
-        "splits": splits,
-        "dropped": prepared.dropped,
-        "first_dropped": list(prepared.first_dropped),
-    }
-
-
-def _print(prepared: Prepared, verified: dict[str, Verification]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("split", "rows", "size", "verified", "failed", "file"):
-        table.add_column(heading, justify="left" if heading in ("split", "file") else "right", no_wrap=True)
-    for split, file in prepared.files.items():
-        checked = verified.get(split)
-        counts = (f"{checked.rows:,}", f"{len(checked.failures):,}") if checked else ("-", "-")
-        size = f"{file.bytes / 1000:,.0f} kB"
-        table.add_row(split, f"{file.rows:,}", size, *counts, str(file.path))
-    # As wide as it needs: a cut-off path is of no use.
-    Console(width=max(80, 60 + max(len(str(f.path)) for f in prepared.files.values()))).print(table)
-    if prepared.dropped:
-        click.echo(f"dropped {prepared.dropped:,} bad rows; the first: {prepared.first_dropped[0]}")
-    for split, checked in verified.items():
-        if checked.without_solution:
-            click.echo(f"{split}: {checked.without_solution:,} rows have no solution to verify")
-        for failure in checked.failures[:_SHOWN_FAILURES]:
-            click.echo(f"{split} row {failure.row}: {failure.why} | {failure.question}")
-        if len(checked.failures) > _SHOWN_FAILURES:
-            more = len(checked.failures) - _SHOWN_FAILURES
-            click.echo(f"{split}: {more:,} more rows failed; --json lists them all")

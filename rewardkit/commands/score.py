@@ -1,4 +1,4 @@
-"""`rewardkit score`: a parquet of responses in, the same rows with their scores out."""
+"""`rewardkit score`: files of responses in, the same rows with their scores out."""
 
 from __future__ import annotations
 
@@ -7,127 +7,82 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from rewardkit.commands.common import err, read_reward_options, reward_options
-from rewardkit.offline import Columns, Report, score_file
-from rewardkit.scorer import Scorer
+from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.commands.input_options import input_options
+from rewardkit.commands.scoring import (
+    RunOptions,
+    default_output,
+    note,
+    on_ray,
+    print_report,
+    run_options,
+    score_files,
+)
+from rewardkit.offline import ReadOptions, Report
+from rewardkit.offline.inputs import STDIN
 
 
-@click.command(epilog="Example: rewardkit score responses.parquet --out scored.parquet")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Where to write. Default: FILE with .scored.parquet."
+@click.command(
+    epilog="Examples: rewardkit score responses.parquet --out scored.parquet;  "
+    "rewardkit score rollouts/40.jsonl --data-source gsm8k;  "
+    "rewardkit score batch_output.jsonl --join questions.parquet --on custom_id=id"
 )
+@click.argument("files", nargs=-1, required=True)
 @click.option(
-    "--data-source-key", default="data_source", show_default=True, help="Column of the data source."
+    "--out",
+    help="File to write (.parquet, .jsonl, .jsonl.gz, .csv), a folder for one file for each input, or - for "
+    "standard output. Default: FILE.scored.SUFFIX beside the input.",
 )
-@click.option("--response-key", help="Column of the response(s). Default: response or responses.")
+@input_options
+@run_options
 @click.option(
-    "--ground-truth-key",
-    help="Column of the ground truth. Default: ground_truth or reward_model.ground_truth.",
-)
-@click.option("--prefix", default="", help="Put this in front of the names of the score columns.")
-@click.option(
-    "--bad-rows",
-    type=click.Choice(["fail", "mark"]),
-    default="fail",
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
     show_default=True,
-    help="A null response or ground truth: stop, or score the rest and mark it invalid.",
+    help="Where to score: on this machine, or with actors of Ray, on one or many.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes to score with. Default: one per core.")
-@click.option("--resume", is_flag=True, help="Go on with what an interrupted run has left.")
-@click.option("--restart", is_flag=True, help="Throw away what an interrupted run has left.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @reward_options
 def command(
-    file: Path,
-    out: Path | None,
-    data_source_key: str,
-    response_key: str | None,
-    ground_truth_key: str | None,
-    prefix: str,
-    bad_rows: str,
-    workers: int | None,
-    resume: bool,
-    restart: bool,
+    files: tuple[str, ...],
+    out: str | None,
+    read_options: ReadOptions,
+    run: RunOptions,
+    engine: str,
     as_json: bool,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score the responses in FILE, a parquet with data_source, response(s) and ground truth.
+    """Score the responses in FILES: parquet, jsonl (.gz, .zst), csv or json; folders, globs and URLs; - for
+    standard input (jsonl).
 
+    Logs of verl, lm-eval, OpenAI's and vLLM's batches, TRL, inspect, NeMo-Gym and verifiers are recognised.
     Writes the same rows with the columns score, status, correct, extracted, detail, scorer and parts, and
-    prints a table per data source. Memory stays bounded however large the file. A killed run goes on with
-    --resume, and its output is the same to the byte. Exits with 1 when a sample was invalid.
+    prints a table per data source. Memory stays bounded however large the files. A killed run goes on with
+    --resume, and its output is the same to the byte. Exits with 1 when no row could be judged, and with
+    --bad-rows fail when any could not.
     """
     options = read_reward_options(reward_files, option_words, options_file)
-    out = out or file.with_suffix(".scored.parquet")
-    columns = Columns(data_source_key, response_key, ground_truth_key, prefix=prefix)
-    with (
-        Scorer(options=options, workers=workers, timeout_s=timeout_s, inline_in_workers=True) as scorer,
-        _progress() as progress,
-    ):
-        scorer.warm_up()
-        task = progress.add_task("scoring", total=None)
-        report = score_file(
-            file,
-            out,
-            scorer=scorer,
-            columns=columns,
-            mark_bad=bad_rows == "mark",
-            resume=resume,
-            restart=restart,
-            on_progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
+    target = out or default_output(files)
+    run = on_ray(run, engine)
+    report = score_files(files, target, run, read_options, options, timeout_s)
     if as_json:
-        click.echo(json.dumps({"out": str(out), "data_sources": report.as_dict()}, indent=2))
+        content = {"out": target, "bad_rows": report.bad_count, "data_sources": report.as_dict()}
+        click.echo(json.dumps(content, indent=2), err=target == STDIN)
     else:
-        print_report(report, out)
-    return _exit_code(report, bad_rows)
+        print_report(report, target, Console(stderr=target == STDIN))
+    return _exit_code(report, run)
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
-
-
-def print_report(report: Report, out: Path) -> None:
-    """Print the totals as a table."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("data source")
-    for column in ("n", "mean score", "accuracy", "format rate", "failures"):
-        table.add_column(column, justify="right")
-    for name, source in sorted(report.sources.items()):
-        failures = ", ".join(f"{n} {status}" for status, n in source.failures.items())
-        figures = [_figure(x) for x in (source.mean_score, source.accuracy, source.format_rate)]
-        table.add_row(name, f"{source.n:,}", *figures, failures or "0")
-    console = Console()
-    console.print(table)
-    console.print(f"\nscored rows: {out}", highlight=False, soft_wrap=True)
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _exit_code(report: Report, bad_rows: str) -> int:
+def _exit_code(report: Report, run: RunOptions) -> int:
     failures = report.failures
     if failures:
         first = next(s.first_failure for s in report.sources.values() if s.failures)
         counts = ", ".join(f"{n} {status}" for status, n in sorted(failures.items()))
-        err.print(
-            f"not judged: {counts} (first: {first}); see the status column", highlight=False, markup=False
-        )
-    return 1 if failures["invalid"] and bad_rows == "fail" else 0
+        note(f"not judged: {counts} (first: {first}); see the status column")
+    nothing = not report.judged and bool(report.sources or report.bad_count)
+    return 1 if nothing or (failures["invalid"] and run.bad_rows == "fail") else 0

@@ -6,7 +6,6 @@ import contextlib
 import ipaddress
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,19 +14,32 @@ from typing import TYPE_CHECKING
 import click
 
 from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.commands.serve_file import Serving, ServingCommand, config_option, in_file
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError
 from rewardkit.sandbox import Pool, levels
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.runner import TRACEBACKS
+from rewardkit.scoring.scorer import Scorer
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from rewardkit.server.siblings import Siblings
+
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(epilog="Example: rewardkit serve --port 8000 --option gsm8k:method=flexible")
+@click.command(
+    cls=ServingCommand, epilog="Example: rewardkit serve --port 8000 --option gsm8k:method=flexible"
+)
+@config_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8000, show_default=True, help="Port to listen on; 0: any free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0: any free one.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -51,8 +63,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--cors-origin", "cors_origins", multiple=True, help="Let pages of this origin call. May be repeated."
 )
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    help="A name of this server, for Host headers where there is no token. May be repeated.",
+)
 @click.option("--run-code", is_flag=True, help="Also serve /run_code, as SandboxFusion does.")
-@click.option("--no-sandbox", is_flag=True, help="Be ready even where no sandbox holds: code is not judged.")
+@click.option("--no-sandbox", is_flag=True, help="Be ready even where no sandbox holds: code is not scored.")
 @click.option("--max-body-mb", default=64, show_default=True, help="Refuse larger requests.")
 @click.option("--max-samples", default=50_000, show_default=True, help="Taken on at once; more get 503.")
 @click.option("--max-memory-mb", default=1024, show_default=True, help="Request bodies held at once.")
@@ -60,7 +78,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--request-timeout",
     default=60.0,
     show_default=True,
-    help="Deadline of a request without X-Timeout-S, in seconds; what is not judged by then is a timeout.",
+    help="Deadline of a request without X-Timeout-S, in seconds; what is not scored by then is a timeout.",
 )
 @click.option(
     "--drain-s", default=30.0, show_default=True, help="After SIGTERM, how long requests may take to finish."
@@ -68,17 +86,28 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option(
     "--gold",
-    "gold_files",
+    "ground_truth_files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Parquet with what prompts are judged against, for trainers that do not send it. Repeatable.",
+    help="Parquet with what prompts are scored against, for trainers that do not send it. Repeatable.",
 )
-@click.option("--gold-tokenizer", help="Folder or hub id of the tokenizer whose chat template prompts have.")
+@click.option(
+    "--gold-tokenizer",
+    "ground_truth_tokenizer",
+    help="Folder or hub id of the tokenizer whose chat template prompts have.",
+)
+@click.option(
+    "--tasks",
+    "task_words",
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="Prepared parquet, a file or a folder, served as an environment (Open Reward Standard). Repeatable.",
+)
 @click.option(
     "--on-failure",
     default=0.0,
     show_default=True,
-    help="Reward of what could not be judged, where a protocol has no field for failures.",
+    help="Reward of what could not be scored, where a protocol has no field for failures.",
 )
 @reward_options
 def command(
@@ -91,6 +120,7 @@ def command(
     certfile: Path | None,
     keyfile: Path | None,
     cors_origins: tuple[str, ...],
+    hosts: tuple[str, ...],
     run_code: bool,
     no_sandbox: bool,
     max_body_mb: int,
@@ -99,69 +129,86 @@ def command(
     request_timeout: float,
     drain_s: float,
     access_log: bool,
-    gold_files: tuple[Path, ...],
-    gold_tokenizer: str | None,
+    ground_truth_files: tuple[Path, ...],
+    ground_truth_tokenizer: str | None,
+    task_words: tuple[str, ...],
     on_failure: float,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
     options_file: Path | None,
     timeout_s: float | None,
-) -> None:
+) -> Serving:
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
     try:
-        from rewardkit.server import logs, processes
-        from rewardkit.server.gold import GoldIndex
+        from rewardkit.server import listening, logs
+        from rewardkit.server.ground_truths import GroundTruthIndex
+        from rewardkit.server.tasks import open_task_sets
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
-    tokens = _read_tokens(token_file)
+    tokens = [*in_file("tokens", []), *_read_tokens(token_file)]
     if not tokens and not insecure and not _is_local(host):
         raise ConfigError(
             f"--host {host} is open to others; set --token-file, or --insecure if that is meant"
         )
-    processes.check_certificate(certfile, keyfile)
-    options = read_reward_options(reward_files, option_words, options_file)
+    listening.check_certificate(certfile, keyfile)
+    options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
     if not math.isfinite(on_failure):
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
-    gold = GoldIndex(gold_files, tokenizer=gold_tokenizer) if gold_files else None
-    if gold is not None:
-        logs.write_line(gold.report())
+    ground_truths = (
+        GroundTruthIndex(ground_truth_files, tokenizer=ground_truth_tokenizer) if ground_truth_files else None
+    )
+    if ground_truths is not None:
+        logs.write_line(ground_truths.report())
+    tasks = open_task_sets(task_words)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
     @contextlib.contextmanager
-    def make_app() -> Iterator[FastAPI]:
+    def make_app(siblings: Siblings | None) -> Iterator[FastAPI]:
         # Imported in the process that serves: the metrics look at the environment when they are.
         from rewardkit.server.app import create_app
 
         needs: dict[str, Callable[[], object]] = {} if no_sandbox else {"sandbox": levels.choose}
         with ExitStack() as stack:
             stack.enter_context(logs.json_logs(access_log=access_log))
-            scorer = stack.enter_context(Scorer(options=options, workers=share, timeout_s=timeout_s))
+            stack.enter_context(_tracebacks_logged())
+            scorer = stack.enter_context(
+                Scorer(options=options, workers=share, timeout_s=timeout_s, express=True)
+            )
             needs["models"] = scorer.warm_up
             yield create_app(
                 scorer,
                 tokens=tokens,
                 max_body_bytes=max_body_mb << 20,
-                max_samples=max(1, max_samples // workers),
-                max_bytes=(max_memory_mb << 20) // workers,
+                max_samples=max_samples,
+                max_bytes=max_memory_mb << 20,
                 timeout_s=request_timeout,
                 cors_origins=cors_origins,
+                hosts=hosts,
                 access_log=access_log,
                 sandbox=stack.enter_context(Pool(share)) if run_code else None,
                 needs=needs,
-                gold=gold,
+                ground_truths=ground_truths,
                 on_failure=on_failure,
+                siblings=siblings,
+                tasks=tasks,
             )
 
-    sockets = processes.listen(host, port, workers)
-    listening = processes.Listening(host, sockets[0].getsockname()[1], drain_s, certfile, keyfile)
-    url = listening.url
-    logs.write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
-    if workers == 1:
-        processes.serve(make_app, listening, sockets[0])
-    elif exit_code := processes.supervise(make_app, listening, sockets):
-        sys.exit(exit_code)
+    return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
+
+
+@contextlib.contextmanager
+def _tracebacks_logged() -> Iterator[None]:
+    """Within it, this process and those it starts log the tracebacks of failing rewards."""
+    before = os.environ.get(TRACEBACKS)
+    os.environ[TRACEBACKS] = before or "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(TRACEBACKS)
+        if before is not None:
+            os.environ[TRACEBACKS] = before
 
 
 def _share(scorers: int, workers: int) -> int:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from rewardkit.errors import MissingDependencyError
 
-NEEDED = ("torch", "transformers", "omegaconf", "accelerate")
+NEEDED = ("torch", "transformers", "omegaconf", "peft")
 
 
 def require_trainer() -> None:
@@ -35,7 +35,10 @@ def require_trainer() -> None:
 @click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
 @click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N.")
 @click.option(
-    "--explain", "explained", is_flag=True, help="Show every setting, what it means and whence its value."
+    "--explain",
+    "explained",
+    is_flag=True,
+    help="Show every setting, what it means and whence its value; then check all that training checks first.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
@@ -51,19 +54,27 @@ def command(
     require_trainer()
     if as_json and not explained:
         raise click.UsageError("--json goes with --explain")
-    if explained:
-        show_settings(config, overrides, as_json)
-        return 0
-    from rewardkit.trainer.main import run
-
     if max_restarts is not None:
         overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
+    if explained:
+        show_settings(config, overrides, as_json)
+        return dry_run(config, overrides)
+    from rewardkit.trainer.run.main import run
+
     return run(config, overrides)
 
 
+def dry_run(config: str | None, overrides: tuple[str, ...]) -> int:
+    """Check everything that training checks before it loads a model; what it refuses is raised here too."""
+    from rewardkit.trainer.run.process import read_and_check
+
+    read_and_check(config, overrides)
+    return 0
+
+
 def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Print the resolved config; no model is loaded and no file but the recipe read."""
-    from rewardkit.commands.settings import explain
+    """Print the resolved config, also where a required setting is missing."""
+    from rewardkit.trainer.config.explain import explain
 
     settings = explain(config, overrides)
     if as_json:

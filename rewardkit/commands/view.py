@@ -6,189 +6,198 @@ Reads row by row, however large the file. What a model wrote cannot steer the te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import islice
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
-from rewardkit.errors import InputError, did_you_mean
-from rewardkit.trainer.console import printable
+from rewardkit.commands.input_options import looking_options
+from rewardkit.errors import InputError
+from rewardkit.offline import ReadOptions
+from rewardkit.offline.html import write_report
+from rewardkit.offline.listing import ORDERS, PromptSummary, by_prompt, in_order
+from rewardkit.offline.scored import Row, dumps_in, read_rows, status_of
+from rewardkit.text import printable
 from rewardkit.types import STATUSES
 
-NAMES = {
-    "response": ("response", "responses", "output"),
-    "ground_truth": ("ground_truth", "gts", "reward_model"),
-    "prompt": ("prompt", "input"),
-    "score": ("score", "reward"),
-    "correct": ("correct", "acc"),
-    "extracted": ("extracted", "pred"),
+_WIDTHS = {"row": 7, "data source": 14, "score": 11, "ground truth": 12, "extracted": 12}
+_PROMPT_WIDTHS = {"row": 7, "data source": 14, "n": 4, "right": 9, "score": 7, "length": 8}
+_COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
+    (status, None): "red" for status in STATUSES if status != "ok"
 }
-"""Our names of what a row holds, and the others it goes by (verl's dumps have input, output and gts)."""
-SCORED = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
-
-Row = dict[str, Any]
 
 
 @click.command(epilog="Example: rewardkit view rollouts --status timeout")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True)
+@looking_options
 @click.option("--row", "number", type=int, help="Show this row in full.")
 @click.option("--step", type=int, help="Of a folder of dumps: this step. Default: the last.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only responses of this status.")
-@click.option("--data-source", help="Only responses of this data source.")
+@click.option("--status", type=click.Choice([*STATUSES, "unscored"]), help="Only responses of this status.")
 @click.option("--min-score", type=float, help="Only responses with at least this score.")
 @click.option("--max-score", type=float, help="Only responses with at most this score.")
 @click.option("--prefix", default="", help="What `rewardkit score --prefix` put before the score columns.")
 @click.option(
     "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Rows to show; 0: all."
 )
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(ORDERS),
+    help="Lowest score, longest response, or most divided prompt first. Default: as in the files.",
+)
+@click.option("--by-prompt", "prompts", is_flag=True, help="Show a line for each prompt.")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page with figures and all rows that fit, to look at in a browser; needs no network.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each row as a line of JSON.")
 def command(
-    path: Path,
+    files: tuple[str, ...],
+    read_options: ReadOptions,
     number: int | None,
     step: int | None,
     status: str | None,
-    data_source: str | None,
     min_score: float | None,
     max_score: float | None,
     prefix: str,
     limit: int,
+    order: str | None,
+    prompts: bool,
+    page: Path | None,
     as_json: bool,
 ) -> None:
-    """Look at the scored responses in PATH, a parquet or jsonl file or a folder of a training run's dumps.
+    """Look at the responses in FILES and their scores.
 
-    A row with several responses is shown as so many rows.
+    Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
+    step. A row with several responses is shown as so many rows. What does not fit a terminal is paged.
     """
 
     def wanted(row: Row) -> bool:
         score = row.get("score")
         return (
             (number is None or row["row"] == number)
-            and (status is None or row.get("status", "ok") == status)
-            and (data_source is None or row.get("data_source") == data_source)
+            and (status is None or status_of(row) == status)
+            and read_options.data_source in (None, row.get("data_source") or read_options.data_source)
             and (min_score is None or (score is not None and score >= min_score))
             and (max_score is None or (score is not None and score <= max_score))
         )
 
-    path = _file(path, step)
-    matching = (row for row in read_rows(path, prefix) if wanted(row))
-    shown = list(islice(matching, 1 if number is not None else limit or None))
-    if number is not None and not shown:
-        raise InputError(f"{path} has no row {number} that fits; see `rewardkit view {path}`")
+    files = tuple(dumps_in(file, step) for file in files)
+    name = " ".join(files)
+
+    def read() -> Iterator[Row]:
+        rows = read_rows(files, replace(read_options, data_source=None), prefix)
+        return (row for row in rows if wanted(row))
+
+    if prompts:
+        _print_prompts(by_prompt(read, order), name, limit, as_json)
+        return
+    matching = in_order(read, order, limit and limit + 1) if order else read()
+    if page is not None:
+        write_report(matching, page, Path(files[0]).name)
+        click.echo(f"written: {page}")
+        return
+    if number is not None:
+        limit = 1
+        first = next(matching, None)
+        if first is None:
+            raise InputError(f"{name} has no row {number} that fits; see `rewardkit view {name}`")
+        matching = iter([first])
     if as_json:
-        for row in shown:
+        for row in islice(matching, limit or None):
             click.echo(json.dumps(row, ensure_ascii=True, default=str))
     elif number is not None:
-        _print_in_full(shown[0])
+        _print_in_full(next(matching))
     else:
-        more = bool(limit) and next(matching, None) is not None
-        _print_table(shown, path, more)
+        _show(_table(matching, name, limit), limit)
 
 
-def read_rows(path: Path, prefix: str = "") -> Iterator[Row]:
-    """Yield each response of a parquet or jsonl file under our names, with `row`, its place from 0.
-
-    Raises:
-        InputError: no such file, not of these formats, or without a column of responses.
-    """
-    n = 0
-    for raw in _jsonl(path) if path.suffix == ".jsonl" else _parquet(path):
-        row = _named(raw, path, prefix)
-        many = isinstance(row["response"], list)
-        for i in range(len(row["response"]) if many else 1):
-            one = {k: v[i] if many and _is_scored(k) and isinstance(v, list) else v for k, v in row.items()}
-            yield {"row": n, **one}
-            n += 1
+def _show(lines: Iterator[str], limit: int) -> None:
+    """Print lines as they come, through a pager where a terminal would not hold them."""
+    first = next(lines)  # what cannot be read is told before anything is printed
+    if sys.stdout.isatty() and not 0 < limit < shutil.get_terminal_size().lines - 3:
+        click.echo_via_pager(f"{line}\n" for line in chain([first], lines))
+        return
+    for line in chain([first], lines):
+        click.echo(line)
 
 
-def _is_scored(name: str) -> bool:
-    return name == "response" or name in SCORED
+def _table(rows: Iterator[Row], name: str, limit: int) -> Iterator[str]:
+    """A line for each row as it is read, in columns of fixed width: however many there are, none is held."""
+    widths = _with_the_rest(_WIDTHS)
+    first = next(rows, None)
+    yield click.style(_in_columns([*_WIDTHS, "response"], widths), bold=True)
+    rows = chain([first] if first is not None else [], rows)
+    shown = 0
+    for row in islice(rows, limit or None):
+        status = status_of(row)
+        line = _in_columns(_cells(row, status), widths)
+        yield click.style(line, fg=_COLOURS.get((status, row.get("correct"))))
+        shown += 1
+    end = "; more with --limit" if limit and next(rows, None) is not None else ""
+    yield f"\n{shown} of {name}{end}; one in full with --row"
 
 
-def _named(raw: Row, path: Path, prefix: str) -> Row:
-    row = dict(raw)
-    for name in SCORED:
-        if prefix and prefix + name in row:
-            row[name] = row.pop(prefix + name)
-    for name, others in NAMES.items():
-        found = next((other for other in others if other in row), None)
-        if found is not None and found != name:
-            row[name] = row.pop(found)
-    if isinstance(row.get("ground_truth"), dict):
-        row["ground_truth"] = row["ground_truth"].get("ground_truth")
-    if "response" not in row:
-        hint = did_you_mean("response", row) or f"; it has: {', '.join(row)}"
-        raise InputError(f"{path} has no column of responses{hint}")
-    return row
+def _print_prompts(found: list[PromptSummary], name: str, limit: int, as_json: bool) -> None:
+    shown = found[: limit or None]
+    if as_json:
+        for one in shown:
+            mean = {"score": one.score, "length": one.length, "disagreement": one.disagreement}
+            click.echo(json.dumps({**asdict(one), **mean, "scores": one.scores}, default=str))
+        return
+    _show(_prompt_table(shown, len(found), name), limit)
 
 
-def _jsonl(path: Path) -> Iterator[Row]:
-    with path.open("rb") as file:
-        for i, line in enumerate(file):
-            try:
-                row = msgspec.json.decode(line)
-            except msgspec.DecodeError as error:
-                raise InputError(f"{path}, line {i + 1} is not JSON: {error}") from None
-            if not isinstance(row, dict):
-                raise InputError(f"{path}, line {i + 1} is not a JSON object")
-            yield row
+def _prompt_table(shown: list[PromptSummary], of: int, name: str) -> Iterator[str]:
+    widths = _with_the_rest(_PROMPT_WIDTHS)
+    yield click.style(_in_columns([*_PROMPT_WIDTHS, "prompt"], widths), bold=True)
+    for one in shown:
+        right = f"{one.right} of {one.decided}" if one.decided else "-"
+        score = "-" if one.score is None else f"{one.score:.4g}"
+        cells = [str(one.row), _line(one.data_source), str(one.responses), right, score]
+        text = _messages(one.prompt).replace("\n", "\\n")
+        yield _in_columns([*cells, f"{one.length:,.0f}", text], widths)
+    yield f"\n{len(shown)} of {of} prompts of {name}"
 
 
-def _parquet(path: Path) -> Iterator[Row]:
-    try:
-        for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(batch_size=256):
-            yield from batch.to_pylist()
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"{path} is neither a .jsonl nor a parquet file: {reason}") from None
+def _with_the_rest(widths: dict[str, int]) -> list[int]:
+    """The widths of columns, and what the terminal has left for one more."""
+    taken = sum(widths.values()) + 2 * len(widths)
+    return [*widths.values(), max(16, shutil.get_terminal_size().columns - taken)]
 
 
-def _file(path: Path, step: int | None) -> Path:
-    """The file itself, or the one of a step in a folder of dumps."""
-    if not path.exists():
-        raise InputError(f"no such file or folder: {path}")
-    if path.is_file():
-        return path
-    dumps = {
-        int(p.stem): p for p in path.iterdir() if p.stem.isdecimal() and p.suffix in (".jsonl", ".parquet")
-    }
-    if not dumps:
-        raise InputError(f"{path} has no dumps, such as 1.jsonl; name a parquet or jsonl file")
-    if step is not None and step not in dumps:
-        raise InputError(f"{path} has no dump of step {step}; it has {min(dumps)} to {max(dumps)}")
-    return dumps[max(dumps) if step is None else step]
+def _cells(row: Row, status: str) -> list[str]:
+    correct = row.get("correct")
+    score = f"{row['score']:.4g}" if status == "ok" and row.get("score") is not None else status
+    mark = "" if correct is None else " right" if correct else " wrong"
+    others = (row.get("ground_truth"), row.get("extracted"), row.get("response") or row.get("detail"))
+    return [str(row["row"]), _line(row.get("data_source")), score + mark, *map(_line, others)]
 
 
-def _print_table(rows: list[Row], path: Path, more: bool) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column, width in {"row": 3, "data source": 11, "score": 9, "truth": 8, "extracted": 9}.items():
-        table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=width, max_width=24)
-    table.add_column("response", no_wrap=True, overflow="ellipsis", ratio=1, min_width=16)
-    for row in rows:
-        status, correct = row.get("status") or "ok", row.get("correct")
-        score = f"{row['score']:.4g}" if status == "ok" and row.get("score") is not None else status
-        mark = "" if correct is None else " right" if correct else " wrong"
-        cells = [row["row"], row.get("data_source"), score + mark, row.get("ground_truth")]
-        cells += [row.get("extracted"), row["response"]]
-        style = "red" if status != "ok" else "green" if correct else ""
-        table.add_row(*(Text(_line(cell), style=style) for cell in cells))
-    console = Console()
-    console.print(table)
-    end = "; more with --limit" if more else ""
-    console.print(f"\n{len(rows)} of {path}{end}; one in full with --row", highlight=False, soft_wrap=True)
+def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    shown = []
+    for cell, width in zip(cells, widths, strict=True):
+        shown.append((cell if len(cell) <= width else f"{cell[: width - 1]}…").ljust(width))
+    return "  ".join(shown).rstrip()
 
 
 def _print_in_full(row: Row) -> None:
     console = Console()
-    facts = {k: v for k, v in row.items() if k not in ("prompt", "response", "ground_truth", "extra_info")}
+    facts = {
+        k: v
+        for k, v in row.items()
+        if k not in ("file_row", "prompt", "response", "ground_truth", "extra_info")
+    }
     for name, value in facts.items():
         if value is not None:
             console.print(Text.assemble((f"{name:<12}", "bold"), _line(value)), soft_wrap=True)

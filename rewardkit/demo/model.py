@@ -12,7 +12,7 @@ from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from rewardkit.trainer.models import quiet_transformers
+from rewardkit.trainer.models.load import quiet_transformers
 
 PAD, END, USER, ASSISTANT = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>"
 

@@ -19,17 +19,17 @@ from rich.table import Table
 
 from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.demo.warmup import warm_up
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import Row
-from rewardkit.trainer.config import Config
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import load_rows
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.main import train_here
-from rewardkit.trainer.models import load_causal_lm
+from rewardkit.trainer.models.load import load_causal_lm, unsharded_copy
 from rewardkit.trainer.rollout.base import Sampling
-from rewardkit.trainer.rollout.hf import HfRollout, unsharded_copy
-from rewardkit.trainer.settings import load_config
-from rewardkit.trainer.validation import respond
+from rewardkit.trainer.rollout.hf import HfRollout
+from rewardkit.trainer.run.process import train_here
+from rewardkit.trainer.steps.validation import respond
 from rewardkit.types import Score
 
 N_CHECK = 128

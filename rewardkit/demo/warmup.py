@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Row, make_batch, pad_prompts
-from rewardkit.trainer.heads import PolicyModel
+from rewardkit.trainer.models.heads import PolicyModel
 from rewardkit.trainer.workers.forward import response_log_probs
 
 BATCH_SIZE = 64

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from rewardkit.errors import InputError
-from rewardkit.offline.columns import Columns, column_of, score_fields, to_columns, to_rows, with_unusable
-from rewardkit.scorer import Scorer
+from rewardkit.offline.chunk import usable
+from rewardkit.offline.columns import conform, parts_of, score_columns, score_fields, score_names
+from rewardkit.offline.inputs import Input
+from rewardkit.offline.layout import ReadOptions, layout_of
+from rewardkit.offline.reader import PLAIN
+from rewardkit.offline.records import Records, Row
+from rewardkit.offline.samples import to_batch
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import failure
+
+
+class TableRows:
+    """A table in the place of a file."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.source = Input("the table", "table")
+        self.schema: pa.Schema = table.schema
+        self.total: int = len(table)
+        self._table = table
+
+    def first_row(self) -> Row:
+        rows = self._table.slice(0, 1).to_pylist()
+        return rows[0] if rows else dict.fromkeys(self.schema.names)
+
+    def chunks(self) -> Iterator[Records]:
+        yield Records(0, len(self._table), self._table)
+
+    def close(self) -> None:
+        pass
 
 
 def score_frame(
-    frame: Any, *, scorer: Scorer | None = None, columns: Columns | None = None, mark_bad: bool = False
+    frame: Any,
+    *,
+    scorer: Scorer | None = None,
+    options: ReadOptions = PLAIN,
+    prefix: str = "",
+    mark_bad: bool = False,
 ) -> Any:
     """Return the frame with score columns added.
 
     Args:
-        frame: a `pandas.DataFrame` (its index is kept) or a `pyarrow.Table`, with the columns that
-            `rewardkit score` reads.
-        mark_bad: give rows with a null response or ground truth the status `invalid` rather than raise.
+        frame: a `pandas.DataFrame` (its index is kept) or a `pyarrow.Table`, with columns as `score_file`
+            reads them.
+        options: what the columns do not say themselves, or under other names.
+        prefix: put before the names of the score columns.
+        mark_bad: give rows that cannot be used the status `invalid` rather than raise.
 
     Raises:
         InputError: a missing column, or a row that cannot be used.
@@ -27,22 +62,32 @@ def score_frame(
     """
     if scorer is None:
         with Scorer() as own:
-            return score_frame(frame, scorer=own, columns=columns, mark_bad=mark_bad)
-    is_table = isinstance(frame, pa.Table)
-    table = frame if is_table else _from_pandas(frame)
-    found = (columns or Columns()).found_in(table.schema)
-    sources = [s for s in column_of(table, found.data_source).unique().to_pylist() if s is not None]
+            return score_frame(frame, scorer=own, options=options, prefix=prefix, mark_bad=mark_bad)
+    table = frame if isinstance(frame, pa.Table) else _from_pandas(frame)
+    file = TableRows(table)
+    layout = layout_of(file, options)
+    taken = [name for name in score_names(prefix) if name in table.column_names]
+    if taken:
+        raise InputError(f"there is a column '{taken[0]}' already; choose another prefix=")
+    batch = to_batch(next(file.chunks()), layout)
+    if batch.bad and not mark_bad:
+        at, why = next(iter(batch.bad.items()))
+        raise InputError(f"row {batch.rows[at]}: {why}; fix it, or pass mark_bad=True to score the rest")
+    sources = {sample.data_source for sample in usable(batch)}
     scorer.check(sources)
-    rewards = [scorer.reward_for(source) for source in sources]
-    rows = to_rows(table, found, 0, reads={name for r in rewards for name in r.reads}, mark_bad=mark_bad)
-    scores = with_unusable(scorer.score_batch(rows.samples), rows)
-    fields = score_fields(found, table.schema, {part for r in rewards for part in r.parts}, scores)
-    new = dict(zip(fields, to_columns(scores, rows, fields, found.prefix), strict=True))
-    if is_table:
-        for field, array in new.items():
-            table = table.append_column(field, array)
+    good = iter(scorer.score_batch(usable(batch)))
+    scores = [
+        failure("invalid", batch.bad[i]) if i in batch.bad else next(good) for i in range(len(batch.samples))
+    ]
+    declared = {part for source in sources for part in scorer.reward_for(source).parts}
+    fields = score_fields(prefix, declared | parts_of(scores), many=layout.many)
+    columns = score_columns(scores, batch.lengths if layout.many else None)
+    new = dict(zip(fields, conform(columns, fields, prefix), strict=True))
+    if isinstance(frame, pa.Table):
+        for one, array in new.items():
+            table = table.append_column(one, array)
         return table
-    return frame.assign(**{field.name: array.to_pylist() for field, array in new.items()})
+    return frame.assign(**{one.name: array.to_pylist() for one, array in new.items()})
 
 
 def _from_pandas(frame: Any) -> pa.Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -30,6 +31,14 @@ def pass_at_k(n: int, correct: int, k: int) -> float:
     return 1.0 - comb(n - correct, k) / comb(n, k)
 
 
+def pass_hat_k(n: int, correct: int, k: int) -> float:
+    """Return pass^k, the probability that all of k responses are correct, `correct` of n being so.
+
+    Yao et al., tau-bench, 2024 (arXiv:2406.12045).
+    """
+    return comb(correct, k) / comb(n, k)
+
+
 def best_at_k(scores: Sequence[float], k: int) -> float:
     """Return the expected highest of k scores."""
     ordered = sorted(scores)
@@ -39,23 +48,34 @@ def best_at_k(scores: Sequence[float], k: int) -> float:
 
 def maj_at_k(votes: Sequence[Vote], k: int) -> float:
     """Return the probability that the commonest answer among k is correct; of a tie, one is drawn."""
-    if comb(len(votes), k) <= DRAWS:
-        draws: Iterable[Sequence[Vote]] = combinations(votes, k)
+    counts = Counter(answer for answer, _ in votes if answer is not None)
+    right = dict(votes)
+    correct = tuple(sorted(n for answer, n in counts.items() if right[answer]))
+    wrong = tuple(sorted(n for answer, n in counts.items() if not right[answer]))
+    return _majority_of_k(correct, wrong, len(votes) - sum(correct) - sum(wrong), k)
+
+
+@lru_cache(maxsize=65_536)
+def _majority_of_k(correct: tuple[int, ...], wrong: tuple[int, ...], silent: int, k: int) -> float:
+    """The same for how often each correct and each wrong answer was given: many prompts share that."""
+    answers = [answer for answer, n in enumerate((*correct, *wrong)) for _ in range(n)] + [-1] * silent
+    if comb(len(answers), k) <= DRAWS:
+        draws: Iterable[Sequence[int]] = combinations(answers, k)
     else:
         generator = random.Random(0)
-        draws = (generator.sample(votes, k) for _ in range(DRAWS))
-    outcomes = [_majority(draw) for draw in draws]
+        draws = (generator.sample(answers, k) for _ in range(DRAWS))
+    outcomes = [_majority(draw, len(correct)) for draw in draws]
     return sum(outcomes) / len(outcomes)
 
 
-def _majority(votes: Sequence[Vote]) -> float:
-    counts = Counter(answer for answer, _ in votes if answer is not None)
+def _majority(answers: Sequence[int], correct: int) -> float:
+    """Answers below `correct` are right, -1 is none."""
+    counts = Counter(answer for answer in answers if answer >= 0)
     if not counts:
         return 0.0
     most = max(counts.values())
-    right = dict(votes)
     tied = [answer for answer, count in counts.items() if count == most]
-    return sum(right[answer] for answer in tied) / len(tied)
+    return sum(answer < correct for answer in tied) / len(tied)
 
 
 def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
@@ -79,7 +99,7 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
             for part, value in score.parts.items():
                 found[f"{part}/mean@{n}"].append(value)
         found[f"acc/mean@{n}"] += [float(correct) for _, correct in votes]
-        for k in _sizes(n):
+        for k in at_k_sizes(n):
             if len(judged) >= k:
                 found[f"reward/best@{k}"].append(best_at_k([score.score for score in judged], k))
             if len(votes) >= k:
@@ -89,7 +109,7 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
     return {name: sum(values) / len(values) for name, values in sorted(found.items()) if values}
 
 
-def _sizes(n: int) -> list[int]:
-    """2, 4, 8, ... and n."""
+def at_k_sizes(n: int) -> list[int]:
+    """Return the k for which figures over k of n responses are given: 2, 4, 8, ... and n."""
     powers = [2**i for i in range(1, n.bit_length()) if 2**i < n]
     return [*powers, n] if n > 1 else []

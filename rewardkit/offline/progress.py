@@ -1,4 +1,4 @@
-"""What a scoring run has got done so far, on disk: the scores of finished chunks, and for which run.
+"""What a scoring run has got done so far, on disk: what came of finished chunks, and for which run.
 
 The folder `.NAME.progress` stands beside the output while a run goes on, and after one was killed.
 """
@@ -14,9 +14,9 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.files import published
-from rewardkit.types import Score
+from rewardkit.offline.chunk import ChunkResult
 
-_scores = msgspec.msgpack.Decoder(list[Score])
+_results = msgspec.msgpack.Decoder(ChunkResult)
 
 
 class Progress:
@@ -33,7 +33,7 @@ class Progress:
             InputError: there is one and neither `resume` nor `restart` says what to do with it, it belongs
                 to a different run, or the folder cannot be written.
         """
-        folder = out.with_name(f".{out.name}.progress")
+        folder = _folder_of(out)
         about = folder / "run.json"
         if restart and folder.exists():
             shutil.rmtree(folder)
@@ -50,18 +50,23 @@ class Progress:
             file.write(msgspec.json.encode(fingerprint))
         return cls(folder)
 
+    @staticmethod
+    def left_by(out: Path) -> bool:
+        """True when an interrupted run for this output has left its progress."""
+        return (_folder_of(out) / "run.json").exists()
+
     def has(self, index: int) -> bool:
-        """True when the scores of this chunk are there."""
+        """True when this chunk is done."""
         return self._path(index).exists()
 
-    def load(self, index: int) -> list[Score]:
-        """The scores of a finished chunk."""
-        return _scores.decode(self._path(index).read_bytes())
+    def load(self, index: int) -> ChunkResult:
+        """What came of a finished chunk."""
+        return _results.decode(self._path(index).read_bytes())
 
-    def save(self, index: int, scores: list[Score]) -> None:
-        """Keep the scores of a chunk."""
+    def save(self, index: int, result: ChunkResult) -> None:
+        """Keep what came of a chunk."""
         with published(self._path(index)) as file:
-            file.write(msgspec.msgpack.encode(scores))
+            file.write(msgspec.msgpack.encode(result))
 
     def __enter__(self) -> Progress:
         return self
@@ -69,12 +74,16 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Keep the scores if the run was cut short, and forget them once the output is there."""
+        """Keep what is done if the run was cut short, and forget it once the output is there."""
         if kind is None or not any(self.folder.glob("*.msgpack")):
             shutil.rmtree(self.folder)
 
     def _path(self, index: int) -> Path:
         return self.folder / f"{index:06d}.msgpack"
+
+
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f".{out.name}.progress")
 
 
 def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: bool) -> None:

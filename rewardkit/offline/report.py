@@ -1,21 +1,22 @@
-"""What came of scoring, data source by data source: counts that can be added up chunk by chunk."""
+"""What came of scoring, data source by data source: totals that can be added up chunk by chunk."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rewardkit.types import Sample, Score
 
 
-@dataclass
-class SourceReport:
+class SourceReport(msgspec.Struct):
     """Running totals for one data source. Means are over the samples that were judged (status `ok`)."""
 
     n: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
+    statuses: dict[str, int] = msgspec.field(default_factory=dict)
     score_sum: float = 0.0
     judged_correct: int = 0
     correct: int = 0
@@ -23,25 +24,51 @@ class SourceReport:
     format_sum: float = 0.0
     first_failure: str | None = None
 
-    def add(self, score: Score) -> None:
-        """Count one score."""
-        self.n += 1
-        self.statuses[score.status] += 1
-        if score.status != "ok":
-            self.first_failure = self.first_failure or score.detail
-            return
-        self.score_sum += score.score
-        if score.correct is not None:
-            self.judged_correct += 1
-            self.correct += score.correct
-        if (in_format := score.parts.get("format")) is not None:
-            self.judged_format += 1
-            self.format_sum += in_format
+    def add(self, scores: Sequence[Score]) -> None:
+        """Count some scores."""
+        judged = [score for score in scores if score.status == "ok"]
+        self.n += len(scores)
+        if len(judged) < len(scores):
+            self._add_failures([score for score in scores if score.status != "ok"])
+        self._count("ok", len(judged))
+        self.score_sum += sum([score.score for score in judged])
+        verdicts = [score.correct for score in judged if score.correct is not None]
+        self.judged_correct += len(verdicts)
+        self.correct += sum(verdicts)
+        formats = [value for score in judged if (value := score.parts.get("format")) is not None]
+        self.judged_format += len(formats)
+        self.format_sum += sum(formats)
+
+    def _add_failures(self, failed: Sequence[Score]) -> None:
+        for score in failed:
+            self._count(score.status, 1)
+        self.first_failure = self.first_failure or failed[0].detail
+
+    def _count(self, status: str, n: int) -> None:
+        if n:
+            self.statuses[status] = self.statuses.get(status, 0) + n
+
+    def merge(self, other: SourceReport) -> None:
+        """Add the totals of another chunk."""
+        self.n += other.n
+        for status, n in other.statuses.items():
+            self._count(status, n)
+        self.score_sum += other.score_sum
+        self.judged_correct += other.judged_correct
+        self.correct += other.correct
+        self.judged_format += other.judged_format
+        self.format_sum += other.format_sum
+        self.first_failure = self.first_failure or other.first_failure
+
+    @property
+    def judged(self) -> int:
+        """How many samples were judged."""
+        return self.statuses.get("ok", 0)
 
     @property
     def mean_score(self) -> float | None:
         """Mean score of the judged samples."""
-        return _ratio(self.score_sum, self.statuses["ok"])
+        return _ratio(self.score_sum, self.judged)
 
     @property
     def accuracy(self) -> float | None:
@@ -62,6 +89,7 @@ class SourceReport:
         """The figures as plain data."""
         return {
             "n": self.n,
+            "judged": self.judged,
             "mean_score": self.mean_score,
             "accuracy": self.accuracy,
             "format_rate": self.format_rate,
@@ -72,17 +100,31 @@ class SourceReport:
 
 @dataclass
 class Report:
-    """The totals of a whole file."""
+    """The totals of a whole run."""
 
     sources: dict[str, SourceReport] = field(default_factory=dict)
+    bad_rows: list[str] = field(default_factory=list)
+    """The first rows that could not be used: file, row and reason."""
+    bad_count: int = 0
+    """How many there were, dropped ones with them."""
 
-    def add(self, samples: Iterable[Sample], scores: Iterable[Score]) -> None:
+    def add(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
         """Count the scores of some samples."""
+        by_source: dict[str, list[Score]] = {}
         for sample, score in zip(samples, scores, strict=True):
-            source = self.sources.get(sample.data_source)
-            if source is None:
-                source = self.sources[sample.data_source] = SourceReport()
-            source.add(score)
+            by_source.setdefault(sample.data_source, []).append(score)
+        for name, found in by_source.items():
+            self.sources.setdefault(name, SourceReport()).add(found)
+
+    def merge(self, sources: dict[str, SourceReport]) -> None:
+        """Add the totals of another chunk."""
+        for name, source in sources.items():
+            self.sources.setdefault(name, SourceReport()).merge(source)
+
+    @property
+    def judged(self) -> int:
+        """How many samples were judged, over all data sources."""
+        return sum(source.judged for source in self.sources.values())
 
     @property
     def failures(self) -> Counter[str]:

@@ -1,241 +1,390 @@
-"""Scores a parquet file chunk by chunk: bounded memory, all cores, resumable, published whole.
+"""Scores files of responses chunk by chunk: bounded memory, all cores, resumable, published whole.
 
-The input is read once in chunks whose size depends on the file alone. The scores of each chunk are kept
-in a progress folder beside the output as soon as they are there, so a killed run loses only the chunks
-in flight; the output itself is written under a temporary name and renamed at the end.
+Each input is read in chunks whose places depend on the file alone. What came of each chunk is kept in a
+progress folder beside the output as soon as it is there, so a killed run loses only the chunks in flight; the
+output itself is written under a temporary name and renamed at the end.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError
-from rewardkit.files import published
-from rewardkit.offline.columns import (
-    Columns,
-    Rows,
-    column_of,
-    score_fields,
-    to_columns,
-    to_rows,
-    top_level,
-    type_of,
-    with_unusable,
-)
+from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.offline.chunk import TOLD, BadRows, ChunkResult, Output, finish, usable
+from rewardkit.offline.columns import score_fields, score_names
+from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
+from rewardkit.offline.formats import RowFile, columns_of
+from rewardkit.offline.inputs import STDIN, Input, find_inputs, format_of
+from rewardkit.offline.known import bytes_of, data_sources_of, identity_of
+from rewardkit.offline.layout import Layout, ReadOptions
 from rewardkit.offline.progress import Progress
+from rewardkit.offline.reader import PLAIN, opened
+from rewardkit.offline.records import Records
 from rewardkit.offline.report import Report
-from rewardkit.scorer import Pending, Scorer
-from rewardkit.types import Score
+from rewardkit.offline.samples import SampleBatch, to_batch
+from rewardkit.offline.writing import (
+    RUN_KEY,
+    CsvWriter,
+    LinesWriter,
+    ParquetWriter,
+    Writer,
+    check_output,
+    output_name,
+    schema_of,
+    sink_for,
+)
+from rewardkit.registry import Reward
+from rewardkit.scoring.pending import Pending
+from rewardkit.scoring.scorer import Scorer
 
-CHUNK_BYTES = 24 << 20
-"""Uncompressed bytes of a chunk, about; several chunks are held at once."""
-CHUNK_ROWS = 16_384
+OnProgress = Callable[[int, int | None], None]
+"""Called with the rows done and the rows there are, None where only the end tells."""
 
-OnProgress = Callable[[int, int], None]
-"""Called with the rows done and the rows there are."""
+SMALL_BYTES = 4 << 20
+"""Files together below this size are scored in this process: starting others would take longer."""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    scorer: Scorer
+    options: ReadOptions
+    prefix: str
+    bad_rows: BadRows
+    resume: bool
+    restart: bool
+    force: bool
+    on_progress: OnProgress
+    on_note: Callable[[str], None]
+
+
+def score_file(
+    paths: str | Path | Iterable[str | Path],
+    out: str | Path,
+    *,
+    scorer: Scorer,
+    options: ReadOptions = PLAIN,
+    prefix: str = "",
+    bad_rows: BadRows = "mark",
+    resume: bool = False,
+    restart: bool = False,
+    force: bool = False,
+    on_progress: OnProgress = lambda done, total: None,
+    on_note: Callable[[str], None] = lambda line: None,
+    workers: Workers | None = None,
+) -> Report:
+    """Write the rows of files with their scores, and return the totals.
+
+    Args:
+        paths: files, folders, globs, URLs, or `-` for standard input (jsonl).
+        out: a file, whose name says the format (all rows go into it), `-` for standard output (jsonl), or a
+            folder for one file for each input.
+        options: what the files do not say themselves, or under other names.
+        prefix: put before the names of the score columns.
+        bad_rows: what becomes of a row that cannot be used. `mark`: it gets the status `invalid`; `drop`: it
+            does not go out; `fail`: it is an error.
+        resume: go on with what an interrupted run has left; the output is the same to the byte.
+        restart: throw away what an interrupted run has left.
+        force: replace an output that exists.
+        on_note: called with one line on each log of a known kind, saying what was recognised.
+        workers: what scores chunks elsewhere; None: processes of this machine.
+
+    Raises:
+        InputError: no such file, one that cannot be read or does not hold what is needed, an output that
+            exists or cannot be written, or an interrupted run that is neither resumed nor restarted.
+        UnknownDataSourceError: a data source without a reward: any with `fail`, else if it is all there is.
+    """
+    inputs = find_inputs([paths] if isinstance(paths, str | Path) else paths)
+    settings = _Settings(scorer, options, prefix, bad_rows, resume, restart, force, on_progress, on_note)
+    target = str(out)
+    with contextlib.ExitStack() as stack:
+        workers = workers or stack.enter_context(FileWorkers(scorer.workers))
+        if target == STDIN or format_of(target):
+            return _score_to(inputs, target, settings, workers, with_keys=True)
+        report = Report()
+        for source in inputs:
+            one = Path(target) / output_name(source.name)
+            one.parent.mkdir(parents=True, exist_ok=True)
+            _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
+        return report
+
+
+def _add_report(report: Report, other: Report) -> None:
+    report.merge(other.sources)
+    report.bad_rows += other.bad_rows
+    report.bad_count += other.bad_count
+
+
+def _score_to(
+    sources: list[Input], out: str, settings: _Settings, workers: Workers, *, with_keys: bool
+) -> Report:
+    """Score inputs into one output; `with_keys`: their folders' names do not go over into its own."""
+    kind = check_output(out)
+    for source in sources:
+        if out != STDIN and Path(out).resolve() == Path(source.path).resolve():
+            raise InputError(f"the output would overwrite the input {source.path}; choose another --out")
+    with contextlib.ExitStack() as stack:
+        files = [
+            stack.enter_context(opened(source, settings.options, with_keys=with_keys)) for source in sources
+        ]
+        for file, layout in files:
+            if layout.kind is not None:
+                settings.on_note(f"{file.source.path}: {layout.describe(file.total)}")
+            _refuse_taken_names(file, layout, settings.prefix)
+        run = _Run(files, out, kind, settings, workers)
+        return run.go()
+
+
+def _refuse_taken_names(file: RowFile, layout: Layout, prefix: str) -> None:
+    """A log's own scores move aside; in other files the names are the user's to choose."""
+    columns = columns_of(file)
+    taken = [name for name in score_names(prefix) if name in columns]
+    if taken and layout.kind is None:
+        raise InputError(
+            f"the file already has a column '{taken[0]}'; "
+            "pass --prefix, for example --prefix new_, to name the score columns differently"
+        )
 
 
 @dataclass
 class _Chunk:
+    """A chunk on its way."""
+
     index: int
-    table: pa.Table
-    rows: Rows
-    pending: Pending | None
-    """None: scored by an earlier run."""
+    file: int
+    records: Records
+    done: ChunkResult | None = None
+    """Scored already, here or by an earlier run."""
+    future: Future[ChunkResult | None] | None = None
+    batch: SampleBatch | None = None
+    pending: Pending | None = None
 
 
-def score_file(
-    path: Path,
-    out: Path,
-    *,
-    scorer: Scorer,
-    columns: Columns | None = None,
-    mark_bad: bool = False,
-    resume: bool = False,
-    restart: bool = False,
-    on_progress: OnProgress = lambda done, total: None,
-) -> Report:
-    """Write the rows of `path` with their scores to `out`, and return the totals.
-
-    Args:
-        mark_bad: give rows with a null response or a null or NaN ground truth the status `invalid`.
-        resume: go on with what an interrupted run has left; the output is the same to the byte.
-        restart: throw away what an interrupted run has left.
-
-    Raises:
-        InputError: not a parquet file, no rows, a missing column, a row that cannot be used, an output
-            that cannot be written, or an interrupted run that is neither resumed nor restarted.
-        UnknownDataSourceError: a data source without a reward; found before anything is scored.
-    """
-    with _open(path) as file:
-        found = (columns or Columns()).found_in(file.schema_arrow)
-        sources = _preflight(file, found, mark_bad)
-        scorer.check(sources)
-        rewards = [scorer.reward_for(source) for source in sources]
-        if out.resolve() == path.resolve():
-            raise InputError(f"the output would overwrite the input {path}; choose another --out")
-        fingerprint = _fingerprint(file, found, scorer.describe(sources))
-        progress = Progress.open(out, fingerprint, resume=resume, restart=restart)
-        reads = {name for reward in rewards for name in reward.reads}
-        run = _Run(file, found, scorer, progress, reads=reads, mark_bad=mark_bad)
-        with progress:
-            return run.write(out, {part for r in rewards for part in r.parts}, on_progress)
-
-
+@dataclass
 class _Run:
-    """One pass over the file."""
+    """One output, from the files whose rows go into it."""
 
-    def __init__(
-        self,
-        file: pq.ParquetFile,
-        columns: Columns,
-        scorer: Scorer,
-        progress: Progress,
-        *,
-        reads: set[str],
-        mark_bad: bool,
-    ) -> None:
-        self.file, self.columns, self.scorer, self.progress = file, columns, scorer, progress
-        self.reads, self.mark_bad = reads, mark_bad
+    files: list[tuple[RowFile, Layout]]
+    out: str
+    kind: str
+    settings: _Settings
+    workers: Workers
+    report: Report = field(default_factory=Report)
 
-    def write(self, out: Path, declared_parts: set[str], on_progress: OnProgress) -> Report:
-        report, done, total = Report(), 0, self.file.metadata.num_rows
-        schema: pa.Schema = self.file.schema_arrow
-        fields: list[pa.Field] = []
-        writer: pq.ParquetWriter | None = None
-        on_progress(0, total)
-        with published(out) as sink:
+    def go(self) -> Report:
+        settings = self.settings
+        scorer = self.settings.scorer
+        known = self._known_sources()
+        rewards = {source: (scorer.reward_for(source), scorer.options_for(source)) for source in known}
+        as_lines = self.kind == "jsonl"
+        self.output = Output(settings.prefix, settings.bad_rows, as_lines)
+        self.reads = sorted({name for reward, _ in rewards.values() for name in reward.reads})
+        self.parts = {part for reward, _ in rewards.values() for part in reward.parts}
+        self.by_group = next((r.name for r, _ in rewards.values() if r.batch == "group"), None)
+        self.setups = self._setups(rewards)
+        fingerprint = self._fingerprint(scorer.describe(known))
+        self.run_id = hashlib.sha256(msgspec.json.encode(fingerprint)).hexdigest().encode()
+        if self.out == STDIN:
+            self._write(None)
+            return self.report
+        out = Path(self.out)
+        if self._is_there(out):
+            return self.report
+        with Progress.open(out, fingerprint, resume=settings.resume, restart=settings.restart) as progress:
+            self._write(progress)
+        return self.report
+
+    # --- before anything is scored -------------------------------------------------------------------
+
+    def _known_sources(self) -> list[str]:
+        """The data sources in the files that have a reward, of those that can be seen quickly.
+
+        Raises:
+            UnknownDataSourceError: one has none, and bad rows are to fail; or none has one.
+        """
+        sources = dict.fromkeys(
+            source for file, layout in self.files for source in data_sources_of(file, layout)
+        )
+        known = []
+        first_unknown: UnknownDataSourceError | None = None
+        for source in sources:
             try:
-                for chunk, scores in self._scored():
-                    if writer is None:
-                        fields = score_fields(self.columns, schema, declared_parts, scores)
-                        writer = pq.ParquetWriter(
-                            sink, pa.schema([*schema, *fields], schema.metadata), compression="zstd"
-                        )
-                    writer.write_table(
-                        self._with_scores(chunk, scores, fields), row_group_size=len(chunk.table)
-                    )
-                    report.add(chunk.rows.samples, scores)
-                    done += len(chunk.table)
-                    on_progress(done, total)
+                self.settings.scorer.check([source])
+                known.append(source)
+            except UnknownDataSourceError as error:
+                first_unknown = first_unknown or error
+        if first_unknown and (self.settings.bad_rows == "fail" or not known):
+            raise first_unknown
+        return known
+
+    def _setups(self, rewards: Rewards) -> list[FileSetup] | None:
+        """For workers of their own, where they take these rewards; None where the scorer's pool runs them."""
+        if not self.workers.takes_all and not all(_is_inline(reward) for reward, _ in rewards.values()):
+            return None
+        return [FileSetup(layout, self.reads, rewards, self.output) for _, layout in self.files]
+
+    def _is_there(self, out: Path) -> bool:
+        """True when the output is there and made by this very run.
+
+        Raises:
+            InputError: it is there, and is not to be replaced.
+        """
+        if not out.exists() or self.settings.force or Progress.left_by(out):
+            return False
+        if self.settings.resume and self.kind == "parquet" and _run_of(out) == self.run_id:
+            self.settings.on_note(f"{out} is finished: nothing is left to do")
+            return True
+        raise InputError(f"{out} exists; choose another --out, or pass --force to replace it")
+
+    def _fingerprint(self, rewards: dict[str, Any]) -> dict[str, Any]:
+        """What must be the same for results of an earlier run to be of use."""
+        return {
+            "inputs": [identity_of(file.source) for file, _ in self.files],
+            "columns": [repr(layout) for _, layout in self.files],
+            "output": [self.kind, self.output.prefix, self.output.bad_rows],
+            "rewards": rewards,
+        }
+
+    # --- the chunks ----------------------------------------------------------------------------------
+
+    def _write(self, progress: Progress | None) -> None:
+        total = self._total()
+        done = 0
+        writer: Writer | None = None
+        self.settings.on_progress(0, total)
+        with sink_for(self.out) as sink:
+            try:
+                for chunk, result in self._scored(progress):
+                    writer = writer or self._writer(sink, result)
+                    writer.write(chunk.records, result)
+                    self._count(chunk, result)
+                    done += chunk.records.count
+                    self.settings.on_progress(done, total)
             finally:
                 if writer is not None:
                     writer.close()
-        return report
 
-    def _with_scores(self, chunk: _Chunk, scores: list[Score], fields: list[pa.Field]) -> pa.Table:
-        table = chunk.table
-        for field, array in zip(
-            fields, to_columns(scores, chunk.rows, fields, self.columns.prefix), strict=True
-        ):
-            table = table.append_column(field, array)
-        return table
+    def _total(self) -> int | None:
+        totals = [file.total for file, _ in self.files]
+        known = [total for total in totals if total is not None]
+        return sum(known) if len(known) == len(totals) else None
 
-    def _scored(self) -> Iterator[tuple[_Chunk, list[Score]]]:
+    def _writer(self, sink: IO[bytes], first: ChunkResult) -> Writer:
+        prefix = self.settings.prefix
+        if self.kind == "jsonl":
+            return LinesWriter(sink, prefix)
+        if self.kind == "csv":
+            return CsvWriter(sink, prefix)
+        fields = score_fields(
+            prefix, self.parts | _parts_in(first), many=any(layout.many for _, layout in self.files)
+        )
+        return ParquetWriter(sink, self._schema(), fields, prefix, self.run_id)
+
+    def _schema(self) -> pa.Schema:
+        """The columns of all files."""
+        schemas = [
+            file.schema if file.schema is not None else schema_of(file.chunks()) for file, _ in self.files
+        ]
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise InputError(
+                f"the files' columns do not go together: {error}; name a folder as --out"
+            ) from None
+
+    def _scored(self, progress: Progress | None) -> Iterator[tuple[_Chunk, ChunkResult]]:
         """The chunks in order, each as soon as it is scored, with a few more on their way."""
         waiting: deque[_Chunk] = deque()
+        small = not self.workers.takes_all and bytes_of(self.files) < SMALL_BYTES
         for chunk in self._chunks():
+            if progress is not None and progress.has(chunk.index):
+                chunk.done = progress.load(chunk.index)
+            else:
+                self._start(chunk, small)
             waiting.append(chunk)
-            if len(waiting) > self.scorer.workers:
-                yield self._finish(waiting.popleft())
+            if len(waiting) > self.workers.size:
+                yield self._finish(waiting.popleft(), progress)
         while waiting:
-            yield self._finish(waiting.popleft())
-
-    def _finish(self, chunk: _Chunk) -> tuple[_Chunk, list[Score]]:
-        if chunk.pending is None:
-            return chunk, self.progress.load(chunk.index)
-        scores = with_unusable(chunk.pending.wait(), chunk.rows)
-        self.progress.save(chunk.index, scores)
-        return chunk, scores
+            yield self._finish(waiting.popleft(), progress)
 
     def _chunks(self) -> Iterator[_Chunk]:
-        first_row = 0
-        for index, batch in enumerate(self.file.iter_batches(batch_size=_chunk_rows(self.file))):
-            table = pa.Table.from_batches([batch], self.file.schema_arrow)
-            rows = to_rows(table, self.columns, first_row, reads=self.reads, mark_bad=self.mark_bad)
-            pending = None if self.progress.has(index) else self.scorer.submit(rows.samples)
-            yield _Chunk(index, table, rows, pending)
-            first_row += len(table)
+        index = 0
+        for number, (file, _) in enumerate(self.files):
+            for position, records in enumerate(file.chunks()):
+                if position and self.by_group:
+                    raise InputError(
+                        f"{file.source.path} is read in several pieces, and '{self.by_group}' has to see all "
+                        "responses to a prompt at once; split the file by prompt, or score it as a frame"
+                    )
+                yield _Chunk(index, number, records)
+                index += 1
+
+    def _start(self, chunk: _Chunk, small: bool) -> None:
+        layout = self.files[chunk.file][1]
+        if self.setups is not None and not small and chunk.records.damaged is None:
+            chunk.future = self.workers.submit(self.setups[chunk.file], chunk.records)
+        else:
+            chunk.batch = to_batch(chunk.records, layout, self.reads)
+            chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
+
+    def _finish(self, chunk: _Chunk, progress: Progress | None) -> tuple[_Chunk, ChunkResult]:
+        if chunk.done is not None:
+            return chunk, chunk.done
+        result = chunk.future.result() if chunk.future is not None else None
+        if result is None:
+            layout = self.files[chunk.file][1]
+            if (
+                chunk.batch is None or chunk.pending is None
+            ):  # its worker died, or met a source it does not know
+                chunk.batch = to_batch(chunk.records, layout, self.reads)
+                chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
+            result = finish(chunk.batch, chunk.pending.wait(), layout, self.output)
+        if result.bad and self.settings.bad_rows == "fail":
+            row, why = result.bad[0]
+            path = self.files[chunk.file][0].source.path
+            raise InputError(
+                f"{path}, row {row}: {why}; fix it, or pass --bad-rows mark or drop to score the rest"
+            )
+        if progress is not None:
+            progress.save(chunk.index, result)
+        return chunk, result
+
+    def _count(self, chunk: _Chunk, result: ChunkResult) -> None:
+        self.report.merge(result.sources)
+        self.report.bad_count += result.bad_count
+        path = self.files[chunk.file][0].source.path
+        room = TOLD - len(self.report.bad_rows)
+        self.report.bad_rows += [f"{path}, row {row}: {why}" for row, why in result.bad[:room]]
 
 
-def _open(path: Path) -> pq.ParquetFile:
-    if not path.exists():
-        raise InputError(f"no such file: {path}")
-    if not path.is_file():
-        raise InputError(f"{path} is not a file; name one parquet file")
+def _is_inline(reward: Reward) -> bool:
+    from rewardkit.scoring.runner import is_async
+
+    return reward.runs == "inline" and not is_async(reward)
+
+
+def _parts_in(result: ChunkResult) -> set[str]:
+    if not result.columns:
+        return set()
+    schema = result.table().schema
+    if "parts" not in schema.names:
+        return set()
+    kind = schema.field("parts").type
+    return {one.name for one in (kind.value_type if pa.types.is_list(kind) else kind)}
+
+
+def _run_of(out: Path) -> bytes | None:
     try:
-        # No pre-buffering: it would hold whole row groups, however large they are.
-        file = pq.ParquetFile(path, pre_buffer=False)
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"{path} is not a parquet file that can be read: {reason}") from None
-    if file.metadata.num_rows == 0:
-        raise InputError(f"{path} has no rows")
-    return file
-
-
-def _preflight(file: pq.ParquetFile, columns: Columns, mark_bad: bool) -> list[str]:
-    """Look at the cheap columns of the whole file before anything is scored; return the data sources."""
-    schema = file.schema_arrow
-    cheap = [columns.data_source, columns.ground_truth or ""]
-    if _has_nulls(file, columns.response or ""):
-        cheap.append(columns.response or "")
-    sources: dict[str, None] = {}
-    first_row = 0
-    for batch in file.iter_batches(
-        batch_size=CHUNK_ROWS, columns=sorted({top_level(name, schema) for name in cheap})
-    ):
-        table = pa.Table.from_batches([batch])
-        for name in cheap:
-            _refuse_nulls(column_of(table, name), name, first_row, mark_bad)
-        sources |= dict.fromkeys(column_of(table, columns.data_source).unique().to_pylist())
-        first_row += len(table)
-    return [source for source in sources if source is not None]
-
-
-def _has_nulls(file: pq.ParquetFile, name: str) -> bool:
-    """True when the statistics in the file say that a plain column has nulls. A list column's say less."""
-    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-    columns = (group.column(i) for group in groups for i in range(group.num_columns))
-    return any(
-        column.path_in_schema == name and column.statistics is not None and column.statistics.null_count
-        for column in columns
-    )
-
-
-def _refuse_nulls(column: pa.ChunkedArray, name: str, first_row: int, mark_bad: bool) -> None:
-    unusable = column.is_null(nan_is_null=True) if pa.types.is_floating(column.type) else column.is_null()
-    at = unusable.index(True).as_py()
-    if at >= 0 and not mark_bad:
-        what = "NaN" if column[at].is_valid else "null"
-        raise InputError(
-            f"row {first_row + at}: '{name}' is {what}; fix it, or pass --bad-rows mark to score the rest"
-        )
-
-
-def _chunk_rows(file: pq.ParquetFile) -> int:
-    """Rows a chunk: fewer where rows are large. It depends on the file alone, so that a resumed run cuts
-    the file in the same places."""
-    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-    bytes_a_row = max(1, sum(group.total_byte_size for group in groups) // file.metadata.num_rows)
-    rows = min(CHUNK_ROWS, CHUNK_BYTES // bytes_a_row)
-    return max(1, int(rows))
-
-
-def _fingerprint(file: pq.ParquetFile, columns: Columns, rewards: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same for scores of an earlier run to be of use."""
-    metadata = file.metadata
-    return {
-        "rows": metadata.num_rows,
-        "row_groups": [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)],
-        "schema": str(type_of(file.schema_arrow, columns.response or "")),
-        "columns": [columns.data_source, columns.response, columns.ground_truth],
-        "rewards": rewards,
-    }
+        found: bytes | None = (pa.parquet.read_metadata(out).metadata or {}).get(RUN_KEY)
+    except (pa.ArrowException, OSError):
+        return None
+    return found

@@ -2,21 +2,25 @@
 
 Pure text in, Score out, linear in the response, so it runs inline. The rules:
 
+- Only what a reader sees counts: what follows `</think>` and precedes an end-of-text token, without comments,
+  hidden elements, and code blocks where a `####` stands outside of them.
 - The last `####` that has anything after it counts (a run of four or more `#`), wherever it stands: text
-  after the answer line is ignored, however long, so a sign-off costs nothing. `window` limits the search
-  to the end of the response.
+  after the answer line is ignored, however long, so a sign-off costs nothing, unless it starts by taking the
+  answer back. `window` limits the search to the end of the response.
 - On that line (or the first non-empty one after a bare `####`) the answer is the number that comes first;
   only whitespace, markdown, quotes, brackets, `=`, `:`, currency and `\\boxed{` may stand before it.
 - A number is an integer or decimal with optional sign, thousands separators in groups of three
   (`1,234`, `1{,}234`, `1'234`, `1_234`, no-break space), a small exponent (`1e3`), a fraction (`1/2`) or a
   mixed number (`1 1/2`). Full-width forms (`７２`) count; digits of other scripts do not. Numbers are
   compared exactly, as numbers.
-- What follows on the line is taken for a unit and ignored; `%` is a unit too (`25%` is 25, never 0.25).
-  But a line that offers another number of a different value, or takes the answer back or widens it
-  ("or", "not", "wrong", ...), is no single answer: it is in format, and wrong. So are further lines that
-  are bare numbers: listing candidates never pays.
-- `method="flexible"` also accepts a response without `#### number`: its last number is the answer. Right
-  is right; wrong is then `neither_score`, since the format is missing.
+- What follows on the line may be left out only if it is known to be harmless: units, nouns that are counted,
+  names from the question, "in all"; `%` is a unit too (`25%` is 25, never 0.25). Anything else ("squared",
+  "and a half", "was ruled out", another number of a different value) makes it no single answer: it is in
+  format, and wrong. So do a denial before the marker and further lines that are bare numbers.
+- `method="flexible"` also accepts a response without `#### number`: its last number is the answer, unless the
+  words around it deny or change it or it ends a range or a pair. Right is right; wrong is `neither_score`,
+  since the format is missing. Words are lists, so a last number that is only mentioned can pay: where nothing
+  wrong may pay, keep to `strict`.
 
 `compat="verl"` reproduces verl's `gsm8k.compute_score` (github.com/volcengine/verl, read in 0.9.1).
 """
@@ -30,9 +34,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.types import Sample, Score, failure
-
-SCORER = "gsm8k@1"
+from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose, harmless, names_in
+from rewardkit.rewards.denials import OPEN_ENDS, denied, taken_back
+from rewardkit.rewards.visible import outside_code, question_of, visible, without_question
+from rewardkit.types import Message, Sample, Score, failure
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,18 @@ _NUMBER = rf"(?P<number>{_UNSIGNED}){_TAIL}"
 
 _ANSWER = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
 _OTHER_NUMBER = re.compile(rf"(?P<sign>(?:(?<=\s)|(?<=[=(]))[-+]|)[$€£¥₹]?{_NUMBER}|\d")
-_UNIT_WITH_POWER = re.compile(r"(?<![0-9A-Za-z])(?![xX])[A-Za-z]{1,5}\^?\{?[23]\}?(?![0-9A-Za-z])")
 _POWER = re.compile(r"\s*(?:\^|[⁰¹²³⁴⁵⁶⁷⁸⁹])")
-_RETRACTION = re.compile(r"\b(?:or|not|wrong|incorrect|false|isn't|isn’t)\b", re.IGNORECASE)
+_RETRACTION = re.compile(
+    r"\b(?:or|not|wrong|incorrect|false|isn['’]t|mistake|mistaken|actually|instead|rather|sorry|wait|no|ruled"
+    r"|excluded|impossible|correction|scratch)\b",
+    re.IGNORECASE,
+)
+_CLOSING = frozenset("0123456789.!$>")
+"""A line that ends in one of these denies nothing of what the next one says."""
+_LISTING = re.compile(r"[\s)\]]*[,;|][\s(\[]*")
+_TEXT_COMMAND = re.compile(r"\\(?:text(?:bf|rm|it)?|mathrm|mbox|boxed|quad|[ ,;!:%$)\]])")
+_STRANGE = re.compile(r"[^\w\s.,;:!*_`'\"’”)\]}$€£¥₹%°/()\[{=|<>–—-]")
+"""Signs that may change a number: a question mark, an operator, a command that is not known."""
 _BARE_NUMBER_LINE = re.compile(rf"\s*(?:[-•]\s)?{_LEAD}[-+]?{_LEAD}(?:{_UNSIGNED})[\s*_`\"')\]}}$.,;%]*")
 _LAST_NUMBER = re.compile(rf"(?P<sign>(?<![\w.)])[-+]|)[$€£¥₹]?{_NUMBER}")
 _SEPARATORS = re.compile(_SEPARATOR)
@@ -101,16 +115,31 @@ def score(sample: Sample, options: Options) -> Score:
     """
     if options.compat == "verl":
         return _score_as_verl(sample, options)
-    gold = _parse_gold(sample.ground_truth)
-    if gold is None:
-        return failure(
-            "invalid", f"ground truth {_shorten(sample.ground_truth)} is not a number", scorer=SCORER
-        )
-    text = sample.response if options.window is None else sample.response[-options.window :]
-    found, number, in_format, why = _after_marker(text)
-    if not in_format and options.method == "flexible":
-        found, number, in_format, why = _last_number(text) or (found, number, in_format, why)
-    correct = number == gold or (type(number) is not int and _equal(number, gold))
+    ground_truth = sample.ground_truth
+    response = sample.response
+    if options.method == "flexible":
+        response = without_question(response, sample.prompt)
+    text = visible(response)
+    if "`" in text and "####" in (outside := outside_code(text)):
+        text = outside
+    if options.window is not None:
+        text = text[-options.window :]
+    found = _plain_ending(text)
+    if found and found == ground_truth:
+        return Score(options.score, "ok", True, found, {"format": 1.0}, None)
+    wanted = _parse_ground_truth(ground_truth)
+    if wanted is None:
+        return failure("invalid", f"ground truth {_shorten(ground_truth)} is not a number")
+    why: str | None = None
+    if found:
+        in_format = True
+        correct = int(found) == wanted
+    else:
+        found, number, in_format, why = _after_marker(text, sample.prompt)
+        if not in_format and options.method == "flexible":
+            last = _last_number(outside_code(text)) or _last_number(text)
+            found, number, in_format, why = last or (found, number, in_format, why)
+        correct = _equal(number, wanted)
     if correct:
         value = options.score
     elif in_format:
@@ -118,7 +147,7 @@ def score(sample: Sample, options: Options) -> Score:
     else:
         value = options.neither_score
     parts = {"format": 1.0 if in_format else 0.0}
-    return Score(value, "ok", correct, found or None, parts, why, SCORER)
+    return Score(value, "ok", correct, found or None, parts, why)
 
 
 def verl_score(
@@ -146,7 +175,7 @@ def _score_as_verl(sample: Sample, options: Options) -> Score:
         score=options.score,
     )
     parts = {"format": 0.0 if answer is None else 1.0}
-    return Score(value, "ok", answer == sample.ground_truth, answer, parts, "compat=verl", SCORER)
+    return Score(value, "ok", answer == sample.ground_truth, answer, parts, "compat=verl")
 
 
 def _verl_answer(response: str, method: str) -> str | None:
@@ -162,14 +191,24 @@ def _verl_answer(response: str, method: str) -> str | None:
     return last
 
 
-def _after_marker(text: str) -> _Answer:
+def _plain_ending(text: str) -> str:
+    """The digits that alone follow `#### ` in the last line, or "".
+
+    Most answers are such an integer, after a line that cannot deny it: `_after_marker` says the same of them,
+    more slowly, and decides about the others.
+    """
+    before, _, plain = text[-_PLAIN_TAIL:].rpartition("\n#### ")
+    if not (before and plain.isdigit() and plain.isascii()):
+        return ""
+    if before[-1] in _CLOSING:
+        return plain
+    last = before.rpartition(" ")[2]
+    return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
+
+
+def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _Answer:
     """What the last `####` with anything after it says."""
     at = text.rfind("####")
-    if -1 < at >= len(text) - _PLAIN_TAIL:
-        plain = text[at + 4 :].strip()
-        if plain.isdigit() and plain.isascii():
-            # Most answers are a plain integer at the very end; the rules below say the same, more slowly.
-            return plain, int(plain), True, None
     if at >= 0 and at + 8 > len(text):
         text = text.rstrip(" \t\r\n#")
         at = text.rfind("####")
@@ -184,9 +223,11 @@ def _after_marker(text: str) -> _Answer:
     value = _value(match)
     if value is None:
         return found, None, True, f"not a number after ####: {_shorten(found)}"
-    why = _second_thoughts(line[match.end() :], value)
+    why = _second_thoughts(line[match.end() :], value, prompt)
     if why is None and _more_lines(text, end):
         why = "several answers after ####, one a line"
+    if why is None and (denied(text, at) or taken_back(text, end)):
+        why = "the answer is denied"
     return found, None if why else value, True, why
 
 
@@ -199,18 +240,30 @@ def _answer_line(text: str, start: int) -> tuple[str, int]:
     return (line if line.isascii() else line.translate(_FULL_WIDTH)), end
 
 
-def _second_thoughts(rest: str, value: _Number) -> str | None:
+def _second_thoughts(rest: str, value: _Number, prompt: str | list[Message] | None) -> str | None:
     """Why the rest of the answer line makes this no single answer, or None."""
     if not rest:
         return None
     if _POWER.match(rest):
         return f"a power, not a number, after ####: {_shorten(rest)} follows"
-    for other in _OTHER_NUMBER.finditer(_UNIT_WITH_POWER.sub("", rest)):
+    rest = UNIT_POWER.sub(" ", rest)
+    for other in _OTHER_NUMBER.finditer(rest):
         other_value = _value(other) if other["number"] else None
-        if other_value is None or not _equal(other_value, value):
+        listed = _LISTING.fullmatch(rest, 0, other.start()) is not None
+        if listed or other_value is None or not _equal(other_value, value):
             return f"several numbers after ####: {_shorten(rest)} follows"
-    taken_back = _RETRACTION.search(rest)
-    return f"'{taken_back[0]}' follows the number" if taken_back else None
+    phrase, _, later = _TEXT_COMMAND.sub(" ", rest).replace(". ", "\n").partition("\n")
+    if not _is_harmless(phrase, prompt):
+        return f"{_shorten(rest)} follows the number"
+    taken = _RETRACTION.search(later)
+    return f"'{taken[0]}' follows the number" if taken else None
+
+
+def _is_harmless(phrase: str, prompt: str | list[Message] | None) -> bool:
+    """Whether the words after a number leave it what it is, whatever the question calls things."""
+    if _STRANGE.search(_OTHER_NUMBER.sub(" ", phrase)):
+        return False
+    return harmless(phrase) or (prompt is not None and harmless(phrase, names_in(question_of(prompt))))
 
 
 def _more_lines(text: str, end: int) -> bool:
@@ -228,7 +281,28 @@ def _last_number(text: str) -> _Answer | None:
         return None
     near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1].translate(_FULL_WIDTH)
     *_, found = _LAST_NUMBER.finditer(near)
+    start = last_digit + 1 - len(near) + found.start()
+    end = last_digit + 1
+    if denied(text, start) or taken_back(text, end) or changed_in_prose(text, start, end):
+        return found[0], None, False, "the last number is denied or changed"
+    if _MAGNITUDE.match(text, end) or taken_back(text, _counted_to(text, end)):
+        return found[0], None, False, "the last number is denied or changed"
     return found[0], _value(found), False, "the last number; no #### number"
+
+
+_MAGNITUDE = re.compile(
+    r"(?:\\text\s?\{|[\s~{}$,]){0,4}(?:hundred|thousand|million|billion|trillion|lakh|crore)s?\b"
+    r"|(?:\\text\s?\{|[\s~{}$]){0,4}(?:if|unless)\s[a-z]\b",
+    re.IGNORECASE,
+)
+"""What makes the number before it another one, or one in some cases only."""
+_COUNTED = re.compile(r"[\s~]{0,2}(?:\\(?:text|mathrm)\s?\{([^{}\n]{1,40})\}|([a-zA-Z]{2,20}))")
+
+
+def _counted_to(text: str, end: int) -> int:
+    """Where the unit or noun ends that is counted by a number."""
+    found = _COUNTED.match(text, end)
+    return found.end() if found and harmless(found[1] or found[2]) else end
 
 
 def _value(match: re.Match[str]) -> _Number | None:
@@ -269,7 +343,7 @@ def _equal(a: _Number | None, b: _Number) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _parse_gold(ground_truth: str) -> _Number | None:
+def _parse_ground_truth(ground_truth: str) -> _Number | None:
     """The value of a ground truth: a number, or a reference solution that ends in `#### number`."""
     text = ground_truth if "####" in ground_truth else f"#### {ground_truth.strip()}"
     _, number, _, _ = _after_marker(text)

@@ -6,15 +6,28 @@ answer, so a program that writes there itself gains nothing.
 
 from __future__ import annotations
 
+import builtins
+import importlib
+import inspect
 import json
+import operator
 import os
+import re
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import values
+from . import prelude, values
+from .channel import Channel, describe
 
-REQUEST, RESULTS, CHANNEL = 3, 4, 3
+REQUEST = 3
+RESULTS = 4
+CHANNEL = 3
+
+_MAX_PRINTED = 1 << 20
+"""Bytes of its output that go to the tests for one call."""
+_METHOD = re.compile(r"([A-Za-z_]\w*)\(\)\.([A-Za-z_]\w*)")
 
 
 def call(source: bytes, module: types.ModuleType) -> None:
@@ -22,92 +35,240 @@ def call(source: bytes, module: types.ModuleType) -> None:
     request = json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0))
     os.close(REQUEST)
     _load(source, module)
-    for case in request["cases"]:
-        os.write(RESULTS, _line(lambda: find(module, request["function"])(*values.decode(case))))  # noqa: B023
+    cases = request["cases"]
+    for case, keywords in zip(cases, request.get("keywords") or [{}] * len(cases), strict=True):
+        os.write(RESULTS, _line(module, request["function"], case, keywords))
 
 
 def serve(source: bytes, module: types.ModuleType) -> None:
-    """Answer calls on the channel until it is closed."""
+    """Answer what the tests ask until they end."""
     _load(source, module)
-    refs = _Refs(module)
-    while (frame := read_frame(CHANNEL)) is not None:
-        write_frame(CHANNEL, _answer(frame, module, refs))
+    ProgramChannel(module).serve()
 
 
-class _Refs(list[Any]):
-    """The program's values that the other side holds by number, and its globals by name."""
-
-    def __init__(self, module: types.ModuleType) -> None:
-        self.module = module
-
-    def __getitem__(self, key: Any) -> Any:
-        return getattr(self.module, key) if isinstance(key, str) else super().__getitem__(key)
+_code: list[types.CodeType] = []
+"""The program's, once it is loaded."""
 
 
 def _load(source: bytes, module: types.ModuleType) -> None:
-    exec(compile(source, "main.py", "exec", dont_inherit=True), module.__dict__)
+    _code.append(compile(source, "main.py", "exec", dont_inherit=True))
+    exec(_code[0], module.__dict__)
+
+
+def own_name(module: types.ModuleType, name: str) -> bool:
+    """Whether a global is the program's own doing and not the prelude's: `gcd` may be what it is to write."""
+    if name not in vars(module):
+        return False
+    if not prelude.gave(name, vars(module)[name]):
+        return True
+    import dis  # rarely needed, and not worth its memory in every child
+
+    said = [(i.opname, i.argval) for i in dis.get_instructions(_code[0])]
+    return ("STORE_NAME", name) in said or any("IMPORT_STAR" in (op, arg) for op, arg in said)
 
 
 def find(module: types.ModuleType, name: str) -> Callable[..., Any]:
-    """Return the function of that name: the module's own, or the method of a new `Solution()`."""
-    found = getattr(module, name, None)
-    if found is None and (solution := getattr(module, "Solution", None)) is not None:
-        found = getattr(solution(), name, None)
+    """Return the function of that name: the module's own, or the method of a new `Solution()`.
+
+    A name may also say which object: `Solution().name`.
+    """
+    if of_object := _METHOD.fullmatch(name):
+        found = getattr(getattr(module, of_object[1])(), of_object[2])
+    else:
+        found = getattr(module, name) if own_name(module, name) else None
+        if found is None and (solution := getattr(module, "Solution", None)) is not None:
+            found = getattr(solution(), name, None)
     if not callable(found):
         raise NameError(f"name '{name}' is not defined")
     return found  # type: ignore[no-any-return]
 
 
-def _line(play: Callable[[], Any]) -> bytes:
+def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str, Any]) -> bytes:
     try:
-        answer = {"value": values.encode(play())}
+        named = {name: values.decode(value) for name, value in keywords.items()}
+        answer = {"value": values.encode(find(module, function)(*values.decode(case), **named))}
     except BaseException as error:  # SystemExit too: it is this case's failure, not the others'
         answer = {"error": describe(error)}
     return values.line(answer) + b"\n"
 
 
-def _answer(frame: bytes, module: types.ModuleType, refs: list[Any]) -> bytes:
-    try:
-        request = json.loads(frame)
-        args = values.decode(request["args"], refs)
-        kwargs = values.decode(request["kwargs"], refs)
-        before = values.encode(args)
-        value = find(module, request["name"])(*args, **kwargs)
-        answer = {"value": values.encode(value, refs)}
-        if (after := values.encode(args)) != before:  # it works in place: the caller is to see that
-            answer["args"] = after
-        return values.line(answer)
-    except BaseException as error:
-        return values.line({"error": describe(error), "type": type(error).__name__[:80]})
+class Borrowed:
+    """An object of the tests, in the program's process: what is done to it is asked of them."""
+
+    def __init__(self, channel: Channel, number: int, name: str = "") -> None:
+        self._channel = channel
+        self._number = number
+        if name:
+            self.__name__ = self.__qualname__ = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._channel.ask("call", self, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._channel.ask("getattr", self, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._channel.ask("getitem", self, key)
+
+    def __len__(self) -> int:
+        return int(self._channel.ask("len", self))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._channel.ask("iter", self)  # type: ignore[no-any-return]
+
+    def __next__(self) -> Any:
+        return self._channel.ask("next", self)
 
 
-def describe(error: BaseException) -> str:
-    """One short line for an exception, whatever its own methods do."""
-    try:
-        text = str(error)
-    except BaseException:
-        text = "?"
-    return f"{type(error).__name__}: {text}"[:300].replace("\n", " ")
+class ProgramChannel(Channel):
+    """The program's end: does what the tests ask, in the program's module."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(CHANNEL, _OPERATIONS | {"global": self._global, "set_global": self._set_global})
+        self.module = module
+        self._lent: dict[str, Any] = {}
+        """The tests' objects that are here by content."""
+        self._keys: dict[int, str] = {}
+        self._before: dict[str, bytes] = {}
+        self._sent = {1: os.fstat(1).st_size, 2: os.fstat(2).st_size}
+
+    def _global(self, name: str) -> list[Any]:
+        """A global of the program in a list; an empty one if it has none of that name."""
+        names = vars(self.module)
+        if own_name(self.module, name):
+            return [names[name]]
+        solution = names.get("Solution")
+        if callable(getattr(solution, name, None)):
+            return [lambda *args, **kwargs: find(self.module, name)(*args, **kwargs)]
+        return []
+
+    def _set_global(self, name: str, *value: Any) -> None:
+        vars(self.module).pop(name, None)
+        if value:
+            setattr(self.module, name, value[0])
+
+    def foreign(self, value: Any) -> Any:
+        if isinstance(value, Borrowed):
+            return {"yours": value._number}
+        if (key := self._keys.get(id(value))) is not None:
+            return {"yours": int(key)}
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, BaseException):
+            return {"exception": self.describe_raised(value)}
+        number = self.number(value)
+        kind = type(value)
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            return {"named": [kind.__name__, list(kind._fields), self.encode(tuple(value)), number]}
+        about = self._class(kind) if self._is_own(kind) else {"kind": kind.__name__}
+        base = values.content_base(value)
+        content = [] if base is None else [values.encode(base)]
+        return {"mine": [number, about, inspect.iscoroutine(value), content]}
+
+    def _is_own(self, kind: type) -> bool:
+        return getattr(kind, "__module__", "") == self.module.__name__
+
+    def _class(self, kind: type) -> dict[str, Any]:
+        """A class: its number, its name, its bases of the program's own, the builtin exception that it is."""
+        bases = [self._class(base) for base in kind.__bases__ if self._is_own(base)]
+        raises = next((b.__name__ for b in kind.__mro__ if vars(builtins).get(b.__name__) is b), "object")
+        raises = raises if issubclass(kind, BaseException) else ""
+        return {"class": [self.number(kind), kind.__name__, bases, raises]}
+
+    def local(self, tag: str, body: Any) -> Any:
+        if tag == "yours":
+            return self.objects[body]
+        if tag == "instance":
+            return self._lent[body] if body in self._lent else Borrowed(self, int(body))
+        if tag == "global":
+            return operator.attrgetter(body[1])(importlib.import_module(body[0]))
+        if tag == "numpy":
+            return values.decode(body[0])
+        return {"mine": lambda body: Borrowed(self, *body)}[tag](body)
+
+    def receive(self, states: dict[str, Any]) -> None:
+        for key, (name, _) in states.items():
+            kind = vars(self.module).get(name)
+            if key not in self._lent and isinstance(kind, type):
+                self._lent[key] = object.__new__(kind)
+                self._keys[id(self._lent[key])] = key
+        self._before = {}
+        for key, (_, state) in states.items():
+            if (held := self._lent.get(key)) is not None:
+                vars(held).clear()
+                vars(held).update(self.decode(state))
+                self._before[key] = values.line({"a": self.encode(vars(held))})
+
+    def changed(self) -> dict[str, Any]:
+        found = {key: self.encode(vars(self._lent[key])) for key in self._before}
+        return {key: s for key, s in found.items() if values.line({"a": s}) != self._before[key]}
+
+    def printed(self) -> dict[str, Any]:
+        said = {}
+        for fd, name, stream in ((1, "out", sys.stdout), (2, "err", sys.stderr)):
+            try:
+                stream.flush()
+                size = os.fstat(fd).st_size
+                if size > self._sent[fd]:
+                    text = os.pread(fd, min(size - self._sent[fd], _MAX_PRINTED), self._sent[fd])
+                    said[name] = text.decode("utf-8", "replace")
+                self._sent[fd] = size
+            except (OSError, ValueError, AttributeError):  # the program has closed or replaced it
+                continue
+        return said
+
+    def describe_raised(self, error: BaseException) -> dict[str, Any]:
+        about = super().describe_raised(error)
+        if self._is_own(type(error)):
+            about |= {"class": self._class(type(error))["class"], "number": self.number(error)}
+            about["text"] = describe(error).partition(": ")[2]
+        return about
+
+    def answer(self, request: dict[str, Any]) -> bytes:
+        """As ever, with the tests' own `input` and `sys.stdin` where they have put some."""
+        patched = {name: self.decode(value) for name, value in request.get("patched", {}).items()}
+        if not patched:
+            return super().answer(request)
+        kept = builtins.input, sys.stdin
+        builtins.input, sys.stdin = patched.get("input", kept[0]), patched.get("stdin", kept[1])
+        try:
+            return super().answer(request)
+        finally:
+            builtins.input, sys.stdin = kept
 
 
-def read_frame(fd: int) -> bytes | None:
-    """Read one length-prefixed message, or None at the end."""
-    header = _read_exactly(fd, 4)
-    return None if header is None else _read_exactly(fd, int.from_bytes(header, "big"))
+def _next(iterator: Any) -> Any:
+    return next(iterator)
 
 
-def _read_exactly(fd: int, size: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < size:
-        piece = os.read(fd, min(size - len(data), 1 << 20))
-        if not piece:
-            return None
-        data += piece
-    return bytes(data)
+def _unlike(value: Any) -> bool:
+    """Whether it is equal to something that it cannot be equal to."""
+    return bool(value == object()) or bool(value == "\0unlike")
 
 
-def write_frame(fd: int, message: bytes) -> None:
-    """Write one length-prefixed message."""
-    rest = memoryview(len(message).to_bytes(4, "big") + message)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+def _operate(name: str, *args: Any) -> Any:
+    return getattr(operator, name)(*args)
+
+
+def _await(coroutine: Any) -> Any:
+    import asyncio
+
+    async def run() -> Any:
+        return await coroutine
+
+    return asyncio.run(run())
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
+    "getattr": getattr, "setattr": setattr, "delattr": delattr, "iter": iter, "next": _next,
+    "reversed": reversed, "len": len, "bool": bool, "str": str, "repr": repr, "format": format, "hash": hash,
+    "int": int, "float": float, "complex": complex, "round": round, "operate": _operate, "unlike": _unlike,
+    "await": _await, "isinstance": isinstance, "dir": dir, "divmod": divmod, "pow": pow,
+}  # fmt: skip
+"""What the tests may do to the program's objects."""

@@ -1,101 +1,105 @@
-"""In a second jailed child: runs assertions whose functions live in the first one, behind a socket.
+"""In a second jailed child: runs assertions on a program that lives in the first one, behind a socket.
 
 The program under test is not in this process, so nothing it redefines (`__eq__`, `sys.exit`, builtins,
-frames, monkeypatches) can reach an assertion: it can only answer calls, with plain values.
+frames, monkeypatches) can reach an assertion: it can only answer what it is asked.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import json
 import os
+import sys
 import types
 from typing import Any
 
-from . import values
-from .calls import CHANNEL, RESULTS, describe, read_frame, write_frame
+from . import prelude, proxies, pytesting, remote
+from .calls import CHANNEL, RESULTS
+from .channel import describe
 
-ENDED = "the program ended before it answered"
-
-
-class CandidateError(Exception):
-    """The program raised, answered nonsense or died."""
+_MODULES = (
+    "solution", "main", "candidate", "submission", "answer", "your_module", "my_module", "your_solution",
+    "my_solution", "solution_module",
+)  # fmt: skip
+"""What tests call the module in which the program is."""
 
 
 class _Names(dict[str, Any]):
-    """The namespace of the assertions: a name that nobody defines is a function of the candidate."""
+    """The namespace of the assertions: a name that nobody defines is one of the program's.
+
+    The modules of the prelude are the tests' own, for a program could define `math`; its other names are
+    only used where the program has none of them, for `gcd` may be what it was to write.
+    """
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name) or name.startswith("__"):
             raise KeyError(name)
-        return Remote(name)
+        known = prelude.get(name)
+        if isinstance(known, types.ModuleType):
+            return known
+        try:
+            return proxies.channel().look_up(name)
+        except KeyError:
+            if known is None:
+                raise
+            return known
+
+
+class _Identity(ast.NodeTransformer):
+    """`a is b` as a call: one object of the program may have two stand-ins."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return node
+        asked: ast.expr = ast.Call(ast.Name("__is__", ast.Load()), [node.left, node.comparators[0]], [])
+        if isinstance(node.ops[0], ast.IsNot):
+            asked = ast.UnaryOp(ast.Not(), asked)
+        return ast.copy_location(asked, node)
 
 
 def check(source: bytes, module: types.ModuleType) -> None:
-    """Run the setup, then each test by itself; write one line for each."""
+    """Run the setup, then each test by itself; write one line for each.
+
+    The request is `{setup, tests}`, a test `[what is to be run before it, the test]`.
+    """
     request = json.loads(source)
-    names = _Names(module.__dict__)
-    names.update({"__name__": "tests", "__builtins__": builtins, "__candidate__": Remote})
-    exec(compile(request["setup"], "setup.py", "exec", dont_inherit=True), names)
-    for test in request["tests"]:
-        os.write(RESULTS, json.dumps(_outcome(test, names)).encode() + b"\n")
+    names = _Names(__name__="tests", __builtins__=builtins, __is__=_is)
+    names["__candidate__"] = remote.channel_look_up
+    names["__run_test__"] = lambda target, method=None: pytesting.run(names, target, method)
+    channel = remote.connect(CHANNEL, names)
+    sys.modules["tests"] = module
+    sys.modules["pytest"] = pytesting.module()
+    for name in _MODULES:
+        sys.modules[name] = remote.Candidate(name)
+    setup = _outcome(request["setup"], names)
+    if not setup["passed"] and not channel.used:
+        setup = {"passed": False, "unusable": f"the tests' own setup fails: {setup['error']}"}
+    for before, test in request["tests"]:
+        outcome = setup
+        if setup["passed"]:
+            outcome = _outcome(before, names)
+            outcome = _outcome(test, names) if outcome["passed"] else outcome
+        os.write(RESULTS, json.dumps(outcome).encode() + b"\n")
 
 
-def _outcome(test: str, names: _Names) -> dict[str, Any]:
+def _outcome(source: str, names: _Names) -> dict[str, Any]:
     try:
-        exec(compile(test, "test.py", "exec", dont_inherit=True), names)
+        tree = ast.fix_missing_locations(_Identity().visit(ast.parse(source)))
+        code = compile(tree, "test.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return {"passed": False, "unusable": f"a test is no Python: {describe(error)}"}
+    try:
+        exec(code, names)
     except BaseException as error:
+        if isinstance(error, proxies.Unsupported | ModuleNotFoundError) and not vars(error):
+            return {"passed": False, "unusable": describe(error)}  # whatever the program is
         return {"passed": False, "error": describe(error)}
     return {"passed": True}
 
 
-class Remote(values.Opaque):
-    """A global of the candidate: called there, or passed back to it as an argument."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, name)
-        self.__name__ = self.__qualname__ = name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        request = {"name": self.ref, "args": values.encode(list(args)), "kwargs": values.encode(kwargs)}
-        try:
-            write_frame(CHANNEL, values.line(request))
-            frame = read_frame(CHANNEL)
-        except OSError:
-            frame = None
-        if frame is None:
-            raise CandidateError(ENDED)
-        return _take(frame, args)
-
-
-def _take(frame: bytes, args: tuple[Any, ...]) -> Any:
-    try:
-        answer = values.loads(frame)
-        value, changed = values.decode(answer.get("value")), values.decode(answer.get("args", []))
-    except (ValueError, RecursionError) as error:
-        raise CandidateError(f"an unreadable answer: {error}") from None
-    if "error" in answer:
-        raise _raised(str(answer["error"]), str(answer.get("type")))
-    for mine, new in zip(args, changed, strict=False):
-        _copy_back(mine, new)
-    return value
-
-
-def _raised(text: str, kind: str) -> BaseException:
-    """What the program raised, if it is a builtin exception: a test may expect one."""
-    found = getattr(builtins, kind, None)
-    if isinstance(found, type) and issubclass(found, Exception):
-        try:
-            return found(text)
-        except TypeError:
-            pass  # one that takes other arguments, such as UnicodeDecodeError
-    return CandidateError(text)
-
-
-def _copy_back(mine: Any, changed: Any) -> None:
-    """Give a mutable argument the content that it has on the other side."""
-    if type(mine) is list and type(changed) is list:
-        mine[:] = changed
-    elif type(mine) in (dict, set) and type(changed) is type(mine):
-        mine.clear()
-        mine.update(changed)
+def _is(one: Any, other: Any) -> bool:
+    if isinstance(one, proxies.Proxy) and isinstance(other, proxies.Proxy):
+        return proxies.number_of(one) == proxies.number_of(other)
+    return one is other

@@ -7,7 +7,6 @@ or allocate much: every page that is touched here is copied, for every run.
 from __future__ import annotations
 
 import _sitebuiltins
-import atexit
 import builtins
 import gc
 import io
@@ -15,22 +14,22 @@ import os
 import resource
 import signal
 import sys
-import threading
 import types
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import calls, checks, kernel, prelude
-from .protocol import CALL, CHECK, SCRIPT, SERVE
+from . import calls, checks, execute, interpreter, kernel, prelude, seccomp
+from .protocol import BUILD, CALL, CHECK, EXEC, SCRIPT, SERVE
 
 _FIXED_LIMITS = {
     resource.RLIMIT_NOFILE: 128,
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_MEMLOCK: 0,
     resource.RLIMIT_MSGQUEUE: 0,
-    resource.RLIMIT_STACK: 64 << 20,
 }
 """Set once, in the server, and inherited."""
+
+_STACK = 64 << 20
+"""Of a Python program; one may raise it, as the address space is limited."""
 
 _MAIN = "main.py"
 """The file name of the program in tracebacks."""
@@ -48,6 +47,9 @@ class Job:
     cpu_s: float
     memory: int
     output: int
+    resident: int
+    idle_s: float = 0.0
+    """0: no limit."""
 
 
 @dataclass
@@ -61,23 +63,22 @@ class Jail:
     counted_apart: bool
     """The kernel counts this server's processes apart from all others of its user."""
     ruleset: int = -1
-    filters: list[kernel.Filter] = field(default_factory=list)
+    building: int = -1
+    """The ruleset of what may write to the working directory at a level at which programs may not."""
+    filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
-    """Counts the children that got as far as their program."""
+    """Marked once by a child that got as far as its program, and again by one that could not start it."""
 
     def was_entered(self) -> bool:
         """Whether the last child got as far as its program; it cannot take that back or forge it."""
         try:
-            return os.eventfd_read(self.entered) > 0
+            return os.eventfd_read(self.entered) == 1
         except BlockingIOError:
             return False
 
 
 _hard: dict[int, int] = {}
 """The hard limits that the server started with."""
-
-_streams: list[io.TextIOWrapper] = []
-"""The standard output that a child starts with, to be flushed even if the program has put another there."""
 
 
 def prepare() -> None:
@@ -88,7 +89,7 @@ def prepare() -> None:
     sys.stderr = io.TextIOWrapper(
         io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True
     )
-    _streams.append(sys.stdout)
+    interpreter.prepare()
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it; a flood of output is to end at once
@@ -104,6 +105,7 @@ def prepare() -> None:
     )
     for what in (*_FIXED_LIMITS, *changing):
         _hard[what] = resource.getrlimit(what)[1]
+    _set_stack(_STACK)
     for what, limit in _FIXED_LIMITS.items():
         _limit(what, limit)
     _limit(resource.RLIMIT_DATA, 1 << 50)  # finite is enough: the address space is what is limited
@@ -114,12 +116,44 @@ def main(jail: Jail, job: Job) -> None:
     code = 125
     try:
         program = _take_descriptors(job)
-        _enter(jail, job)
-        code = _run(job, program)
+        if job.mode in (EXEC, BUILD):
+            code = _execute(jail, job, program)
+        else:
+            _enter(jail, job, seccomp.FORKING if job.processes else seccomp.PYTHON)
+            code = _run(job, program)
     except BaseException as error:
         os.write(2, f"sandbox: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))
     finally:
         os._exit(code)
+
+
+def collect(jail: Jail, job: Job) -> None:
+    """Hand back what the compiler that ran before left in the working directory. Never returns."""
+    try:
+        _take_descriptors(job)
+        plan = execute.read_plan()
+        _enter(jail, job, seccomp.PYTHON)
+        os.closerange(execute.RESULTS + 1, 256)
+        execute.collect(plan.output, execute.RESULTS)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _execute(jail: Jail, job: Job, program: int) -> int:
+    plan = execute.read_plan()
+    execute.place_files(plan, program)
+    if plan.profile == "managed":
+        _limit(resource.RLIMIT_DATA, plan.data)
+    _set_stack(plan.stack)
+    _enter(jail, job, execute.PROFILES[plan.profile])
+    return execute.run(plan, program, jail.entered)
+
+
+def _set_stack(size: int) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    within_hard = size if hard == resource.RLIM_INFINITY else hard if size < 0 else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_STACK, (within_hard, hard))
 
 
 def _take_descriptors(job: Job) -> int:
@@ -130,7 +164,7 @@ def _take_descriptors(job: Job) -> int:
     return program
 
 
-def _enter(jail: Jail, job: Job) -> None:
+def _enter(jail: Jail, job: Job, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
     if not jail.isolated:
         os.eventfd_write(jail.entered, 1)
@@ -142,8 +176,8 @@ def _enter(jail: Jail, job: Job) -> None:
     else:
         kernel.drop_capabilities()
     kernel.no_new_privileges()
-    kernel.restrict_self(jail.ruleset)
-    jail.filters[job.processes > 0].install()
+    kernel.restrict_self(jail.building if job.mode == BUILD else jail.ruleset)
+    jail.filters[profile].install()
     os.eventfd_write(jail.entered, 1)
 
 
@@ -151,6 +185,7 @@ def _set_limits(jail: Jail, job: Job) -> None:
     # The server's clock is finer than that of the kernel; this one cannot be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
     _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
+    interpreter.cap_thread_stacks(job.memory)
     _limit(resource.RLIMIT_FSIZE, job.output + 1)
     apart = job.processes + job.threads + 2
     _limit(resource.RLIMIT_NPROC, apart if jail.counted_apart or jail.uid is not None else 30_000)
@@ -170,39 +205,12 @@ def _run(job: Job, program: int) -> int:
     gc.enable()
     module = types.ModuleType("__main__" if job.mode == SCRIPT else "solution")
     sys.modules[module.__name__] = module
-    module.__dict__.update(__file__=_MAIN, __builtins__=builtins)
+    module.__dict__.update(__file__=_MAIN, __builtins__=builtins, __loader__=interpreter.Loader(source))
     if job.prelude:
         prelude.give(module)
     play = {SCRIPT: _script, CALL: calls.call, SERVE: calls.serve, CHECK: checks.check}[job.mode]
-    return _finish(lambda: play(source, module))
+    return interpreter.finish(lambda: play(source, module), source, module)
 
 
 def _script(source: bytes, module: types.ModuleType) -> None:
     exec(compile(source, _MAIN, "exec", dont_inherit=True), module.__dict__)
-
-
-def _finish(play: Callable[[], object]) -> int:
-    """Do as the interpreter does: report what was raised, join threads, run atexit hooks, flush."""
-    code = _attempt(play)
-    endings = (threading._shutdown, atexit._run_exitfuncs, lambda: sys.stdout.flush(), _streams[0].flush)  # type: ignore[attr-defined]
-    for ending in endings:
-        late = _attempt(ending)
-        code = code or late
-    return code
-
-
-def _attempt(play: Callable[[], object]) -> int:
-    try:
-        play()
-    except SystemExit as stop:
-        if stop.code is None or isinstance(stop.code, int):
-            return (stop.code or 0) & 0xFF
-        sys.stderr.write(f"{stop.code}\n")
-        return 1
-    except BaseException as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("jail."):
-            trace = trace.tb_next
-        sys.excepthook(type(error), error.with_traceback(trace), trace)
-        return 1
-    return 0

@@ -17,7 +17,6 @@ BOX = "/box"
 WORK = "/box/w"
 """The working directory of a run: a small tmpfs, the only place that can be written."""
 
-BOX_OPTIONS = "size=16m,nr_inodes=512,mode=0777"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _LINKS = (
     ("w", "/box/cwd"),
@@ -57,15 +56,17 @@ def enter() -> bool:
 
 
 def _unshare_user() -> None:
-    uid, gid = os.geteuid(), os.getegid()
+    uid = os.geteuid()
+    gid = os.getegid()
     kernel.unshare(_SPACES | kernel.CLONE_NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
 
 
-def build_root(readable: Sequence[str]) -> None:
+def build_root(readable: Sequence[str], box_mb: int) -> None:
     """Replace the root by one with `readable` (absolute paths) read-only, a few devices and `WORK`."""
+    os.umask(0o022)  # the program is another user: it has to get to what is below the folders made here
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     trees = {
         path: kernel.clone_tree(path) for path in readable if os.path.isdir(path) and not os.path.islink(path)
@@ -96,12 +97,11 @@ def build_root(readable: Sequence[str]) -> None:
         if not os.path.lexists(stage + path):
             os.symlink(target, stage + path)
     _mount_proc(stage + "/proc")
-    _mount_box(stage + WORK)
+    _mount_box(stage + WORK, box_mb)
     kernel.pivot_to(stage)
     root = os.open("/", os.O_PATH | os.O_CLOEXEC)
     kernel.set_mount_attributes(root, 1, recursive=False)
     os.close(root)
-    os.umask(0o022)
     host = b"sandbox"
     kernel.libc.sethostname(ctypes.c_char_p(host), ctypes.c_size_t(len(host)))
 
@@ -119,11 +119,12 @@ def _mount_proc(target: str) -> None:
         print(f"no /proc: {error}", file=sys.stderr)
 
 
-def _mount_box(target: str) -> None:
-    kernel.mount("box", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC, BOX_OPTIONS)
+def _mount_box(target: str, box_mb: int) -> None:
+    options = f"size={box_mb}m,nr_inodes={32 * box_mb},mode=0777"
+    kernel.mount("box", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC, options)
 
 
-def fresh_box() -> None:
+def fresh_box(box_mb: int) -> None:
     """Empty the working directory if the last run left anything: by a new tmpfs, which no trick survives."""
     try:
         with os.scandir(WORK) as left:
@@ -133,5 +134,5 @@ def fresh_box() -> None:
     if used or os.stat(WORK).st_mode & 0o777 != 0o777:
         os.chdir("/")
         kernel.unmount(WORK)
-        _mount_box(WORK)
+        _mount_box(WORK, box_mb)
         os.chdir(WORK)

@@ -31,6 +31,16 @@ def prepare() -> None:
         _names[name] = importlib.import_module(name)
 
 
+def gave(name: str, value: object) -> bool:
+    """Whether a global of a program is the one that it was given here."""
+    return _names.get(name, _names) is value
+
+
+def get(name: str) -> object:
+    """Return what the prelude calls by that name, or None."""
+    return _names.get(name)
+
+
 def give(module: types.ModuleType) -> None:
     """Put the names into a program's namespace."""
     module.__dict__.update(_names)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import struct
 
-SCRIPT, CALL, SERVE, CHECK = range(4)
-"""What the child does with its program: run it; call its function on cases; answer calls on a socket;
-run it as the assertions that make those calls."""
+SCRIPT, CALL, SERVE, CHECK, EXEC, BUILD = range(6)
+"""What the child does with its program: run it as Python; call its function on cases; answer calls on a
+socket; run it as the assertions that make those calls; become another program, as `execute.Plan` says; the
+same, and hand back the file that it leaves."""
 
-JOB = struct.Struct("=B?2xII4Q")
-"""mode, prelude, processes, threads, cpu_us, wall_us, memory, output; with the descriptors program,
-stdin, stdout, stderr, and for the modes beyond SCRIPT what they have on 3 and 4."""
+JOB = struct.Struct("=B?2xII6Q")
+"""mode, prelude, processes, threads, cpu_us, wall_us, idle_us (0: no limit), memory, output, resident (bytes
+of memory in use at which it is killed, 0: not watched); with the descriptors program, stdin, stdout, stderr,
+and for the modes beyond SCRIPT what they have on 3 and 4."""
 
 REPORT = struct.Struct("=BxxxiQQQ")
 """why it was stopped, wait status, cpu_us, wall_us, peak memory in KiB."""
 
-ENDED, CPU, WALL, PROCESSES, CANCELLED, NOT_STARTED = range(6)
-"""Why a run was stopped: it was not; its limits; the driver asked; the jail could not be set up."""
+ENDED, CPU, WALL, IDLE, PROCESSES, CANCELLED, NOT_STARTED, MEMORY = range(8)
+"""Why a run was stopped: it was not; its limits; the driver asked; the jail could not be set up; memory."""
 
 CANCEL = b"cancel"
 HELLO = b"ready"

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import errno
 import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 Instruction = tuple[int, int, int, int]
 """One BPF instruction: code, jump if true, jump if false, constant."""
 
 # From linux/bpf_common.h and linux/seccomp.h.
-_LOAD, _JUMP, _JUMP_EQUAL, _JUMP_AT_LEAST, _AND, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x54, 0x06
-_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_LOAD = 0x20
+_JUMP = 0x05
+_JUMP_EQUAL = 0x15
+_JUMP_AT_LEAST = 0x35
+_AND = 0x54
+_RETURN = 0x06
+_ALLOW = 0x7FFF0000
+_KILL_PROCESS = 0x80000000
+_ERRNO = 0x00050000
 _DENY = _ERRNO | errno.EPERM
 _MISSING = _ERRNO | errno.ENOSYS
 _PRETEND = _ERRNO | 0  # returns success and does nothing
@@ -77,6 +86,19 @@ _CHECKED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _FORKS: dict[str, tuple[int | None, int | None]] = {"fork": (57, None), "vfork": (58, None)}
+# What compilers and other runtimes need beyond that; the filter goes with them into what they execute.
+_EXECUTES: dict[str, tuple[int | None, int | None]] = {
+    "execve": (59, 221), "execveat": (322, 281), "fadvise64": (221, 223), "fallocate": (285, 47),
+    "capget": (125, 90),
+}  # fmt: skip
+# Landlock does not hold a change of a file's mode or times; linkers make one and are content to be told yes.
+_EXECUTES_PRETENDED: dict[str, tuple[int | None, int | None]] = {
+    "flock": (73, 32), "utimensat": (280, 88), "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53),
+}  # fmt: skip
+_EXECUTES_ABSENT: dict[str, tuple[int | None, int | None]] = {
+    "copy_file_range": (326, 285), "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
+}  # fmt: skip
+_GROUPS: dict[str, tuple[int | None, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
 _PRETENDED: dict[str, tuple[int | None, int | None]] = {"fsync": (74, 82), "fdatasync": (75, 83)}
 # The C library falls back to clone and openat, whose flags a filter can see.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {"clone3": (435, 435), "openat2": (437, 437)}
@@ -93,11 +115,35 @@ _IOCTL = (
     0x5421,
 )  # isatty, window size, FIONREAD, (non)CLOEXEC, FIONBIO
 _PRCTL = (15, 16, 0x53564D41)  # thread names; PR_SET_VMA, with which malloc names its arenas
-_O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_O_ACCMODE = 0o3
+_O_TRUNC = 0o1000
 _AF_UNIX = 1
+_MAP_SHARED = 0x01
+_MAP_ANONYMOUS = 0x20
+_MAP_GROWSDOWN = 0x100
+_PROT_WRITE = 0x2
 
 
-def build(*, allow_fork: bool) -> list[Instruction]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """Which calls a run may make beyond those of a Python program. Those below are all there are.
+
+    They are told apart by identity, since every child looks up the filter of one.
+    """
+
+    fork: bool = False
+    execute: bool = False
+    """Execute another program (which the filter still holds) and what compilers and runtimes need."""
+    counted: bool = False
+    """No mapping that RLIMIT_DATA does not count: for runtimes that reserve far more than they use."""
+
+
+PYTHON, FORKING = Profile(), Profile(fork=True)
+NATIVE, MANAGED = Profile(execute=True), Profile(execute=True, counted=True)
+SHELL = Profile(execute=True, fork=True)
+
+
+def build(profile: Profile) -> list[Instruction]:
     """Return the program for this machine. `OWN_PID` in it has yet to be replaced.
 
     Raises:
@@ -108,15 +154,10 @@ def build(*, allow_fork: bool) -> list[Instruction]:
         raise OSError(errno.ENOSYS, f"no system call table for {machine}; there is one for x86_64, aarch64")
     column, audit_code = _ARCHITECTURES[machine]
     leaves: dict[int, list[Instruction]] = {}
-    for names, leaf in (
-        (_PLAIN, [_return(_ALLOW)]),
-        (_PRETENDED, [_return(_PRETEND)]),
-        (_ABSENT, [_return(_MISSING)]),
-        (_FORKS, [_return(_ALLOW if allow_fork else _DENY)]),
-    ):
+    for names, leaf in _groups(profile):
         leaves.update({n: leaf for numbers in names.values() if (n := numbers[column]) is not None})
-    for name, check in _checks(allow_fork).items():
-        if (number := _CHECKED[name][column]) is not None:
+    for name, check in _checks(profile).items():
+        if (number := (_CHECKED.get(name) or _PLAIN[name])[column]) is not None:
             leaves[number] = check
     return [
         (_LOAD, 0, 0, 4),
@@ -129,12 +170,27 @@ def build(*, allow_fork: bool) -> list[Instruction]:
     ]
 
 
-def _checks(allow_fork: bool) -> dict[str, list[Instruction]]:
+def _groups(profile: Profile) -> Iterator[tuple[dict[str, tuple[int | None, int | None]], list[Instruction]]]:
+    """The calls that do not depend on an argument, with what becomes of them."""
+    yield _PLAIN, [_return(_ALLOW)]
+    yield _PRETENDED, [_return(_PRETEND)]
+    yield _ABSENT, [_return(_MISSING)]
+    yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
+    if profile.execute:
+        yield _EXECUTES, [_return(_ALLOW)]
+        yield _EXECUTES_PRETENDED, [_return(_PRETEND)]
+        yield _EXECUTES_ABSENT, [_return(_MISSING)]
+    if profile == SHELL:
+        yield _GROUPS, [_return(_ALLOW)]
+
+
+def _checks(profile: Profile) -> dict[str, list[Instruction]]:
     """The calls that depend on an argument, each as a block that returns."""
-    own = _if_among(0, (OWN_PID,))
+    own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
     opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)  # truncates what it only reads
-    thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if allow_fork else _DENY)
+    thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if profile.fork else _DENY)
     return {
+        **({"mmap": _counted_mapping()} if profile.counted else {}),
         "open": opening,
         "openat": _if_masked(2, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW),
         "fcntl": _if_among(1, _FCNTL),
@@ -187,6 +243,35 @@ def _return(action: int) -> Instruction:
 def _if_among(index: int, values: tuple[int, ...]) -> list[Instruction]:
     tests = [(_JUMP_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
     return [(_LOAD, 0, 0, _argument(index)), *tests, _return(_DENY), _return(_ALLOW)]
+
+
+def _counted_mapping() -> list[Instruction]:
+    """No stack, and of shared memory only files that are read."""
+    return [
+        (_LOAD, 0, 0, _argument(3)),
+        (_AND, 0, 0, _MAP_GROWSDOWN),
+        (_JUMP_EQUAL, 0, 7, 0),
+        (_LOAD, 0, 0, _argument(3)),
+        (_AND, 0, 0, _MAP_SHARED | _MAP_ANONYMOUS),
+        (_JUMP_EQUAL, 4, 0, _MAP_SHARED | _MAP_ANONYMOUS),
+        (_JUMP_EQUAL, 0, 4, _MAP_SHARED),
+        (_LOAD, 0, 0, _argument(2)),
+        (_AND, 0, 0, _PROT_WRITE),
+        (_JUMP_EQUAL, 1, 0, 0),
+        _return(_DENY),
+        _return(_ALLOW),
+    ]
+
+
+def _any_but_first() -> list[Instruction]:
+    """Signal by number whatever is in the namespace or one's own group, but not its first process."""
+    return [
+        (_LOAD, 0, 0, _argument(0)),
+        (_JUMP_EQUAL, 1, 0, 1),
+        (_JUMP_AT_LEAST, 0, 1, 0x8000_0000),
+        _return(_DENY),
+        _return(_ALLOW),
+    ]
 
 
 def _if_masked(index: int, mask: int, wanted: int, then: int, otherwise: int) -> list[Instruction]:

@@ -23,13 +23,17 @@ from dataclasses import dataclass
 
 from . import child, kernel, namespaces, seccomp
 from .protocol import (
+    BUILD,
     CANCEL,
     CANCELLED,
     CPU,
     ENDED,
+    EXEC,
     HELLO,
+    IDLE,
     JOB,
     MAX_PACKET,
+    MEMORY,
     NOT_STARTED,
     PROCESSES,
     REPORT,
@@ -41,6 +45,11 @@ _POLL_S = 0.02
 
 _RESERVED = 6
 """Descriptors below this are never ours, so that those of a run can be put there."""
+
+_COLLECT_S = 20.0
+"""Elapsed time for handing back what a compiler left."""
+
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 _OWN_UID_BASE = 0x7000_0000
 
@@ -58,13 +67,20 @@ class Setup:
     path: tuple[str, ...]
     """`sys.path` of the runs."""
     preload: tuple[str, ...]
+    box_mb: int
+    """Size of the working directory of a run at level `warm`."""
+    tools: bool
+    """Its runs execute the programs of a toolchain."""
+    scratch: str
+    """Working directory of the runs at a level without one of their own; empty: there is none."""
 
 
 def boot(arguments: str) -> None:
     """Start from the JSON of a Setup: what the driver's `python -c` calls. Never returns."""
     given = json.loads(arguments)
+    del given["home"]  # which the driver's `python -c` has read
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
-    main(Setup(level=given["level"], socket=given["socket"], driver=given["driver"], **lists))
+    main(Setup(**{**given, **lists}))
 
 
 def main(setup: Setup) -> None:
@@ -81,6 +97,9 @@ def main(setup: Setup) -> None:
     except (BrokenPipeError, ConnectionResetError):
         pass
     finally:
+        if setup.scratch:
+            _empty_working_directory()
+            os.rmdir(setup.scratch)
         os._exit(0)
 
 
@@ -101,6 +120,7 @@ def _above_reserved(fd: int) -> int:
 class _Server:
     def __init__(self, setup: Setup, control: socket.socket) -> None:
         self.control = control
+        self.setup = setup
         self.warm = setup.level == "warm"
         sys.path[:] = setup.path
         for name in setup.preload:
@@ -114,18 +134,23 @@ class _Server:
             version = kernel.landlock_version()
             if not namespaces.enter():
                 uid = None
-            namespaces.build_root(setup.readable)
+            namespaces.build_root(setup.readable, setup.box_mb)
             os.chdir(namespaces.WORK)
         elif setup.level == "guard":
             version = kernel.landlock_version()
-            os.chdir("/")
-        isolated = setup.level != "none"
-        self.jail = child.Jail(isolated, uid, _address_space(), counted_apart=self.warm)
+            os.chdir(setup.scratch or "/")
+        self.jail = child.Jail(setup.level != "none", uid, _address_space(), counted_apart=self.warm)
         if self.jail.isolated:
-            self.jail.ruleset = kernel.landlock_rules(version, _rules(setup.readable, self.warm))
-            self.jail.filters = [kernel.Filter(seccomp.build(allow_fork=fork)) for fork in (False, True)]
+            rules = _rules(setup, writable=self.warm)
+            filters = _filters(setup)
+            self.jail.ruleset = self.jail.building = kernel.landlock_rules(version, rules)
+            if setup.scratch:
+                self.jail.building = kernel.landlock_rules(version, _rules(setup, writable=True))
+            self.jail.filters = {profile: kernel.Filter(seccomp.build(profile)) for profile in filters}
             if uid is not None and not self.warm and not _can_import_as(uid, setup.path):
                 self.jail.uid = None  # the interpreter lies where only root can read
+        if setup.scratch and self.jail.uid is not None:
+            os.chown(setup.scratch, self.jail.uid, self.jail.uid)
         self.poll = select.poll()
         self.poll.register(control, select.POLLIN)
         self.poll.register(driver, select.POLLIN)
@@ -151,38 +176,66 @@ class _Server:
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
-        mode, prelude, processes, threads, cpu_us, wall_us, memory, output = JOB.unpack(packet)
-        job = child.Job(mode, prelude, fds, processes, threads, cpu_us / 1e6, memory, output)
+        mode, prelude, processes, threads, cpu_us, wall_us, idle_us, memory, *sizes = JOB.unpack(packet)
+        output, resident = sizes
+        job = child.Job(
+            mode, prelude, fds, processes, threads, cpu_us / 1e6, memory, output, resident, idle_us / 1e6
+        )
         started = time.monotonic()
         pid = kernel.fork()
         if pid == 0:
             child.main(self.jail, job)
-        for fd in fds:
-            os.close(fd)
+        if mode != BUILD:
+            _close(fds)
+        reason, status, usage = self._await(pid, job, started, wall_us / 1e6)
+        wall = time.monotonic() - started
+        if self.warm and processes:
+            _kill_the_rest()
+        if not self.jail.was_entered() and reason == ENDED:
+            reason = NOT_STARTED
+        if mode == BUILD:
+            if reason == ENDED and status == 0:
+                self._collect(job)
+            _close(fds)
+        self._tidy(mode)
+        cpu = usage.ru_utime + usage.ru_stime
+        self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), usage.ru_maxrss))
+
+    def _await(
+        self, pid: int, job: child.Job, started: float, wall_s: float
+    ) -> tuple[int, int, resource.struct_rusage]:
+        """Wait for a child's end, or end it; return the reason, the wait status and what it used."""
         pidfd = os.pidfd_open(pid)
         self.poll.register(pidfd, select.POLLIN)
-        reason = self._watch(pid, pidfd, cpu_us / 1e6, started + wall_us / 1e6, threads)
+        reason = self._watch(pid, pidfd, job, started, wall_s)
         self.poll.unregister(pidfd)
         if reason != ENDED:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         os.close(pidfd)
         _, status, usage = os.wait4(pid, 0)
-        wall = time.monotonic() - started
-        if self.warm:
-            if processes:
-                _kill_the_rest()
-            namespaces.fresh_box()
-        if not self.jail.was_entered() and reason == ENDED:
-            reason = NOT_STARTED
-        cpu = usage.ru_utime + usage.ru_stime
-        self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), usage.ru_maxrss))
+        return reason, status, usage
 
-    def _watch(self, pid: int, pidfd: int, cpu_s: float, deadline: float, threads: int) -> int:
+    def _collect(self, job: child.Job) -> None:
+        """Have another jailed child hand back what a compiler left."""
+        pid = kernel.fork()
+        if pid == 0:
+            child.collect(self.jail, job)
+        self._await(pid, job, time.monotonic(), _COLLECT_S)
+        self.jail.was_entered()  # its mark is not the run's
+
+    def _tidy(self, mode: int) -> None:
+        """Leave nothing of a run to the next one."""
+        if self.warm:
+            namespaces.fresh_box(self.setup.box_mb)
+        elif self.setup.scratch and mode in (EXEC, BUILD):
+            _empty_working_directory()
+
+    def _watch(self, pid: int, pidfd: int, job: child.Job, started: float, wall_s: float) -> int:
         """Wait for the end of a run; return why it has to be killed, or ENDED."""
         clock = (~pid << 3) | 2  # the CPU time of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>
-        rest = cpu_s
+        rest = job.cpu_s
         while True:
-            wait = min(rest, deadline - time.monotonic(), _POLL_S)
+            wait = min(rest, started + wall_s - time.monotonic(), _POLL_S)
             ready = {fd for fd, _ in self.poll.poll(max(1.0, wait * 1000))}
             if pidfd in ready:
                 return ENDED
@@ -190,20 +243,70 @@ class _Server:
                 return CANCELLED
             if ready:
                 packet, fds = _receive(self.control)
-                for fd in fds:
-                    os.close(fd)
+                _close(fds)
                 if not packet or packet == CANCEL:
                     return CANCELLED
             try:
-                rest = cpu_s - time.clock_gettime(clock)
+                rest = job.cpu_s - time.clock_gettime(clock)
             except OSError:
                 return ENDED  # it has just ended
             if rest <= 0:
                 return CPU
-            if time.monotonic() >= deadline:
-                return WALL
-            if _thread_count(pid) > threads:
-                return PROCESSES
+            elapsed = time.monotonic() - started
+            if job.idle_s and _idled(pid, job, elapsed, job.cpu_s - rest) > job.idle_s:
+                return IDLE
+            if elapsed >= wall_s:
+                # So long a time is hardly due to others, should the host not say whether it was.
+                return IDLE if job.idle_s and _waited_for_cpu(pid) is None else WALL
+            if reason := _excess(pid, job):
+                return reason
+
+
+def _excess(pid: int, job: child.Job) -> int:
+    """Return which limit a run exceeds that the kernel does not watch for us, or ENDED."""
+    used = _usage(pid)
+    if used.threads > job.threads:
+        return PROCESSES
+    if job.processes:  # all that it has started counts, which is all there is in this namespace
+        everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        if sum(each.cpu_s for each in everything) > job.cpu_s:
+            return CPU
+        used = _Usage(0, 0.0, sum(each.resident for each in everything))
+    return MEMORY if job.resident and used.resident > job.resident else ENDED
+
+
+def _close(fds: list[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _empty_working_directory() -> None:
+    """Remove all files and folders in it, by the relative names by which they were made."""
+    folders = ["."]
+    for folder in folders:  # which grows
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            else:
+                os.unlink(entry.path)
+    for folder in reversed(folders[1:]):
+        os.rmdir(folder)
+
+
+def _idled(pid: int, job: child.Job, elapsed: float, cpu_s: float) -> float:
+    """Return how long a run has done nothing, and not for want of a CPU: seconds.
+
+    Where the host does not say how long it waited for one, nothing can be told from a busy machine.
+    """
+    idle = elapsed - cpu_s
+    if idle <= job.idle_s:  # which it is nearly always
+        return idle
+    pids = [pid]
+    if job.processes:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        idle = elapsed - sum(_usage(each).cpu_s for each in pids)
+    waited = [_waited_for_cpu(each) for each in pids]
+    return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -215,16 +318,22 @@ def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
     return packet, list(fds)
 
 
-def _rules(readable: tuple[str, ...], warm: bool) -> list[tuple[str, int]]:
-    rules = [(path, kernel.READ_ONLY) for path in readable]
+def _rules(setup: Setup, *, writable: bool) -> list[tuple[str, int]]:
+    rules = [(path, kernel.READ_ONLY) for path in setup.readable]
     rules += [
         (path, kernel.READ_ONLY)
         for path in ("/dev/zero", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo")
     ]
     rules.append(("/dev/null", kernel.READ_WRITE_FILE | 1 << 14))
-    if warm:
-        rules.append((namespaces.BOX, kernel.all_rights()))
+    box = namespaces.BOX if setup.level == "warm" else setup.scratch
+    if box:
+        rules.append((box, kernel.all_rights() if writable else kernel.READ_ONLY))
     return rules
+
+
+def _filters(setup: Setup) -> list[seccomp.Profile]:
+    profiles = [seccomp.PYTHON, seccomp.FORKING, seccomp.NATIVE, seccomp.MANAGED]
+    return [*profiles, seccomp.SHELL] if setup.tools else profiles
 
 
 def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
@@ -250,12 +359,34 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
-def _thread_count(pid: int) -> int:
+@dataclass(frozen=True)
+class _Usage:
+    threads: int
+    cpu_s: float
+    """With that of the children it has waited for."""
+    resident: int
+
+
+def _usage(pid: int) -> _Usage:
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rpartition(")")[2].split()[17])
+            fields = file.read().rpartition(")")[2].split()
+        ticks = sum(map(int, fields[11:15]))
+        return _Usage(int(fields[17]), ticks / _TICKS_A_SECOND, int(fields[21]) * resource.getpagesize())
     except (OSError, IndexError, ValueError):
-        return 0
+        return _Usage(0, 0.0, 0)
+
+
+def _waited_for_cpu(pid: int) -> float | None:
+    """Seconds that the threads of a process were ready to run but had no CPU; None if that is not known."""
+    waited = 0
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                waited += int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+    return waited / 1e9
 
 
 def _kill_the_rest() -> None:

@@ -1,38 +1,49 @@
 """Python values as tagged JSON: how arguments and results cross the wall. Executes nothing to decode.
 
 Scalars and lists are themselves; everything else is an object with one key that says what it is, so a
-tuple, a set, bytes or a dict with integer keys arrives as what it was. Only exact types of the language
-are encoded by content; anything else (a class of the program's own) is an `Opaque`.
+tuple, a set, a date or a dict with integer keys arrives as what it was. Only types of the language and its
+library are carried by content; what becomes of anything else (an object of the program's own class) the
+caller says with `foreign`, and without that it is an `Opaque`. What is decoded may be hostile.
 """
 
 from __future__ import annotations
 
+import builtins
+import collections
+import datetime
+import decimal
+import fractions
 import json
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 MAX_DEPTH = 200
+_MAX_ALIKE = 256
+"""Members of one set, or keys of one dict, that may have the same hash."""
+_MAX_FRACTION_DIGITS = 10_000
+"""Hexadecimal digits of a fraction's parts, which have to be reduced."""
+
+Foreign = Callable[[Any], Any]
+"""Returns JSON data (an object with one key) for a value that has no content of its own here."""
+Local = Callable[[str, Any], Any]
+"""Returns the value of a tag that only a `Foreign` makes, given its body. Raises KeyError for others."""
 
 _encoder = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` would make one for each message
 
-_TYPES: dict[str, Any] = {
-    kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, set, dict)
-}
-
 
 class Opaque:
-    """A value of a type that cannot cross; `ref` is its number or name on the other side, where it stays."""
+    """A value of a type that cannot cross."""
 
-    def __init__(self, text: str, ref: int | str | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.ref = ref
 
     def __repr__(self) -> str:
         return self.text
 
 
-def encode(value: Any, refs: list[Any] | None = None, depth: int = 0) -> Any:
-    """Return `value` as JSON data. With `refs`, values that cannot cross are kept there and referred to.
+def encode(value: Any, foreign: Foreign | None = None, depth: int = 0) -> Any:
+    """Return `value` as JSON data.
 
     Raises:
         ValueError: it is nested deeper than MAX_DEPTH (or contains itself).
@@ -47,85 +58,175 @@ def encode(value: Any, refs: list[Any] | None = None, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise ValueError(f"a value nested deeper than {MAX_DEPTH}")
     if kind is list:
-        return [encode(v, refs, depth + 1) for v in value]
+        return [encode(v, foreign, depth + 1) for v in value]
     if kind is tuple or kind is set or kind is frozenset:
-        return {kind.__name__: [encode(v, refs, depth + 1) for v in value]}
+        return {kind.__name__: [encode(v, foreign, depth + 1) for v in value]}
     if kind is dict:
-        return {"dict": [[encode(k, refs, depth + 1), encode(v, refs, depth + 1)] for k, v in value.items()]}
+        return {"dict": _pairs(value, foreign, depth)}
     if kind is bytes or kind is bytearray:
         return {kind.__name__: value.hex()}
-    if kind is complex:
-        return {"complex": [encode(value.real), encode(value.imag)]}
-    if isinstance(value, Opaque) and value.ref is not None:
-        return {"ref": value.ref}
-    if kind is type and value in _TYPES.values():
-        return {"type": next(name for name, known in _TYPES.items() if known is value)}
-    return _encode_foreign(value, refs, depth)
+    return _encode_rarer(value, kind, foreign, depth)
 
 
-def _encode_foreign(value: Any, refs: list[Any] | None, depth: int) -> Any:
-    """Encode numpy's scalars and arrays and the standard containers' kin by content, the rest by name."""
+def _pairs(value: Any, foreign: Foreign | None, depth: int) -> list[Any]:
+    return [[encode(k, foreign, depth + 1), encode(v, foreign, depth + 1)] for k, v in value.items()]
+
+
+def _encode_rarer(value: Any, kind: Any, foreign: Foreign | None, depth: int) -> Any:
+    if kind in _SIMPLE:
+        tag, parts = _SIMPLE[kind]
+        return {tag: [encode(part) for part in parts(value)]}
+    name = value.__name__ if isinstance(value, type) else ""
+    if name and vars(builtins).get(name) is value:
+        return {"type": name}
+    if value is Ellipsis or value is NotImplemented:
+        return {"name": repr(value)}
     module = type(value).__module__
     if module == "numpy" and hasattr(value, "tolist"):
-        return {"numpy": encode(value.tolist(), None, depth + 1)}
-    for name in ("list", "tuple", "dict", "str", "int", "float"):
-        base = _TYPES[name]
-        if isinstance(value, base) and module in ("collections", "typing", "enum", "builtins"):
-            return encode(base(value), refs, depth + 1)
-    if module == "collections" and type(value).__name__ == "deque":
-        return {"deque": [encode(v, refs, depth + 1) for v in value]}
-    if refs is not None:
-        refs.append(value)
-        return {"opaque": _describe(value), "ref": len(refs) - 1}
-    return {"opaque": _describe(value)}
+        return {
+            "numpy": [encode(value.tolist(), None, depth + 1), str(value.dtype), hasattr(value, "__len__")]
+        }
+    if kind is collections.deque:
+        return {"deque": [encode(v, foreign, depth + 1) for v in value]}
+    if module == "collections" and isinstance(value, dict):
+        return {kind.__name__: _pairs(value, foreign, depth)}
+    if module == "array":
+        return encode(value.tolist(), None, depth + 1)
+    if foreign is not None:
+        return foreign(value)
+    base = content_base(value)
+    return {"opaque": describe(value)} if base is None else encode(base, None, depth + 1)
 
 
-def _describe(value: Any) -> str:
+def content_base(value: Any) -> Any:
+    """Return an object of a class derived from a builtin type as that type; None if it is not one.
+
+    By the builtin's own methods: those of the class could show one thing and be another.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, list):
+        return list(list.__iter__(value))
+    if isinstance(value, tuple):
+        return tuple(tuple.__iter__(value))
+    if isinstance(value, dict):
+        return dict(dict.items(value))
+    if isinstance(value, set):
+        return set(set.__iter__(value))
+    return None
+
+
+def describe(value: Any) -> str:
+    """How a value without content is shown."""
     return f"<{type(value).__name__[:80]} object>"
 
 
-def decode(data: Any, refs: list[Any] | None = None) -> Any:
-    """Return the value that `encode` was given, references looked up in `refs`.
+_SIMPLE: dict[Any, tuple[str, Callable[[Any], Iterable[Any]]]] = {
+    complex: ("complex", lambda v: (v.real, v.imag)),
+    fractions.Fraction: ("fraction", lambda v: (v.numerator, v.denominator)),
+    decimal.Decimal: ("decimal", lambda v: (str(v),)),
+    datetime.datetime: ("datetime", lambda v: (v.isoformat(),)),
+    datetime.date: ("date", lambda v: (v.isoformat(),)),
+    datetime.time: ("time", lambda v: (v.isoformat(),)),
+    datetime.timedelta: ("timedelta", lambda v: (v.days, v.seconds, v.microseconds)),
+    range: ("range", lambda v: (v.start, v.stop, v.step)),
+    slice: ("slice", lambda v: (v.start, v.stop, v.step)),
+}
+"""Types that their constructor makes again of a few plain values: the tag, and those values."""
+
+_MADE: dict[str, Callable[..., Any]] = {
+    "complex": complex,
+    "decimal": decimal.Decimal,
+    "datetime": datetime.datetime.fromisoformat,
+    "date": datetime.date.fromisoformat,
+    "time": datetime.time.fromisoformat,
+    "timedelta": datetime.timedelta,
+    "range": range,
+    "slice": slice,
+}
+
+
+def decode(data: Any, local: Local | None = None) -> Any:
+    """Return the value that `encode` was given.
 
     Raises:
         ValueError: it is not something that `encode` makes.
     """
     if type(data) is list:
-        return [decode(v, refs) for v in data]
+        return [decode(v, local) for v in data]
     if type(data) is not dict:
         return data
-    if "opaque" in data:
-        return Opaque(str(data["opaque"]), data.get("ref"))
     try:
         ((tag, body),) = data.items()
-        return _decode_tagged(tag, body, refs)
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        return _decode_tagged(tag, body, local)
+    except (TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
         raise ValueError(f"not an encoded value: {error}") from None
 
 
-def _decode_tagged(tag: str, body: Any, refs: list[Any] | None) -> Any:
+def _decode_tagged(tag: str, body: Any, local: Local | None) -> Any:
     if tag == "int":
         return int(body, 16)
     if tag == "float":
         return float(body)
-    if tag == "complex":
-        return complex(decode(body[0]), decode(body[1]))
-    if tag == "bytes":
-        return bytes.fromhex(body)
-    if tag == "bytearray":
-        return bytearray.fromhex(body)
-    if tag == "dict":
-        return {decode(k, refs): decode(v, refs) for k, v in body}
-    if tag == "ref":
-        if refs is None:
-            raise ValueError("a reference where none is possible")
-        return refs[body]
+    if tag in ("bytes", "bytearray"):
+        return getattr(builtins, tag).fromhex(body)
+    if tag in _MADE:
+        return _MADE[tag](*map(decode, body))
+    if tag == "fraction":
+        return _fraction(*map(decode, body))
+    if tag in ("dict", "defaultdict", "OrderedDict", "Counter"):
+        return _mapping(tag, [(decode(k, local), decode(v, local)) for k, v in body])
+    if tag == "name":
+        return {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}[body]
     if tag == "type":
-        return _TYPES[body]
+        return _builtin_type(body)
+    if tag == "opaque":
+        return Opaque(str(body))
     if tag == "numpy":
-        return decode(body, refs)
-    items = [decode(v, refs) for v in body]
-    return {"tuple": tuple, "set": set, "frozenset": frozenset, "deque": list}[tag](items)
+        return local(tag, body) if local is not None else decode(body[0])
+    if tag in ("tuple", "set", "frozenset", "deque"):
+        return _members(tag, [decode(v, local) for v in body])
+    if local is None:
+        raise KeyError(tag)
+    return local(tag, body)
+
+
+def _members(tag: str, items: list[Any]) -> Any:
+    if tag in ("set", "frozenset"):
+        _check_hashes(items)
+    kind: Any = collections.deque if tag == "deque" else getattr(builtins, tag)
+    return kind(items)
+
+
+def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
+    _check_hashes([key for key, _ in pairs])
+    return dict(pairs) if tag in ("dict", "defaultdict") else getattr(collections, tag)(dict(pairs))
+
+
+def _check_hashes(keys: list[Any]) -> None:
+    """Refuse keys that were chosen to have one hash: to gather them would take quadratic time."""
+    if len(keys) <= _MAX_ALIKE:
+        return
+    alike = collections.Counter(map(hash, keys))
+    if max(alike.values()) > _MAX_ALIKE:
+        raise ValueError("keys that all have the same hash")
+
+
+def _fraction(above: Any, below: Any) -> fractions.Fraction:
+    if max(above.bit_length(), below.bit_length()) > 4 * _MAX_FRACTION_DIGITS:
+        raise ValueError("a fraction of too many digits")
+    return fractions.Fraction(above, below)
+
+
+def _builtin_type(name: Any) -> type:
+    found = getattr(builtins, name)
+    if not isinstance(found, type):
+        raise ValueError(f"no type: {name}")
+    return found
 
 
 def line(message: dict[str, Any]) -> bytes:

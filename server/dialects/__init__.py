@@ -9,7 +9,9 @@ from fastapi import APIRouter
 from rewardkit.server.dialects import (
     llama_factory,
     nemo_gym,
+    openenv,
     openrlhf,
+    ors,
     reward_kit,
     roll,
     sglang,
@@ -17,7 +19,7 @@ from rewardkit.server.dialects import (
     vllm,
 )
 from rewardkit.server.dialects.base import Context as Context
-from rewardkit.server.dialects.base import Judge as Judge
+from rewardkit.server.dialects.base import ScoreSamples as ScoreSamples
 
 ROUTERS: tuple[Callable[[Context], APIRouter], ...] = (
     openrlhf.router,
@@ -28,5 +30,7 @@ ROUTERS: tuple[Callable[[Context], APIRouter], ...] = (
     reward_kit.router,
     vllm.router,
     sglang.router,
+    ors.router,
+    openenv.router,
 )
 """Every dialect: the application mounts what each makes of its context."""

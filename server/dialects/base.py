@@ -1,11 +1,12 @@
 """What all dialects share: what they are given, how a wire's fields become a Sample, and what stands for a
-judgement that failed. No protocol lives here, and no judging.
+failed score. No protocol lives here, and no scoring.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -13,15 +14,18 @@ from typing import Any, NamedTuple, Protocol
 from fastapi import APIRouter, Request, Response
 
 from rewardkit.errors import InputError, UnknownDataSourceError
-from rewardkit.plain import truth_text
 from rewardkit.registry import REGISTRY
+from rewardkit.rows import ground_truth_text
+from rewardkit.server.admission import Admission
 from rewardkit.server.chat import content_text, messages_of, split
-from rewardkit.server.gold import Ambiguous, Gold, GoldIndex, Prompt
+from rewardkit.server.ground_truths import Ambiguous, GroundTruthIndex, KnownRow, Prompt
+from rewardkit.server.siblings import Siblings
+from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal
 from rewardkit.types import Sample, Score, failure
 
 FAILED_HEADER = "X-Rewardkit-Failed"
-"""Says how many samples of an answer could not be judged, for protocols that have no field for it."""
+"""Says how many samples of an answer could not be scored, for protocols that have no field for it."""
 
 _NO_DATA_SOURCE = (
     "nothing says which data source this is: put it in the path, send a label "
@@ -29,24 +33,44 @@ _NO_DATA_SOURCE = (
 )
 
 
-class Judge(Protocol):
-    """Judges samples: one Score for each, in order."""
+class ScoreSamples(Protocol):
+    """Scores samples: one Score for each, in order."""
 
     def __call__(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None
     ) -> Awaitable[list[Score]]: ...
 
 
+_MAX_KINDS = 1_000
+"""Kinds of complaints that are remembered as logged."""
+
+_log = logging.getLogger("rewardkit.server")
+
+
 @dataclass(frozen=True)
 class Context:
     """What a dialect is given."""
 
-    judge: Judge
-    gold: GoldIndex | None = None
+    score_samples: ScoreSamples
+    ground_truths: GroundTruthIndex | None = None
     on_failure: float = 0.0
-    """The reward of a sample that could not be judged."""
+    """The reward of a sample that could not be scored."""
     observers: Sequence[Callable[[Sequence[Sample], Sequence[Score], float], None]] = field(default=())
-    """Told of the samples that never reach the judge, since no data source could be found for them."""
+    """Told of the samples that never reach the scorer, since no data source could be found for them."""
+    admission: Admission = field(default_factory=Admission)
+    siblings: Siblings | None = None
+    """The other processes of this server."""
+    tasks: Mapping[str, TaskSet] = field(default_factory=dict)
+    """What environment protocols hand out, by name."""
+    answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """What siblings may ask of this process, by name."""
+    logged: set[str] = field(default_factory=set)
+
+    def log_once(self, kind: str) -> None:
+        """Log what is wrong with requests, the first time."""
+        if kind not in self.logged and len(self.logged) < _MAX_KINDS:
+            self.logged.add(kind)
+            _log.warning("%s (further ones of this kind are not logged)", kind)
 
 
 class Asked(NamedTuple):
@@ -67,25 +91,25 @@ def ask(
     """Make a sample of what the wire carries.
 
     A label that is `{"data_source": ..., "ground_truth": ...}`, as an object or as JSON in a string, says
-    all. Otherwise the row that the prompt has in the gold index does; otherwise the data source is the one
-    given, from the path or a field of the request, and the label is the ground truth.
+    all. Otherwise the row that the prompt has in the index of ground truths does; otherwise the data source
+    is the one given, from the path or a field of the request, and the label is the ground truth.
     """
-    said: Gold | Ambiguous | None = _envelope(label)
-    if said is None and context.gold is not None and prompt:
-        said = context.gold.lookup(prompt)
+    said: KnownRow | Ambiguous | None = _envelope(label)
+    if said is None and context.ground_truths is not None and prompt:
+        said = context.ground_truths.lookup(prompt)
     if isinstance(said, Ambiguous) and data_source and label is not None:
         said = None  # the request says more than the rows do
-    return _asked(response, prompt, said or _plain_gold(data_source, label))
+    return _asked(response, prompt, said or _plain_row(data_source, label))
 
 
 def ask_text(context: Context, text: str, *, data_source: str | None = None) -> Asked:
     """Make a sample of a prompt and response in one text; otherwise like `ask`."""
-    known = context.gold.split(text) if context.gold is not None else None
+    known = context.ground_truths.split(text) if context.ground_truths is not None else None
     if known is not None:
         said, prompt, response = known
         return _asked(response, prompt, said)
     prompt, response = split(text)
-    return _asked(response, prompt, _plain_gold(data_source, None))
+    return _asked(response, prompt, _plain_row(data_source, None))
 
 
 def ask_messages(
@@ -97,14 +121,14 @@ def ask_messages(
 ) -> Asked:
     """Make a sample of a conversation whose last message is the response."""
     if not messages:
-        raise InputError("there are no messages; the last one is what is judged")
+        raise InputError("there are no messages; the last one is what is scored")
     *prompt, last = messages
     return ask(
         context, content_text(last.get("content")), prompt=prompt, label=label, data_source=data_source
     )
 
 
-def _envelope(label: object) -> Gold | None:
+def _envelope(label: object) -> KnownRow | None:
     """What a label says that names its data source itself."""
     if isinstance(label, str) and label.lstrip()[:1] == "{":
         with contextlib.suppress(ValueError, RecursionError):
@@ -114,38 +138,92 @@ def _envelope(label: object) -> Gold | None:
     if "ground_truth" not in label:
         return None
     extra_info = label.get("extra_info")
-    return Gold(
+    return KnownRow(
         label["data_source"],
-        truth_text(label["ground_truth"]) or "",
+        ground_truth_text(label["ground_truth"]) or "",
         extra_info if isinstance(extra_info, dict) else {},
     )
 
 
-def _plain_gold(data_source: str | None, label: object) -> Gold | None:
+def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
     """A data source given by itself. Without a label the ground truth is empty: reward models need none."""
-    return Gold(data_source, truth_text(label) or "", {}) if data_source else None
+    return KnownRow(data_source, ground_truth_text(label) or "", {}) if data_source else None
 
 
-def _asked(response: str, prompt: Prompt | None, said: Gold | Ambiguous | None) -> Asked:
+def _asked(response: str, prompt: Prompt | None, said: KnownRow | Ambiguous | None) -> Asked:
     shown = messages_of(prompt) if isinstance(prompt, str) else [dict(message) for message in prompt or ()]
-    if isinstance(said, Gold):
+    if isinstance(said, KnownRow):
         return Asked(Sample(said.data_source, response, said.ground_truth, shown or None, said.extra_info))
     problem = _NO_DATA_SOURCE
     if said is not None:
-        problem = f"rows {said.row} and {said.other} of the gold have this prompt and disagree on the answer"
+        problem = f"rows {said.row} and {said.other} of --gold have this prompt and disagree on the answer"
     return Asked(Sample("", response, "", shown or None), problem)
 
 
-async def judge(context: Context, asked: Sequence[Asked], *, timeout_s: float | None = None) -> list[Score]:
-    """Return one Score for each, in order; what could not be made a sample is `invalid`."""
+async def score_all(
+    context: Context, asked: Sequence[Asked], *, timeout_s: float | None = None, has_status: bool = False
+) -> list[Score]:
+    """Return one Score for each, in order; what could not be made a sample is `invalid`.
+
+    Args:
+        has_status: the protocol can say that a sample could not be scored. Where it cannot, and the whole
+            request is at fault, it is refused: the number that stands for a failure would look like a score.
+
+    Raises:
+        UnknownDataSourceError: of all samples.
+        InputError: nothing says what the data source is, or what the ground truths are.
+    """
+    if not has_status:
+        refuse_misaddressed(context, asked)
     scores = [failure("invalid", one.problem) if one.problem else None for one in asked]
     samples = [one.sample for one in asked if not one.problem]
-    judged = iter(await context.judge(samples, timeout_s=timeout_s) if samples else ())
+    scored = iter(await context.score_samples(samples, timeout_s=timeout_s) if samples else ())
     lost = [(one.sample, score) for one, score in zip(asked, scores, strict=True) if score is not None]
     if lost:
         for observe in context.observers:
             observe([sample for sample, _ in lost], [score for _, score in lost], 0.0)
-    return [score if score is not None else next(judged) for score in scores]
+        for one, _ in zip(asked, scores, strict=True):
+            if one.problem:
+                context.log_once(one.problem)
+    found = [score if score is not None else next(scored) for score in scores]
+    without = _without_truths(asked, found) if context.ground_truths is None else None
+    if without and not has_status:
+        raise InputError(without)
+    if without:
+        context.log_once(without)
+    return found
+
+
+def refuse_misaddressed(context: Context, asked: Sequence[Asked]) -> None:
+    """Refuse a request none of whose samples has a data source that is known. Raises as `score_all` does."""
+    if not asked:
+        return
+    if context.ground_truths is None and all(one.problem == _NO_DATA_SOURCE for one in asked):
+        raise InputError(_NO_DATA_SOURCE)
+    sources = {one.sample.data_source for one in asked if not one.problem}
+    unknown: UnknownDataSourceError | None = None
+    for source in sources:
+        try:
+            REGISTRY.resolve(source)
+        except UnknownDataSourceError as error:
+            unknown = error
+        else:
+            return
+    if unknown is not None and not any(one.problem for one in asked):
+        raise unknown
+
+
+def _without_truths(asked: Sequence[Asked], scores: Sequence[Score]) -> str | None:
+    """What to say of a request that has no ground truths and needs them.
+
+    A reward that needs a ground truth calls a sample without one invalid; one that needs none does not.
+    """
+    if not asked or any(one.sample.ground_truth or one.problem for one in asked):
+        return None
+    if any(score.status != "invalid" for score in scores):
+        return None
+    why = scores[0].detail
+    return f"no ground truth came with the request ({why}): send one, or start the server with --gold"
 
 
 def reward_of(context: Context, score: Score) -> float:
@@ -154,7 +232,7 @@ def reward_of(context: Context, score: Score) -> float:
 
 
 def parts_of(asked: Asked, score: Score) -> dict[str, float]:
-    """The named components of a score: the same keys for every sample of a data source, judged or not."""
+    """The named components of a score: the same keys for every sample of a data source, scored or not."""
     try:
         declared = REGISTRY.resolve(asked.sample.data_source).parts
     except UnknownDataSourceError:
@@ -173,6 +251,7 @@ Handle = Callable[[bytes, str | None], Awaitable[Response]]
 
 
 def mount(
+    context: Context,
     routes: APIRouter,
     paths: Iterable[str],
     handle: Handle,
@@ -183,13 +262,21 @@ def mount(
 ) -> None:
     """Add a function of the body, and of the data source in the path if there is one there, as routes.
 
-    What cannot be read is refused with 422. Failing to judge is no error: it is answered in the protocol.
+    What cannot be read is refused with 422, a data source that is none with 404. Failing to score is no
+    error: it is answered in the protocol.
     """
 
     async def endpoint(request: Request) -> Response:
+        named = request.path_params.get("data_source")
         try:
-            return await handle(await request.body(), request.path_params.get("data_source"))
+            if named is not None:
+                REGISTRY.resolve(named)
+            return await handle(await request.body(), named)
+        except UnknownDataSourceError as error:
+            context.log_once(f"{request.scope['route'].path}: {error}")
+            return refusal(404, "unknown_data_source", str(error))
         except InputError as error:
+            context.log_once(f"{request.scope['route'].path}: {error}"[:500])
             return refusal(422, "bad_request", str(error))
 
     body = {"schema": {"type": "object"}, "example": example}

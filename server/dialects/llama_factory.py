@@ -12,7 +12,7 @@ import uuid
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.server.dialects.base import Context, ask_text, failed_header, judge, mount, reward_of
+from rewardkit.server.dialects.base import Context, ask_text, failed_header, mount, reward_of, score_all
 from rewardkit.server.wire import Decoder, reply
 
 
@@ -28,6 +28,9 @@ class Answer(msgspec.Struct):
     object: str = "score.evaluation"
 
 
+TIMEOUT_S = 600.0
+"""Its client waits for ever; somewhere between is a proxy that does not."""
+
 _EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 72"]}
 
 _decode: Decoder[Request] = Decoder(Request, "a LLaMA-Factory reward request")
@@ -39,12 +42,12 @@ def router(context: Context) -> APIRouter:
     async def score(body: bytes, data_source: str | None) -> Response:
         request = _decode(body)
         asked = [ask_text(context, text, data_source=data_source) for text in request.messages]
-        scores = await judge(context, asked)
+        scores = await score_all(context, asked, timeout_s=TIMEOUT_S)
         rewards = [reward_of(context, score) for score in scores]
         answer = Answer(f"scoreval-{uuid.uuid4().hex}", request.model, rewards)
         return reply(answer, headers=failed_header(scores))
 
     routes = APIRouter(tags=["LLaMA-Factory"])
     paths = ("/llama_factory", "/llama_factory/{data_source:path}", "/v1/score/evaluation")
-    mount(routes, paths, score, "LLaMA-Factory's reward API", _EXAMPLE)
+    mount(context, routes, paths, score, "LLaMA-Factory's reward API", _EXAMPLE)
     return routes

@@ -3,7 +3,7 @@
     POST /verify {a dataset row, "responses_create_params": {...}, "response": {"output": [...]}}
     -> the whole request, and {"reward", "mask_sample", "failure_kind", "failure_reason", "reward_components"}
 
-Sessions hold nothing: a row is judged by itself. Only single answers are; there are no tools to call.
+Sessions hold nothing: a row is scored by itself. Only single answers are; there are no tools to call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fastapi import Request as HttpRequest
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import content_text
-from rewardkit.server.dialects.base import Asked, Context, ask, judge, mount, parts_of, reward_of
+from rewardkit.server.dialects.base import Asked, Context, ask, mount, parts_of, reward_of, score_all
 from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Score
 
@@ -53,7 +53,7 @@ def router(context: Context) -> APIRouter:
     async def verify(body: bytes, data_source: str | None) -> Response:
         row = decode_object(body)
         asked = _asked(context, row, data_source)
-        (score,) = await judge(context, [asked])
+        (score,) = await score_all(context, [asked], has_status=True)
         return reply(row | _verdict(context, asked, score))
 
     async def nothing(body: bytes, data_source: str | None) -> Response:
@@ -78,7 +78,7 @@ def router(context: Context) -> APIRouter:
         ("close_session", nothing, {}),
         ("aggregate_metrics", aggregate_metrics, {"verify_responses": [{_TASK: 0, "reward": 1.0}]}),
     ):
-        mount(routes, [f"{base}/{name}" for base in _BASES], handle, f"NeMo-Gym: {name}", example)
+        mount(context, routes, [f"{base}/{name}" for base in _BASES], handle, f"NeMo-Gym: {name}", example)
     routes.add_api_route("/reverify_mode", reverify_mode, methods=["GET"], summary="NeMo-Gym: reverify_mode")
     routes.add_api_route("/global_config_dict_yaml", head, methods=["GET"], summary="NeMo-Gym's head server")
     return routes
@@ -166,9 +166,9 @@ def _aggregate(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _statistics(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    judged = [answer for answer in answers if not answer.get("mask_sample")]
+    scored = [answer for answer in answers if not answer.get("mask_sample")]
     numbers: dict[str, list[float]] = {}
-    for answer in judged:
+    for answer in scored:
         for name, value in answer.items():
             if _is_number(value) and not name.startswith("_"):
                 numbers.setdefault(name, []).append(float(value))
@@ -181,7 +181,7 @@ def _statistics(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             f"median/{name}": median(values),
             f"std/{name}": pstdev(values),
         }
-    return found | {"mean/mask_sample": 1.0 - len(judged) / len(answers) if answers else 0.0}
+    return found | {"mean/mask_sample": 1.0 - len(scored) / len(answers) if answers else 0.0}
 
 
 def _is_number(value: Any) -> bool:

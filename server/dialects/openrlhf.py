@@ -20,10 +20,10 @@ from rewardkit.server.dialects.base import (
     ask,
     ask_text,
     failed_header,
-    judge,
     mount,
     parts_of,
     reward_of,
+    score_all,
 )
 from rewardkit.server.wire import Decoder, reply
 from rewardkit.types import Score
@@ -45,6 +45,9 @@ class Answer(msgspec.Struct):
     """Means over the samples of the request."""
 
 
+TIMEOUT_S = 175.0
+"""Its client waits 180 s, in which the answer must have arrived."""
+
 _EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
 
 _decode: Decoder[Request] = Decoder(Request, "an OpenRLHF reward request")
@@ -55,12 +58,12 @@ def router(context: Context) -> APIRouter:
 
     async def score(body: bytes, data_source: str | None) -> Response:
         asked = _asked(context, _decode(body), data_source)
-        scores = await judge(context, asked)
+        scores = await score_all(context, asked, timeout_s=TIMEOUT_S)
         return reply(_answer(context, asked, scores), headers=failed_header(scores))
 
     routes = APIRouter(tags=["OpenRLHF"])
     paths = ("/openrlhf", "/openrlhf/{data_source:path}")
-    mount(routes, paths, score, "OpenRLHF's remote reward model", _EXAMPLE)
+    mount(context, routes, paths, score, "OpenRLHF's remote reward model", _EXAMPLE)
     return routes
 
 

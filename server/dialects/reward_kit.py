@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import content_text
-from rewardkit.server.dialects.base import Asked, Context, ask_messages, judge, mount, parts_of, reward_of
+from rewardkit.server.dialects.base import Asked, Context, ask_messages, mount, parts_of, reward_of, score_all
 from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Score
 
@@ -28,13 +28,13 @@ def router(context: Context) -> APIRouter:
 
     async def evaluate(body: bytes, data_source: str | None) -> Response:
         asked = _asked(context, decode_object(body), data_source)
-        (score,) = await judge(context, [asked])
+        (score,) = await score_all(context, [asked], has_status=True)
         return reply(_answer(context, asked, score))
 
     routes = APIRouter(tags=["reward-kit"])
     for name in ("evaluate", "reward"):
         paths = [f"{base}/{name}" for base in ("", "/reward_kit", "/reward_kit/{data_source:path}")]
-        mount(routes, paths, evaluate, "reward-kit's remote reward function", _EXAMPLE)
+        mount(context, routes, paths, evaluate, "reward-kit's remote reward function", _EXAMPLE)
     return routes
 
 
@@ -42,7 +42,7 @@ def _asked(context: Context, request: dict[str, Any], data_source: str | None) -
     """The clients send keyword arguments flat, the servers take them nested: either will do."""
     messages = request.get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise InputError("messages must be a list of chat messages; the last one is what is judged")
+        raise InputError("messages must be a list of chat messages; the last one is what is scored")
     kwargs = request.get("kwargs")
     said = request | kwargs if isinstance(kwargs, dict) else request
     truth = said.get("ground_truth")

@@ -8,30 +8,32 @@ GET /roll/result with the body {"reward_request_id": id}
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import math
-import time
-import uuid
-from collections.abc import Coroutine
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.errors import RewardkitError
-from rewardkit.server.dialects.base import Asked, Context, ask, judge, mount, parts_of, reward_of
-from rewardkit.server.wire import Decoder, refusal, reply
+from rewardkit.server.dialects.background import Store, elsewhere
+from rewardkit.server.dialects.base import (
+    Asked,
+    Context,
+    ask,
+    mount,
+    parts_of,
+    refuse_misaddressed,
+    reward_of,
+    score_all,
+)
+from rewardkit.server.wire import Decoder, encode, reply
 from rewardkit.types import Message, Score
 
-RUNNING, GONE = 1, 2
-"""`errcode` of a sample being judged, and of one that is not known (any more)."""
+RUNNING = 1
+GONE = 2
+"""`errcode` of a sample being scored, and of one that is not known (any more)."""
 
-KEPT_S = 900.0
-"""How long a submitted sample can be asked for; ROLL gives up after 300 s."""
-
-MAX_KEPT = 100_000
-"""Samples kept at once, judged or not."""
+TIMEOUT_S = 300.0
+"""Its client polls for so long."""
 
 
 class Submission(msgspec.Struct):
@@ -46,47 +48,7 @@ class Poll(msgspec.Struct):
     reward_request_id: str
 
 
-class _Kept(NamedTuple):
-    asked: Asked
-    task: asyncio.Task[list[Score]]
-    until: float
-
-
-class Store:
-    """Samples between submission and poll: bounded in number, and gone after a time."""
-
-    def __init__(self, limit: int = MAX_KEPT, kept_s: float = KEPT_S) -> None:
-        self._limit = limit
-        self._kept_s = kept_s
-        self._kept: dict[str, _Kept] = {}  # the oldest first
-
-    def full(self) -> bool:
-        """Forget what has expired; True when there is no room even so."""
-        now = time.monotonic()
-        while self._kept:
-            oldest = next(iter(self._kept))
-            if self._kept[oldest].until > now:
-                break
-            self._kept.pop(oldest).task.cancel()
-        return len(self._kept) >= self._limit
-
-    def start(self, asked: Asked, judging: Coroutine[Any, Any, list[Score]]) -> tuple[str, asyncio.Task[Any]]:
-        """Judge in the background, outliving the request that asked for it."""
-        task = asyncio.create_task(judging, context=contextvars.Context())
-        request_id = uuid.uuid4().hex
-        self._kept[request_id] = _Kept(asked, task, time.monotonic() + self._kept_s)
-        return request_id, task
-
-    def get(self, request_id: str) -> _Kept | None:
-        """Return what was submitted under this id, if it is still kept."""
-        kept = self._kept.get(request_id)
-        return kept if kept is not None and kept.until > time.monotonic() else None
-
-    def forget(self, request_id: str) -> None:
-        """Drop it, so that the client submits it again."""
-        self._kept.pop(request_id, None)
-
-
+_GONE = {"errcode": GONE, "errmsg": "unknown here, or expired"}
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
 
 _decode_submission: Decoder[Submission] = Decoder(Submission, "a submission to ROLL's reward system")
@@ -95,12 +57,12 @@ _decode_poll: Decoder[Poll] = Decoder(Poll, "a poll of ROLL's reward system")
 
 def router(context: Context) -> APIRouter:
     """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
-    store = Store()
+    siblings = context.siblings
+    store = Store(context.admission, place=siblings.place if siblings else 0)
+    context.answers["roll"] = lambda request_id: _result(store, request_id)
 
     async def submit(body: bytes, data_source: str | None) -> Response:
         submission = _decode_submission(body)
-        if store.full():
-            return refusal(503, "overloaded", "too many samples wait to be polled", {"Retry-After": "2"})
         asked = ask(
             context,
             submission.response,
@@ -108,34 +70,51 @@ def router(context: Context) -> APIRouter:
             label=_label(submission.reward_info),
             data_source=data_source,
         )
+        refuse_misaddressed(context, [asked])
         allowed = submission.timeout
-        timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else None
-        request_id, task = store.start(asked, judge(context, [asked], timeout_s=timeout_s))
-        await asyncio.wait([task], timeout=0)
-        if task.done() and task.exception() is not None:
-            store.forget(request_id)
-            task.result()  # raises: the server is overloaded, and says so at once
+        timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else TIMEOUT_S
+
+        async def answering() -> bytes:
+            (score,) = await score_all(context, [asked], timeout_s=timeout_s, has_status=True)
+            return encode(_answer(context, asked, score))
+
+        request_id = await store.start(len(body), answering())
         return reply({"errcode": 0, "reward_request_id": request_id})
 
     async def result(body: bytes, data_source: str | None) -> Response:
         request_id = _decode_poll(body).reward_request_id
-        kept = store.get(request_id)
-        if kept is None:
-            return reply({"errcode": GONE, "errmsg": "unknown here, or expired"})
-        if not kept.task.done():
-            return reply({"errcode": RUNNING})
-        try:
-            (score,) = kept.task.result()
-        except (RewardkitError, asyncio.CancelledError) as error:
-            store.forget(request_id)
-            return reply({"errcode": GONE, "errmsg": f"not judged: {error}; submit it again"})
-        return reply(_answer(context, kept.asked, score))
+        place = elsewhere(request_id, siblings)
+        if siblings is None or place is None:
+            return reply(_result(store, request_id))
+        return reply(await siblings.ask(place, "roll", request_id) or _GONE)
 
     routes = APIRouter(tags=["ROLL"])
     paths = ("/roll/submit", "/roll/submit/{data_source:path}")
-    mount(routes, paths, submit, "ROLL: submit a sample", _EXAMPLE)
-    mount(routes, ["/roll/result"], result, "ROLL: its reward", {"reward_request_id": "0"}, method="GET")
+    mount(context, routes, paths, submit, "ROLL: submit a sample", _EXAMPLE)
+    mount(
+        context,
+        routes,
+        ["/roll/result"],
+        result,
+        "ROLL: its reward",
+        {"reward_request_id": "0"},
+        method="GET",
+    )
     return routes
+
+
+def _result(store: Store, request_id: str) -> Any:
+    """The answer to a poll, JSON-ready."""
+    kept = store.get(request_id)
+    if kept is None:
+        return _GONE
+    if kept.answer is not None:
+        store.answered(kept)
+        return msgspec.Raw(kept.answer)
+    if kept.failed is None:
+        return {"errcode": RUNNING}
+    store.forget(request_id)
+    return {"errcode": GONE, "errmsg": f"not scored: {kept.failed}; submit it again"}
 
 
 def _label(info: Any) -> Any:

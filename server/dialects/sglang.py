@@ -4,6 +4,8 @@
 /v1/classify as vLLM's /classify
 /v1/rerank   {"model", "query", "documents"}            -> [{"score", "document", "index"}], best first
 /v1/score    {"model", "query", "items", ...}           -> {"scores": [[number]]}
+/v1/embeddings {"model", "input": text or texts}        -> {"data": [{"embedding": [number], "index"}]},
+             as verl's reward client takes it from SGLang, also at the root
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ def router(context: Context) -> APIRouter:
     example_score = {"model": "gsm8k", "query": "6 * 12 = ?", "items": ["#### 72"], "label_token_ids": [1]}
     handlers: dict[str, tuple[Handle, dict[str, Any]]] = {
         "/v1/classify": (scoring(context, ask_input, classified), example_input),
+        "/v1/embeddings": (scoring(context, ask_input, _embeddings), example_input),
         "/v1/rerank": (scoring(context, ask_documents, _reranked), example_rerank),
         "/v1/score": (scoring(context, _ask_items, _scored), example_score),
         # Last, as a data source in the path would match the others' /v1 too.
@@ -41,7 +44,9 @@ def router(context: Context) -> APIRouter:
     routes = APIRouter(tags=["SGLang"])
     for base in ("/sglang", "/sglang/{data_source:path}"):
         for path, (handle, example) in handlers.items():
-            mount(routes, [base + path], handle, f"SGLang's {path}", example)
+            mount(context, routes, [base + path], handle, f"SGLang's {path}", example)
+    handle, example = handlers["/v1/embeddings"]
+    mount(context, routes, ["/v1/embeddings"], handle, "SGLang's /v1/embeddings", example)
     return routes
 
 
@@ -57,6 +62,12 @@ def _ask_items(context: Context, request: dict[str, Any], data_source: str | Non
 def _embedded(request: dict[str, Any], rewards: Sequence[float]) -> Any:
     made = [{"embedding": [reward], "meta_info": {"prompt_tokens": 0}} for reward in rewards]
     return made if isinstance(request.get("text"), list) else made[0]
+
+
+def _embeddings(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, Any]:
+    data = [{"object": "embedding", "index": i, "embedding": [reward]} for i, reward in enumerate(rewards)]
+    usage = {"prompt_tokens": 0, "total_tokens": 0}
+    return {"object": "list", "model": request.get("model"), "data": data, "usage": usage}
 
 
 def _reranked(request: dict[str, Any], rewards: Sequence[float]) -> Any:

@@ -16,10 +16,10 @@ from rewardkit.server.dialects.base import (
     Context,
     ask,
     failed_header,
-    judge,
     mount,
     parts_of,
     reward_of,
+    score_all,
 )
 from rewardkit.server.wire import Decoder, reply
 from rewardkit.types import Message
@@ -39,6 +39,9 @@ class Answer(msgspec.Struct):
     parts: dict[str, float]
 
 
+TIMEOUT_S = 115.0
+"""Its client waits 120 s, in which the answer must have arrived."""
+
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 
 _decode: Decoder[Request] = Decoder(Request, "a slime reward request")
@@ -56,7 +59,7 @@ def router(context: Context) -> APIRouter:
             label=request.label,
             data_source=data_source,
         )
-        (score,) = await judge(context, [asked])
+        (score,) = await score_all(context, [asked], timeout_s=TIMEOUT_S)
         parts = parts_of(asked, score)
         made = Answer(reward_of(context, score), score.correct, score.status, score.detail, parts)
         return made, failed_header([score])
@@ -72,5 +75,5 @@ def router(context: Context) -> APIRouter:
     routes = APIRouter(tags=["slime"])
     for handle, base in ((number, "/slime"), (by_key, "/slime_dict")):
         paths = (base, base + "/{data_source:path}")
-        mount(routes, paths, handle, "slime's remote reward model", _EXAMPLE)
+        mount(context, routes, paths, handle, "slime's remote reward model", _EXAMPLE)
     return routes

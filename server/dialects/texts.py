@@ -19,8 +19,8 @@ from rewardkit.server.dialects.base import (
     ask_messages,
     ask_text,
     failed_header,
-    judge,
     reward_of,
+    score_all,
 )
 from rewardkit.server.wire import decode_object, reply
 
@@ -32,11 +32,11 @@ Answer = Callable[[dict[str, Any], Sequence[float]], Any]
 
 
 def scoring(context: Context, ask: Ask, answer: Answer) -> Handle:
-    """Judge between the two translations."""
+    """Score between the two translations."""
 
     async def handle(body: bytes, data_source: str | None) -> Response:
         request = decode_object(body)
-        scores = await judge(context, ask(context, request, data_source))
+        scores = await score_all(context, ask(context, request, data_source))
         rewards = [reward_of(context, score) for score in scores]
         return reply(answer(request, rewards), headers=failed_header(scores))
 

@@ -51,7 +51,7 @@ def router(context: Context) -> APIRouter:
     for name, (handle, example) in by_name.items():
         at_root = [path for path in _AT_ROOT if path.endswith(name)]
         below = [base + path for base in _BASES for path in _BELOW if path.endswith(name)]
-        mount(routes, [*at_root, *below], handle, f"vLLM's {name}", example)
+        mount(context, routes, [*at_root, *below], handle, f"vLLM's {name}", example)
     return routes
 
 

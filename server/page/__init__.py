@@ -14,7 +14,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from rewardkit.errors import OverloadedError, RewardkitError
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.server.siblings import Siblings
 from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import decode_sample, refusal, reply
 
@@ -33,7 +34,7 @@ _HEADERS = {
 _MAX_EXPLAINING = 8
 
 
-def router(scorer: Scorer, traffic: Traffic) -> APIRouter:
+def router(scorer: Scorer, traffic: Traffic, siblings: Siblings | None = None) -> APIRouter:
     """Return the page's routes."""
     routes = APIRouter(include_in_schema=False)
     files = {name: resources.files(__package__).joinpath(name).read_bytes() for name in _TYPES}
@@ -57,11 +58,11 @@ def router(scorer: Scorer, traffic: Traffic) -> APIRouter:
 
     @routes.get("/traffic")
     async def give_traffic() -> Response:
-        return reply(traffic.snapshot())
+        return reply(traffic.snapshot(await siblings.ask_others("traffic") if siblings else ()))
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
-        """Lay a judgement open: {"text": ..., "fields": ...}, null for a reward with nothing to add."""
+        """Explain a score: {"text": ..., "fields": ...}, null for a reward with nothing to add."""
         nonlocal waiting
         if waiting >= _MAX_EXPLAINING:
             raise OverloadedError("others are asking for explanations; try again", retry_after_s=5.0)
@@ -69,17 +70,17 @@ def router(scorer: Scorer, traffic: Traffic) -> APIRouter:
         try:
             sample = decode_sample(await request.body())
             async with one_at_a_time:
-                laid_open = await asyncio.to_thread(scorer.explain, sample)
+                explained = await asyncio.to_thread(scorer.explain, sample)
         except RewardkitError as error:
             return refusal(422, "bad_request", str(error))
         finally:
             waiting -= 1
-        return reply({"text": laid_open and str(laid_open), "fields": _fields(laid_open)})
+        return reply({"text": explained and str(explained), "fields": _fields(explained)})
 
     return routes
 
 
-def _fields(laid_open: object | None) -> dict[str, Any] | None:
-    if dataclasses.is_dataclass(laid_open) and not isinstance(laid_open, type):
-        return dataclasses.asdict(laid_open)
+def _fields(explained: object | None) -> dict[str, Any] | None:
+    if dataclasses.is_dataclass(explained) and not isinstance(explained, type):
+        return dataclasses.asdict(explained)
     return None

@@ -99,16 +99,17 @@ function resultOf(sample, scored, explained) {
       make("span", { class: "hint" }, `${scored.scorer || "no reward"}, ${(scored.seconds * 1000).toFixed(1)} ms`)),
     facts(scored),
     ...testsOf(explained.fields?.tests),
+    ...treeOf(explained.fields?.members),
     make("h2", {}, scored.extracted === null ? "Response" : "Response, with what was taken to be the answer"),
     make("pre", { id: "highlighted" }, ...highlighted(sample.response, scored.extracted)),
-    ...(explained.text && !explained.fields?.tests
-      ? [make("h2", {}, "How it was judged"), make("pre", { id: "explanation" }, explained.text)]
+    ...(explained.text && !explained.fields?.tests && !explained.fields?.members
+      ? [make("h2", {}, "How it was scored"), make("pre", { id: "explanation" }, explained.text)]
       : []),
   ];
 }
 
 function badge(scored) {
-  if (scored.status !== "ok") return make("span", { class: "badge unsure" }, `not judged: ${scored.status}`);
+  if (scored.status !== "ok") return make("span", { class: "badge unsure" }, `not scored: ${scored.status}`);
   if (scored.correct === null) return null;
   return make("span", { class: `badge ${scored.correct ? "good" : "bad"}` }, scored.correct ? "correct" : "wrong");
 }
@@ -127,6 +128,24 @@ function highlighted(response, extracted) {
   const at = extracted ? response.lastIndexOf(extracted) : -1;
   if (at < 0) return [response];
   return [response.slice(0, at), make("mark", {}, extracted), response.slice(at + extracted.length)];
+}
+
+// The tree of a composition: each item under the one that it belongs to, with its score where it was asked.
+function treeOf(members) {
+  if (!members) return [];
+  const top = make("ul", { id: "tree" });
+  const lists = [top];
+  for (const { depth, role, label, score, asked } of members) {
+    const item = make("li", { class: asked ? "" : "hint" },
+      role ? make("span", { class: "hint" }, `${role} `) : null, label,
+      score === null ? null : make("span", { class: "value" }, number(score)),
+      asked ? null : make("span", { class: "value" }, "not asked"));
+    const below = make("ul", {});
+    item.append(below);
+    lists[depth].append(item);
+    lists.splice(depth + 1, lists.length, below);
+  }
+  return [make("h2", {}, "How it was composed"), top];
 }
 
 function testsOf(tests) {

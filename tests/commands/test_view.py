@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.offline import score_file
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 
 ROWS = [
     {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ground_truth": "4"}
@@ -110,12 +110,12 @@ def test_verl_s_dumps_can_be_viewed(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", "{", "line 1 is not JSON"),
-        ("a.jsonl", "[1]", "is not a JSON object"),
-        ("a.jsonl", '{"resp": "x"}', "no column of responses; did you mean resp"),
-        ("a.parquet", "PAR", "is neither a .jsonl nor a parquet file"),
-        ("a.txt", "x", "is neither a .jsonl nor a parquet file"),
-        ("b.jsonl", "", "no such file or folder"),
+        ("a.jsonl", "{", "has no rows of JSON objects"),
+        ("a.jsonl", "", "has no rows of JSON objects"),
+        ("a.jsonl", '{"resp": "x"}', "no column 'response'; did you mean resp"),
+        ("a.parquet", "PAR", "is not a parquet file that can be read"),
+        ("a.txt", "x", "cannot tell the format from the name"),
+        ("b.jsonl", "", "no such file"),
     ],
 )
 def test_what_cannot_be_viewed_is_said_in_a_line(
@@ -131,9 +131,62 @@ def test_a_folder_without_dumps_and_a_step_or_row_that_is_not_there_are_said(
     dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for arguments, message in (
-        ([str(tmp_path)], "has no dumps"),
+        ([str(tmp_path), "--step", "3"], "has no dump of step 3; a folder of dumps has such as 1.jsonl"),
         ([str(dump), "--step", "3"], "no dump of step 3; it has 9 to 10"),
         ([str(dump), "--row", "7"], "has no row 7 that fits"),
     ):
         assert run(["view", *arguments]) == 2
         assert message in capsys.readouterr().err
+
+
+def _divided(folder: Path) -> Path:
+    """Three prompts with two responses each: both right, one, none; one of them was never scored."""
+    scores = [(1.0, 1.0), (0.0, 1.0), (0.0, None)]
+    made = [
+        {"data_source": "gsm8k", "prompt": f"p{p}", "response": "x" * (10 * p + i), "ground_truth": "1"}
+        | ({} if score is None else {"score": score, "status": "ok", "correct": score == 1.0})
+        for p, pair in enumerate(scores)
+        for i, score in enumerate(pair)
+    ]
+    path = folder / "divided.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [("score", [2, 4, 0, 1, 3, 5]), ("length", [5, 4, 3, 2, 1, 0]), ("disagreement", [2, 3, 0, 1, 4, 5])],
+)
+def test_rows_are_sorted_and_keep_their_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], order: str, expected: list[int]
+) -> None:
+    path = _divided(tmp_path)
+    assert [row["row"] for row in rows(capsys, path, "--sort", order)] == expected
+    assert [row["row"] for row in rows(capsys, path, "--sort", order, "--limit", 2)] == expected[:2]
+
+
+def test_a_line_for_each_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _divided(tmp_path)
+    found = rows(capsys, path, "--by-prompt", "--sort", "disagreement")
+    assert [(one["prompt"], one["responses"], one["right"], one["score"]) for one in found] == [
+        ("p1", 2, 1, 0.5),
+        ("p0", 2, 2, 1.0),
+        ("p2", 2, 0, 0.0),
+    ]
+    assert run(["view", str(path), "--by-prompt", "--limit", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "2 of 2" in printed and "1 of 3 prompts" in printed and "p0" in printed
+
+
+def test_a_terminal_is_paged_where_rows_do_not_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paged: list[str] = []
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("click.echo_via_pager", lambda lines: paged.extend(lines))
+    path = _divided(tmp_path)
+    assert run(["view", str(path), "--limit", "0"]) == 0
+    assert len(paged) == 8 and "xxxxx" in paged[-2]
+    paged.clear()
+    assert run(["view", str(path), "--limit", "3"]) == 0
+    assert not paged and "more with --limit" in capsys.readouterr().out

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.datasets_prep.arithmetic import LEVELS, problems
-from rewardkit.datasets_prep.stories import Problem, show
-from rewardkit.datasets_prep.verify import verify_file
-from rewardkit.datasets_prep.writer import read_provenance
+from rewardkit.datasets_prep.common.stories import Problem, show
+from rewardkit.datasets_prep.common.verify import verify_file
+from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.errors import InputError
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 
 TIMES = {"doubles": 2, "triples": 3, "quadruples": 4}
 ALL_LEVELS = ("tiny", *LEVELS)

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
+from rewardkit.datasets_prep.common.schema import SCHEMA
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.datasets_prep.full_hh_rlhf import prepare, turns
-from rewardkit.datasets_prep.schema import SCHEMA
-from rewardkit.datasets_prep.writer import read_provenance
 from rewardkit.errors import InputError
 
 ASKED = "\n\nHuman: Hi\n\nAssistant: Hello.\n\nHuman: How do I {}?\n\nAssistant:"
@@ -40,7 +41,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def test_the_three_forms_are_what_each_stage_reads(tmp_path: Path) -> None:
     data = raw(tmp_path, train=[pair(i) for i in range(3)], test=[pair(9)])
-    made = prepare(tmp_path / "out", raw=data)
+    made = prepare(tmp_path / "out", Settings(raw=data))
     assert {name: file.rows for name, file in made.files.items()} == {
         "sft/train": 6,
         "sft/test": 2,
@@ -65,18 +66,12 @@ def test_the_three_forms_are_what_each_stage_reads(tmp_path: Path) -> None:
     ]
     provenance = read_provenance(tmp_path / "out" / "rl" / "train.parquet")
     assert provenance["dataset"] == "full_hh_rlhf"
-    assert provenance["arguments"] == {
-        "form": "rl",
-        "chosen_only": False,
-        "one_message": False,
-        "limit": None,
-        "skip_bad": False,
-    }
+    assert provenance["arguments"] == {"chosen_only": False, "one_message": False, "limit": None}
 
 
 def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tmp_path: Path) -> None:
     records = [pair(i // 2) for i in range(16)]  # each prompt twice
-    prepare(tmp_path / "out", raw=raw(tmp_path, train=records), split="rm")
+    prepare(tmp_path / "out", Settings(raw=raw(tmp_path, train=records)), split="rm")
     train, test = (
         {row["prompt"] for row in read(tmp_path / "out" / "rm" / f"{split}.parquet")}
         for split in ("train", "test")
@@ -88,7 +83,7 @@ def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tm
 
 def test_verls_forms_are_options(tmp_path: Path) -> None:
     data = raw(tmp_path, train=[pair(0), pair(1)], test=[pair(2)])
-    prepare(tmp_path / "out", raw=data, chosen_only=True, one_message=True, limit=1)
+    prepare(tmp_path / "out", Settings(raw=data, limit=1), chosen_only=True, one_message=True)
     assert [row["response"] for row in read(tmp_path / "out" / "sft" / "train.parquet")] == [" Like this: 0."]
     (row,) = read(tmp_path / "out" / "rl" / "train.parquet")
     assert row["prompt"] == [{"role": "user", "content": pair(0)["prompt"]}]
@@ -110,11 +105,14 @@ def test_a_pair_that_cannot_be_used_stops_or_is_counted(
     records = [*(pair(i) for i in range(4)), record]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     with pytest.raises(InputError, match=why):
-        prepare(tmp_path / "out", raw=tmp_path / "train.jsonl")
-    made = prepare(tmp_path / "out", raw=tmp_path / "train.jsonl", skip_bad=True)
+        prepare(tmp_path / "out", Settings(raw=tmp_path / "train.jsonl"))
+    made = prepare(tmp_path / "out", Settings(raw=tmp_path / "train.jsonl", skip_bad=True))
     assert made.files["rl/train"].rows == 4
     assert (made.dropped, len(made.first_dropped)) == (1, 1)
-    assert prepare(tmp_path / "rm", raw=tmp_path / "train.jsonl", split="rm", skip_bad=True).dropped == 1
+    assert (
+        prepare(tmp_path / "rm", Settings(raw=tmp_path / "train.jsonl", skip_bad=True), split="rm").dropped
+        == 1
+    )
 
 
 def test_a_dialogue_becomes_turns() -> None:

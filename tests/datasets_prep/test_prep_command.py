@@ -137,6 +137,51 @@ def test_every_dataset_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         assert "Example: rewardkit prep " + dataset.name in " ".join(shown.split())
 
 
+def test_a_table_of_columns_is_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prep", "gpqa", "--help"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["set", "question", "options", "right"] in lines
+
+
+def test_the_list_names_source_rows_reward_and_licence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prep", "--list", "--json"]) == 0
+    told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert list(told) == list(DATASETS)
+    assert (told["mmlu-pro"]["reward"], told["mmlu-pro"]["source"]) == ("choice", "TIGER-Lab/MMLU-Pro")
+    assert all(entry["licence"] and entry["rows"] for entry in told.values())
+    assert run(["prep", "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in DATASETS)
+
+
+def test_every_set_with_a_rule_has_a_reward_that_is_registered(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["prep", "--list", "--json"])
+    rewards = {entry["name"]: entry["reward"] for entry in json.loads(capsys.readouterr().out)}
+    without = {name for name, reward in rewards.items() if reward is None}
+    assert without == {"custom", "full_hh_rlhf", "hh-rlhf"}
+
+
+def test_the_page_names_every_set() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text()
+    assert [name for name in DATASETS if f"`{name}`" not in page] == []
+
+
+def test_a_name_may_have_dashes_or_underscores(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prep", "code-contests", "--help"]) == 0
+    assert run(["prep", "MMLU_pro", "--help"]) == 0
+    assert "MMLU-Pro" in capsys.readouterr().out
+
+
+def test_files_that_are_not_read_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = write_raw(tmp_path / "raw")
+    (raw / "train_socratic.jsonl").write_text("{}")
+    (raw / "images.zip").write_text("")
+    assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "not read: images.zip (unpack it first)" in printed
+    assert "not read: train_socratic.jsonl ('socratic' is another part of the set)" in printed
+
+
 def test_the_example_of_arithmetic_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(DATASETS["arithmetic"].example.split()[1:]) == 0

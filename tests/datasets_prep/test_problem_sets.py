@@ -17,11 +17,13 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.datasets_prep import apps, code_contests, livecodebench, taco
-from rewardkit.datasets_prep.prepare import Prepared
-from rewardkit.datasets_prep.verify import verify_file
+from rewardkit.datasets_prep.common.recipe import Prepared
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.solutions import solutions_scored_by
+from rewardkit.datasets_prep.common.verify import verify_file
 from rewardkit.errors import InputError
 from rewardkit.sandbox.levels import why_not
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 
 Record = dict[str, Any]
 Prepare = Callable[..., Prepared]
@@ -79,11 +81,16 @@ def packed(value: object) -> str:
 
 
 def made(
-    prepare: Prepare, folder: Path, *records: Record, split: str = "train", **options: Any
+    prepare: Prepare,
+    folder: Path,
+    *records: Record,
+    split: str = "train",
+    skip_bad: bool = False,
+    **options: Any,
 ) -> list[Record]:
     raw = folder / f"{split}.jsonl"
     raw.write_text("".join(json.dumps(record) + "\n" for record in records))
-    prepare(folder / "out", raw=raw, **options)
+    prepare(folder / "out", Settings(raw=raw, skip_bad=skip_bad), **options)
     rows: list[Record] = pq.read_table(folder / "out" / f"{split}.parquet").to_pylist()
     return rows
 
@@ -93,6 +100,28 @@ def failed_rows(folder: Path) -> list[int]:
         pytest.skip("no isolation holds on this host")
     with Scorer() as scorer:
         return [failure.row for failure in verify_file(folder / "out" / "train.parquet", scorer).failures]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "name"), [(apps.prepare, "apps"), (code_contests.prepare, "code_contests")]
+)
+def test_of_several_solutions_the_first_that_passes_stands_where_they_are_verified(
+    prepare: Prepare, name: str, tmp_path: Path
+) -> None:
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+    several = [WRONG, "print(raw_input())", "def broken(:", WRONG + "\n", DOUBLE, "print(0)"]
+    record = {**APPS, "solutions": json.dumps(several)}
+    if name == "code_contests":
+        record = {**CONTEST, "solutions": {"language": [3, 1, 1, 3, 3, 3], "solution": several}}
+    none = with_solution(CONTEST if name == "code_contests" else APPS, WRONG)
+    first = made(prepare, tmp_path, record, none)
+    assert [row["extra_info"]["answer"] for row in first] == [f"```python\n{WRONG}\n```"] * 2
+    with Scorer() as scorer, solutions_scored_by(scorer):
+        verified = made(prepare, tmp_path, record, none)
+    answers = [row["extra_info"]["answer"] for row in verified]
+    assert answers == [f"```python\n{DOUBLE}\n```", f"```python\n{WRONG}\n```"]
+    assert failed_rows(tmp_path) == [2]
 
 
 def with_solution(record: Record, program: str) -> Record:
@@ -117,7 +146,8 @@ def test_the_published_solution_passes_and_a_wrong_one_is_listed(
     assert good["data_source"] == data_source
     assert good["extra_info"]["answer"] == f"```python\n{DOUBLE}\n```"
     assert good["prompt"][0]["content"].startswith("Double the number.\n\nWrite a Python program that reads")
-    assert json.loads(good["ground_truth"]) == STDIN == json.loads(wrong["ground_truth"])
+    limit = {"time_limit": 1.5} if prepare == code_contests.prepare else {}
+    assert json.loads(good["ground_truth"]) == STDIN | limit == json.loads(wrong["ground_truth"])
     assert failed_rows(tmp_path) == [2]
 
 
@@ -138,7 +168,8 @@ def test_a_function_problem_shows_its_starter_code(prepare: Prepare, tmp_path: P
 )
 def test_max_tests_keeps_the_first(prepare: Prepare, record: Record, tmp_path: Path) -> None:
     (row,) = made(prepare, tmp_path, record, max_tests=2)
-    assert json.loads(row["ground_truth"]) == {"inputs": ["1\n", "5\n"], "outputs": ["2\n", "10\n"]}
+    ground_truth = json.loads(row["ground_truth"])
+    assert (ground_truth["inputs"], ground_truth["outputs"]) == (["1\n", "5\n"], ["2\n", "10\n"])
     with pytest.raises(InputError, match="max_tests must be at least 1, not 0"):
         made(prepare, tmp_path, record, max_tests=0)
 
@@ -173,17 +204,18 @@ def test_a_row_without_usable_tests_is_named_or_dropped(
     prepare: Prepare, record: Record, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = {apps.prepare: APPS, taco.prepare: APPS, code_contests.prepare: CONTEST}.get(prepare, LIVE)
-    with pytest.raises(InputError, match=rf"^train.jsonl row 2: .*{why}.*--skip-bad") as caught:
-        made(prepare, tmp_path, good, record)
+    split = "test" if good is LIVE else "train"
+    with pytest.raises(InputError, match=rf"^{split}.jsonl row 2: .*{why}.*--skip-bad") as caught:
+        made(prepare, tmp_path, good, record, split=split)
     assert "\n" not in str(caught.value)
-    assert len(made(prepare, tmp_path, good, record, skip_bad=True)) == 1
+    assert len(made(prepare, tmp_path, good, record, split=split, skip_bad=True)) == 1
     assert "loaded" not in capsys.readouterr().out
 
 
 def test_code_contests_is_read_from_parquet_and_takes_python_3_only(tmp_path: Path) -> None:
     old = {**CONTEST, "solutions": {"language": [1], "solution": ["print 2 * input()"]}}
     pq.write_table(pa.Table.from_pylist([CONTEST, old]), tmp_path / "train-00000-of-00001.parquet")
-    code_contests.prepare(tmp_path / "out", raw=tmp_path / "train-00000-of-00001.parquet")
+    code_contests.prepare(tmp_path / "out", Settings(raw=tmp_path / "train-00000-of-00001.parquet"))
     first, second = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     assert (first["extra_info"]["answer"], second["extra_info"]["answer"]) == (
         f"```python\n{DOUBLE}\n```",
@@ -192,6 +224,22 @@ def test_code_contests_is_read_from_parquet_and_takes_python_3_only(tmp_path: Pa
     metadata = json.loads(first["extra_info"]["metadata"])
     assert metadata["time_limit"] == {"seconds": 1, "nanos": 500000000}
     assert metadata["memory_limit_bytes"] == 64000000
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "print 2 * input()",
+        "n = int(raw_input())\nprint(2 * n)",
+        "for _ in xrange(1): print(2 * int(input()))",
+        "d = {}\nfor k, v in d.iteritems(): pass",
+        "",
+    ],
+)
+def test_a_solution_in_python_2_is_passed_over(old: str, tmp_path: Path) -> None:
+    record = {**APPS, "solutions": json.dumps([old, DOUBLE])}
+    (row,) = made(apps.prepare, tmp_path, record)
+    assert row["extra_info"]["answer"] == f"```python\n{DOUBLE}\n```"
 
 
 @pytest.mark.parametrize("private", [json.dumps(HIDDEN), packed(json.dumps(HIDDEN))])
@@ -205,7 +253,7 @@ def test_livecodebench_joins_public_and_private_tests(private: str, tmp_path: Pa
 def test_a_date_in_parquet_is_kept_as_text(tmp_path: Path) -> None:
     raw = tmp_path / "test.parquet"
     pq.write_table(pa.Table.from_pylist([{**LIVE, "contest_date": datetime(2024, 5, 1)}]), raw)
-    livecodebench.prepare(tmp_path / "out", raw=raw)
+    livecodebench.prepare(tmp_path / "out", Settings(raw=raw))
     (row,) = pq.read_table(tmp_path / "out" / "test.parquet").to_pylist()
     assert json.loads(row["extra_info"]["metadata"])["contest_date"] == "2024-05-01T00:00:00"
 
@@ -219,7 +267,7 @@ def test_livecodebench_names_its_function(tmp_path: Path) -> None:
         "private_test_cases": "[]",
         "metadata": '{"func_name": "double"}',
     }
-    (row,) = made(livecodebench.prepare, tmp_path, record)
+    (row,) = made(livecodebench.prepare, tmp_path, record, split="test")
     assert STARTER.rstrip() in row["prompt"][0]["content"]
     assert json.loads(row["ground_truth"])["metadata"] == {"func_name": "double"}
     row["extra_info"]["answer"] = f"```python\n{STARTER}        return 2 * x\n```"

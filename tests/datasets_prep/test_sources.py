@@ -17,7 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.datasets_prep.sources import BadRows, Hub, Record, open_hub, open_raw
+from rewardkit.datasets_prep import bfcl
+from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.sources import Hub, Record, open_hub, open_raw
 from rewardkit.errors import InputError, MissingDependencyError
 
 RECORDS = [
@@ -75,8 +78,14 @@ def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
     write_jsonl(tmp_path / ".cache" / "train.jsonl")
     write_jsonl(tmp_path / "example_model_solutions.jsonl")
     (tmp_path / "train.txt").write_text("not data")
-    source = open_raw(tmp_path, ignore=("socratic",))
+    source = open_raw(tmp_path, Layout(ignore=("socratic",)))
     assert list(source.splits) == ["train", "test"]
+    assert source.unread == (
+        "socratic/train.jsonl ('socratic' is another part of the set)",
+        "train.txt (not one of .jsonl, .json, .csv, .parquet, .arrow, .ndjson)",
+        "train_socratic.jsonl ('socratic' is another part of the set)",
+        "example_model_solutions.jsonl (names no split)",
+    )
     train = list(source.splits["train"](BadRows()))
     assert [record.index for record in train] == [0, 1, 2, 3]
     assert train[2].where == "main/train-00001-of-00002.jsonl row 1"
@@ -87,6 +96,26 @@ def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
         "main/test.jsonl",
         "test/algebra/1.jsonl",
     ]
+
+
+def test_a_folder_that_datasets_saved_is_read(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    table = pa.Table.from_pylist(RECORDS)
+    with pa.ipc.new_stream(str(tmp_path / "train" / "data-00000-of-00001.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    for name in ("dataset_info.json", "state.json"):
+        (tmp_path / "train" / name).write_text("{}")
+    (tmp_path / "dataset_dict.json").write_text("{}")
+    assert [record.values for record in read(tmp_path)] == RECORDS
+    assert "train/state.json (describes data)" in open_raw(tmp_path).unread
+
+
+def test_of_several_forms_the_preferred_one_is_read_and_the_others_are_named(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "full" / "train.jsonl")
+    write_jsonl(tmp_path / "sanitized" / "train.jsonl")
+    source = open_raw(tmp_path, Layout(prefer=("full/",)))
+    assert len(list(source.splits["train"](BadRows()))) == 2
+    assert source.unread == ("sanitized/train.jsonl (another form of the set)",)
 
 
 def test_a_file_whose_name_has_no_split_is_train(tmp_path: Path) -> None:
@@ -124,7 +153,7 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
         ("train.csv", b"question,answer\na,b,c\n", "train.csv row 1: more cells than the header has columns"),
         ("train.csv", b"question,answer\n\xff,a\n", "row 1: malformed CSV"),
         ("train.jsonl.gz", b"no gzip", "cannot read .*train.jsonl.gz: Not a gzipped file"),
-        ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode())[:-9], "cannot read .*train.jsonl.gz"),
+        ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode(), mtime=0)[:-9], "cannot read .*train.jsonl.gz"),
         ("train.parquet", b"no parquet", "cannot read .*train.parquet"),
         ("train.parquet", b"", "cannot read .*train.parquet"),
     ],
@@ -192,7 +221,9 @@ def fake_hub(monkeypatch: pytest.MonkeyPatch, load: Callable[..., Any]) -> None:
     datasets = ModuleType("datasets")
     datasets.load_dataset = load  # type: ignore[attr-defined]
     hub = ModuleType("huggingface_hub")
-    hub.HfApi = lambda: SimpleNamespace(dataset_info=lambda name: SimpleNamespace(sha=f"sha-of-{name}"))  # type: ignore[attr-defined]
+    hub.HfApi = lambda: SimpleNamespace(
+        dataset_info=lambda name, revision: SimpleNamespace(sha=f"sha-of-{name}")
+    )  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", datasets)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
 
@@ -211,6 +242,39 @@ def test_the_hub_is_read_at_the_revision_that_is_recorded(monkeypatch: pytest.Mo
     assert [record.values for record in source.splits["test"](BadRows())] == RECORDS
     assert calls[1] == ("org/set", "main", "test", True, "sha-of-org/set")
     assert source.provenance == {"hub": "org/set", "config": "main", "revision": "sha-of-org/set"}
+
+
+def test_a_set_that_comes_as_a_script_is_read_in_the_parquet_form_of_the_hub(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[object] = []
+
+    def load(
+        kind: str, *, data_files: dict[str, str], split: str, streaming: bool
+    ) -> Iterator[dict[str, str]]:
+        calls.append((kind, data_files, split, streaming))
+        return iter(RECORDS)
+
+    fake_hub(monkeypatch, load)
+    source = open_hub(Hub("org/set", "all", ("train",), "train.jsonl", script=True), revision="abc")
+    assert len(list(source.splits["train"](BadRows()))) == 2
+    files = {"train": "hf://datasets/org/set@sha-of-org/set/all/train/*.parquet"}
+    assert calls == [("parquet", files, "train", True)]
+
+
+def test_a_validation_split_of_the_hub_takes_the_place_of_a_test_without_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake_hub(monkeypatch, lambda *_, **__: iter(RECORDS))
+    layout = Layout({"train": "train", "validation": "validation"}, validation_is_test=True)
+    source = open_hub(Hub("org/set", None, ("train", "validation"), "files"), layout)
+    assert list(source.splits) == ["train", "test"]
+
+
+def test_a_set_whose_files_do_not_load_says_which_to_fetch() -> None:
+    remedy = r"download all its json files from https://huggingface.co/datasets/gorilla-llm/.* --raw"
+    with pytest.raises(InputError, match=f"cannot be read from the hub as it is: {remedy}"):
+        bfcl.prepare(Path("out"))
 
 
 def test_without_the_hub_one_line_says_what_to_download(monkeypatch: pytest.MonkeyPatch) -> None:

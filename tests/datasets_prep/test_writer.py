@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.datasets_prep.schema import SCHEMA, Row, chat, validate
-from rewardkit.datasets_prep.writer import ROW_GROUP_ROWS, read_provenance, write_splits
+from rewardkit.datasets_prep.common.schema import BATCH_ROWS, SCHEMA, Row, chat, to_batches, validate
+from rewardkit.datasets_prep.common.writer import Progress, Writing, WrittenFile, read_provenance
+from rewardkit.datasets_prep.common.writer import write_splits as write_batches
 from rewardkit.errors import InputError
 
 
@@ -38,6 +39,17 @@ def make_row(index: int = 0, **changes: object) -> Row:
 
 def rows(n: int) -> Iterator[Row]:
     return (make_row(i) for i in range(n))
+
+
+def write_splits(
+    out: Path,
+    splits: Mapping[str, Iterable[Row]],
+    provenance: dict[str, object],
+    progress: Progress | None = None,
+    shard_rows: int | None = None,
+) -> dict[str, WrittenFile]:
+    batches = [(split, to_batches(found)) for split, found in splits.items()]
+    return write_batches(out, lambda _: batches, Writing(provenance, shard_rows, progress))
 
 
 def test_a_file_holds_the_rows_in_the_one_schema(tmp_path: Path) -> None:
@@ -74,7 +86,7 @@ def test_files_of_different_sets_concatenate(tmp_path: Path) -> None:
 def test_rows_are_streamed_in_row_groups(tmp_path: Path) -> None:
     written: list[int] = [0]
     most_held = 0
-    n = 2 * ROW_GROUP_ROWS + 10
+    n = 2 * BATCH_ROWS + 10
 
     def watched() -> Iterator[Row]:
         nonlocal most_held
@@ -82,10 +94,24 @@ def test_rows_are_streamed_in_row_groups(tmp_path: Path) -> None:
             most_held = max(most_held, drawn - written[-1])
             yield row
 
-    write_splits(tmp_path, {"train": watched()}, {}, lambda _, done: written.append(done))
-    assert written == [0, ROW_GROUP_ROWS, 2 * ROW_GROUP_ROWS, n]
-    assert most_held == ROW_GROUP_ROWS
-    assert pq.ParquetFile(tmp_path / "train.parquet").num_row_groups == 3
+    write_splits(tmp_path / "out", {"train": watched()}, {}, lambda _, done: written.append(done))
+    assert written == [0, BATCH_ROWS, 2 * BATCH_ROWS, n]
+    assert most_held <= 2 * BATCH_ROWS
+    assert pq.ParquetFile(tmp_path / "out" / "train.parquet").num_row_groups == 3
+
+
+def test_shards_hold_the_rows_in_order_and_replace_the_one_file(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_splits(out, {"train": rows(3), "test": rows(2)}, {})
+    made = write_splits(out, {"train": rows(BATCH_ROWS + 5)}, {}, shard_rows=2000)
+    names = [f"0000{i}-of-00003.parquet" for i in range(3)]
+    assert sorted(path.name for path in (out / "train").iterdir()) == names
+    assert (made["train"].path, made["train"].rows) == (out / "train", BATCH_ROWS + 5)
+    assert sorted(path.name for path in out.iterdir()) == ["test.parquet", "train"]
+    indices = pq.read_table(out / "train")["extra_info"].combine_chunks().field("index").to_pylist()
+    assert indices == list(range(BATCH_ROWS + 5))
+    write_splits(out, {"train": rows(3)}, {})
+    assert sorted(path.name for path in out.iterdir()) == ["test.parquet", "train.parquet"]
 
 
 def test_rows_of_megabytes_make_smaller_row_groups(tmp_path: Path) -> None:
@@ -109,7 +135,7 @@ def test_an_error_leaves_the_earlier_files_as_they_were(tmp_path: Path, split_th
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     def failing() -> Iterator[Row]:
-        yield from rows(ROW_GROUP_ROWS + 1)
+        yield from rows(BATCH_ROWS + 1)
         raise InputError("row 4097 is bad")
 
     splits = {"train": rows(9), "test": rows(9), split_that_fails: failing()}
@@ -145,31 +171,22 @@ def start_writer(out: Path, n: int, **options: object) -> subprocess.Popen[str]:
 
 
 def test_a_killed_run_publishes_nothing_and_the_next_one_cleans_up(tmp_path: Path) -> None:
-    write_splits(tmp_path, {"train": rows(3), "test": rows(3)}, {})
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    partial = tmp_path / ".train.parquet.partial"
-    with start_writer(tmp_path, 100_000_000) as writer:
+    out = tmp_path / "out"
+    write_splits(out, {"train": rows(3), "test": rows(3)}, {})
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    partial = tmp_path / ".out.prep" / "new" / "train.parquet"
+    with start_writer(out, 100_000_000) as writer:
         while not (partial.exists() and partial.stat().st_size > 100_000):
             assert writer.poll() is None
             time.sleep(0.01)
+        with pytest.raises(InputError, match="another run is writing to"):
+            write_splits(out, {"train": rows(3)}, {})
+        assert partial.exists()
         writer.send_signal(signal.SIGKILL)
-    left = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path != partial}
-    assert left == before
-    write_splits(tmp_path, {"test": rows(4)}, {})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["test.parquet", "train.parquet"]
-
-
-def test_a_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
-    with start_writer(tmp_path, 100_000_000) as writer:
-        try:
-            while not (tmp_path / ".train.parquet.partial").exists():
-                assert writer.poll() is None
-                time.sleep(0.01)
-            with pytest.raises(InputError, match="another run is writing to"):
-                write_splits(tmp_path, {"train": rows(3)}, {})
-            assert (tmp_path / ".train.parquet.partial").exists()
-        finally:
-            writer.kill()
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    write_splits(out, {"test": rows(4)}, {})
+    assert sorted(path.name for path in out.iterdir()) == ["test.parquet", "train.parquet"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ import pytest
 from rewardkit import Sample, Scorer, reward, score_frame
 from rewardkit.cli import run
 from rewardkit.errors import InputError
-from rewardkit.offline import Columns, score_file
-from rewardkit.registry import Registry
+from rewardkit.offline import ReadOptions, score_file
+from rewardkit.registry import REGISTRY, Registry
+from rewardkit.rows import RowNames
 
 
 def _write(path: Path, **columns: Any) -> Path:
@@ -47,7 +48,7 @@ def test_rows_keep_their_columns_and_order_and_get_scores(tmp_path: Path) -> Non
     expected = [(1.0 if i % 5 == 3 else 0.1) if i % 7 else 0.0 for i in range(50_000)]
     assert after["score"].to_pylist() == expected
     assert after["parts"].to_pylist()[:2] == [{"format": 0.0}, {"format": 1.0}]
-    assert set(after["scorer"].to_pylist()) == {"gsm8k@1"}
+    assert set(after["scorer"].to_pylist()) == {REGISTRY.resolve("gsm8k").scorer}
     source = report.sources["openai/gsm8k"]
     assert source.n == 50_000
     assert source.mean_score == pytest.approx(sum(expected) / 50_000)
@@ -203,11 +204,11 @@ BAD = {
     "unknown data source": "'gms8k'; did you mean gsm8k?",
     "null response": "row 1: 'response' is null",
     "null in a list": "row 1: 'responses' is null",
-    "null ground truth": "row 2: 'ground_truth' is null",
-    "NaN ground truth": "row 2: 'ground_truth' is NaN",
+    "null ground truth": "row 2: 'ground_truth' is null or NaN",
+    "NaN ground truth": "row 2: 'ground_truth' is null or NaN",
     "numbers as responses": "holds int64",
     "scored already": "already has a column 'score'",
-    "a folder": "is not a file",
+    "a folder": "has no file of rows",
 }
 
 
@@ -217,7 +218,7 @@ def test_bad_input_is_one_line_that_says_what_and_where(
 ) -> None:
     file = _bad(tmp_path, kind)
     before = sorted(os.listdir(tmp_path))
-    assert run(["score", str(file), "--out", str(tmp_path / "out.parquet")]) == 2
+    assert run(["score", str(file), "--out", str(tmp_path / "out.parquet"), "--bad-rows", "fail"]) == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert BAD[kind] in message
@@ -241,7 +242,7 @@ def test_a_gold_that_cannot_be_read_is_told_and_fails_the_command(
     file = _write(
         tmp_path / "in.parquet", data_source=["gsm8k"] * 2, response=["#### 1"] * 2, ground_truth=["1", "nan"]
     )
-    assert run(["score", str(file)]) == 1
+    assert run(["score", str(file), "--bad-rows", "fail"]) == 1
     assert "1 invalid (first: ground truth 'nan' is not a number)" in capsys.readouterr().err.replace(
         "\n", " "
     )
@@ -296,7 +297,7 @@ def test_a_data_frame_in_gives_a_data_frame_out() -> None:
 
 def test_a_table_in_gives_a_table_out() -> None:
     table = pa.table({"data_source": ["gsm8k"], "answers": [["#### 1", "x"]], "ground_truth": ["1"]})
-    scored = score_frame(table, columns=Columns(response="answers"))
+    scored = score_frame(table, options=ReadOptions(RowNames(response="answers")))
     assert scored["score"].to_pylist() == [[1.0, 0.0]]
     with pytest.raises(InputError, match="expected a pandas DataFrame or a pyarrow Table, got list"):
         score_frame([1, 2])

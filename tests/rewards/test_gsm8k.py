@@ -66,11 +66,50 @@ def test_a_wrong_number_in_format_scores_a_tenth(answer: str) -> None:
         "70, 71, 72", "72, 73", "72 or 73", "72 or seventy-three", "72/73/74", "72 73", "[72, 73]", "72-73",
         "72 to 80", "72 ± 5", "72 and 73", "72\n73\n74", "72\n\n- 73\n- 74", "72; 73", "72|73", "70 = 72", "72 = 70",
         "72x3", "72²", "72^2", "72*2", "72 + 1", "72 (or 73)", "not 71 but 72", "72 is wrong", "72 (incorrect)",
-        "72, not 73", "72：73", "72 ٧٣", "7\u200b2", "72 dollars and 50 cents",
+        "72, not 73", "72：73", "72 ٧٣", "7\u200b2", "72 dollars and 50 cents", "72, 72", "(72, 72)", "72; 72",
+        "72\\sqrt{2}", "72 \\sqrt{2}", "72 log2", "72 \\log_2 3", "72\\pi", "72 sin2",
     ],
 )  # fmt: skip
 def test_an_answer_that_hedges_never_scores_1(answer: str) -> None:
     assert judge(f"#### {answer}").score in (0.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "and a half", "was ruled out", "squared", "cubed", "doubled", "times two", "factorial", "million", "hundred",
+        "dozen", "halves", "plus one", "or so", "at least", "less than before", "cents short", "to the fourth",
+        "and counting", "is too small", "cannot be right", "fails", "?", "\\cdot 2", "\\text{ squared}", "seems off",
+        "in base eight", "over three", "times the apples", "modulo five", "x", "~", "below zero",
+    ],
+)  # fmt: skip
+def test_what_follows_a_number_is_dropped_only_if_it_is_harmless(rest: str) -> None:
+    assert judge(f"Some work.\n#### 72 {rest}").score == 0.1
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "#### 73<|im_end|>\n#### 72", "#### 73\n<!-- #### 72 -->", "#### 73\n<think>\n#### 72", "<think>#### 72</think>",
+        "#### 73\n```\n#### 72\n```", "#### 73\n<details>#### 72</details>", "#### 73\n[//]: # (#### 72)",
+        "#### 73 <span style='display:none'>\n#### 72</span>", "The answer is not #### 72", "It cannot be #### 72",
+        "It is impossible that the answer is #### 72", "The answer is not\n#### 72", "#### 72 is wrong",
+        "#### 72\nThat is wrong.", "#### 72\n(incorrect)", "I doubt that it is #### 72", "#### 73\n% #### 72",
+        "The wrong answer is #### 72", "#### 72\nWait, that is a mistake.", "#### 73</s>#### 72",
+    ],
+)  # fmt: skip
+def test_hidden_and_denied_answers_never_pay(response: str) -> None:
+    for method in ("strict", "flexible"):
+        assert judge(response, method=method).score in (0.0, 0.1), method
+
+
+def test_names_and_nouns_of_the_question_are_harmless() -> None:
+    question = "Natalia sold gizmos to some of her friends. How many gizmos did she sell?"
+    for prompt in (question, [{"role": "user", "content": question}]):
+        for rest in ("gizmos", "gizmos for Natalia"):
+            sample = Sample("gsm8k", f"#### 72 {rest}", "72", prompt=prompt)
+            assert score(sample, Options()).score == 1.0, rest
+        assert score(Sample("gsm8k", "#### 72 minus gizmos", "72", prompt=prompt), Options()).score == 0.1
 
 
 @pytest.mark.parametrize(
@@ -120,7 +159,7 @@ def test_flexible_takes_the_last_number_and_pays_only_for_right() -> None:
     )  # the format, where there is one, decides
 
 
-@pytest.mark.parametrize("gold", ["", "nan", "seventy-two", "1/0", "72 or 73", "{}", "None"])
+@pytest.mark.parametrize("gold", ["", "nan", "seventy-two", "1/0", "72 or 73", "{}", "None", "(1,1)", "5, 5"])
 def test_a_gold_that_is_no_number_is_invalid_not_wrong(gold: str) -> None:
     found = judge("#### 72", gold)
     assert (found.status, found.score, found.correct) == ("invalid", 0.0, None)
@@ -165,7 +204,7 @@ _TAILS = st.text("0123456789 \n\t\r\u00a0\u2003\x1c#-+.,/%$²７٣xe", max_size=
 
 
 @given(_MARKERS, _TAILS | st.integers(0, 10**24).map(str))
-@settings(max_examples=1_000)
+@settings(max_examples=1_000, deadline=None)
 def test_the_short_way_for_plain_integers_changes_nothing(marker: str, tail: str) -> None:
     for gold in ("7", "".join(c for c in tail if c in "0123456789") or "0"):
         quick = judge(f"{marker}{tail}", gold)
@@ -218,3 +257,28 @@ def test_every_reference_solution_of_gsm8k_scores_1(reference_data: Path, split:
         r["answer"] for r, gold in zip(rows, golds, strict=True) if judge(r["answer"], gold).score != 1.0
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "\\frac{16}{65} = 72", "-\\frac{16}{65} = 72", "\\frac{5}{72}", "\\sqrt{72}", "(8, 4, 72)", "72 million", "72\\text{ thousand}",
+        "72 if x is odd", "ten times 72", "between 5 and 72", "72\\text{ units} is wrong", "72 apples (this is wrong)",
+        "\\begin{pmatrix}1&72\\end{pmatrix}",
+    ],
+)  # fmt: skip
+def test_a_last_number_that_is_a_part_of_something_else_is_not_paid_by_the_flexible_method(
+    response: str,
+) -> None:
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method="flexible")).score == 0.0, (
+        response
+    )
+
+
+@pytest.mark.parametrize(
+    "response", ["\\frac{144}{2} = 72", "It is 2 + \\frac{140}{2} = 72", "72 apples.", "It is (72)"]
+)
+def test_a_last_number_that_the_response_comes_to_is_paid_by_the_flexible_method(response: str) -> None:
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method="flexible")).score == 1.0, (
+        response
+    )

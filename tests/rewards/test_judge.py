@@ -62,11 +62,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.keys.add(self.headers.get("authorization"))
             self.server.in_flight += 1
             self.server.most_in_flight = max(self.server.most_in_flight, self.server.in_flight)
+        self.in_flight = True
         try:
             self._behave(behaviour.split(" ")[0], attempt, text)
         finally:
-            with self.server.lock:
-                self.server.in_flight -= 1
+            self._leave()
+
+    def _leave(self) -> None:
+        """Count this request as ended: before the answer is written, as a next one may follow at once."""
+        with self.server.lock:
+            self.server.in_flight -= self.in_flight
+            self.in_flight = False
 
     def _behave(self, behaviour: str, attempt: int, text: str) -> None:
         marker = re.findall(r"VERDICT-\w+:", text)
@@ -103,6 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._write(status, json.dumps(body).encode(), headers)
 
     def _write(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self._leave()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)

@@ -1,6 +1,6 @@
 """Runs a corpus of attacks at one level with canaries around it; a script, so that any uid can run it.
 
-    python corpus.py LEVEL ATTACKS.jsonl      prints one JSON object: attack id -> what was not held
+    python corpus.py LEVEL < ATTACKS.jsonl      prints one JSON object: attack id -> what was not held
 
 Each attack is a line `{id, code, ok, mode, ...}`: `ok` lists the endings that count as held (`exit`, `signal`
 or a status), `want_stdout` what must arrive, `mode` `pair` (a second program after it) or `call`.
@@ -25,7 +25,10 @@ from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.worker import Job, Worker
 
 SECRET = "EXPECTED-OUTPUT-HIDE-me"
-LIMITS = Limits(cpu_s=1.0, wall_s=4.0, memory_mb=512, output_bytes=1 << 20)
+LIMITS = Limits(cpu_s=1.0, wall_s=60.0, memory_mb=512, output_bytes=1 << 20)
+"""Wall time is far off: how an attack ends must not depend on what else the machine does."""
+SHORT_WALL_S = 3.0
+"""For those that only wait, and may be ended by it."""
 
 
 class Canaries:
@@ -34,6 +37,7 @@ class Canaries:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "canary"
         self.file.write_text(SECRET)
+        self.mode = self.file.stat().st_mode
         self.listeners = [socket.create_server(("127.0.0.1", 0))]
         with contextlib.suppress(OSError):  # another test run has it: then it is that one's canary
             self.listeners.append(socket.create_server(("127.0.0.1", 47123)))
@@ -52,6 +56,8 @@ class Canaries:
         found = []
         if self.file.read_text() != SECRET or sorted(os.listdir(self.file.parent)) != ["canary"]:
             found.append("file")
+        elif self.file.stat().st_mode != self.mode:
+            found.append("the file's mode")
         if self.process.poll() is not None:
             found.append("process")
         if abs(time.time() - time.monotonic() - self.clock) > 5:
@@ -85,11 +91,11 @@ def ending(outcome: Outcome) -> set[str]:
     return names
 
 
-def judge(worker: Worker, idle: set[int], attack: dict[str, Any], canaries: Canaries) -> list[str]:
+def run_attack(worker: Worker, idle: set[int], attack: dict[str, Any], canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
     limits = Limits(
         LIMITS.cpu_s,
-        LIMITS.wall_s,
+        SHORT_WALL_S if "wall_timeout" in attack["ok"] else LIMITS.wall_s,
         LIMITS.memory_mb,
         LIMITS.output_bytes,
         8 if attack.get("allow_fork") else 0,
@@ -116,8 +122,6 @@ def judge(worker: Worker, idle: set[int], attack: dict[str, Any], canaries: Cana
         wrong.append(f"printed {outcome.stdout.hex()[:100]}")
     if attack.get("mode") == "call" and passed(outcome, attack["expect"]):
         wrong.append("its answers pass")
-    if outcome.wall_s > LIMITS.wall + 1:
-        wrong.append(f"took {outcome.wall_s:.1f} s")
     if survivors := descendants(worker.pid) - idle:
         wrong.append(f"left processes {survivors}")
     after = worker.run(Job(b"import os\nprint(6 * 7, os.environ)"))
@@ -164,10 +168,9 @@ def run(level: Level, attacks: list[dict[str, Any]]) -> dict[str, list[str]]:
         os.chmod(folder, 0o755)
         with closing(Worker(level)) as worker, closing(Canaries(Path(folder))) as canaries:
             idle = descendants(worker.pid)
-            results = {attack["id"]: judge(worker, idle, attack, canaries) for attack in attacks}
+            results = {attack["id"]: run_attack(worker, idle, attack, canaries) for attack in attacks}
     return {name: wrong for name, wrong in results.items() if wrong}
 
 
 if __name__ == "__main__":
-    lines = Path(sys.argv[2]).read_text().splitlines()
-    print(json.dumps(run(sys.argv[1], [json.loads(line) for line in lines])))  # type: ignore[arg-type]
+    print(json.dumps(run(sys.argv[1], [json.loads(line) for line in sys.stdin])))  # type: ignore[arg-type]

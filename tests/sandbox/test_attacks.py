@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,31 +18,31 @@ from rewardkit.sandbox.levels import why_not
 NOBODY = 65534
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CORPORA = [HERE / "attacks.jsonl", ROOT.parent / "shared" / "data" / "attacks" / "sandbox.jsonl"]
-ATTACKS = {
-    json.loads(line)["id"]: line
-    for path in CORPORA
-    if path.is_file()
-    for line in path.read_text().splitlines()
-}
+ATTACKS = {json.loads(line)["id"]: line for line in (HERE / "attacks.jsonl").read_text().splitlines()}
 USERS = ["self", "nobody"] if os.geteuid() == 0 else ["self"]
 
 
 @functools.cache
-def results(level: str, user: str, folder: str) -> dict[str, list[str]]:
-    """Run the whole corpus once; return what was not held, by attack."""
-    corpus = Path(folder) / "attacks.jsonl"
-    corpus.write_text("\n".join(ATTACKS.values()))
-    python, options = sys.executable, {}
+def corpus_run(level: str, user: str) -> subprocess.CompletedProcess[str]:
+    """Run the whole corpus once. It goes in by a pipe: other runs of pytest close the folders of this one."""
+    python = sys.executable
+    options: dict[str, Any] = {}
     if user == "nobody":
-        python, options = python_for_nobody(), {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        os.chmod(folder, 0o755)
-    elif reason := why_not(level):  # type: ignore[arg-type]
+        python = python_for_nobody()
+        options = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    elif reason := why_not(level):
         pytest.skip(reason)
-    command = [python, str(HERE / "corpus.py"), level, str(corpus)]
-    done = subprocess.run(
-        command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=280, **options
-    )  # type: ignore[call-overload]
+    corpus = "".join(f"{line}\n" for line in ATTACKS.values())
+    command, environment = [python, str(HERE / "corpus.py"), level], {"PYTHONPATH": str(ROOT)}
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        command, input=corpus, env=environment, capture_output=True, text=True, timeout=280, **options
+    )
+    return done
+
+
+def results(level: str, user: str) -> dict[str, list[str]]:
+    """Return what was not held, by attack."""
+    done = corpus_run(level, user)
     if "SandboxUnavailable" in done.stderr:
         pytest.skip(done.stderr.splitlines()[-1])
     assert done.returncode == 0, done.stderr
@@ -78,17 +79,8 @@ def python_for_nobody() -> str:
     pytest.skip("no Python 3.11 that uid 65534 can run with this source tree")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    made = tmp_path_factory.mktemp("corpus")
-    for parent in (made, *made.parents):
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
-    return str(made)
-
-
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("level", ["warm", "guard"])
-def test_an_attack_is_held(level: str, user: str, name: str, folder: str) -> None:
-    assert results(level, user, folder).get(name, []) == []
+def test_an_attack_is_held(level: str, user: str, name: str) -> None:
+    assert results(level, user).get(name, []) == []

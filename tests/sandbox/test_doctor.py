@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from rewardkit.commands import doctor
 from rewardkit.sandbox import SandboxUnavailable
+from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.levels import why_not
 
 
@@ -20,7 +22,24 @@ def test_it_names_the_level_and_the_escapes_it_tried() -> None:
     assert result.exit_code == 0
     assert found["chosen"] in ("warm", "guard")
     assert all(x["held"] for x in found["levels"][found["chosen"]])
-    assert "escapes held" in CliRunner().invoke(doctor.command, ["-v"]).output
+
+
+def test_it_names_every_language_with_its_version_or_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+    absent = replace(LANGUAGES["go"], discover=lambda: _raise("'go' is not on PATH; install golang-go"))
+    monkeypatch.setattr(doctor, "LANGUAGES", {"sql": LANGUAGES["sql"], "absent": absent})
+    monkeypatch.setitem(LANGUAGES, "absent", absent)
+    found = json.loads(CliRunner().invoke(doctor.command, ["--json"]).output)
+    by_name = {language["name"]: language for language in found["languages"]}
+    assert by_name["sql"]["version"].startswith("SQLite 3.")
+    assert "install golang-go" in by_name["absent"]["problem"]
+    said = CliRunner().invoke(doctor.command, ["-v"]).output
+    assert "escapes held" in said and "SQLite 3." in said and "install golang-go" in said
+
+
+def _raise(reason: str) -> Toolchain:
+    raise LanguageUnavailable(reason)
 
 
 def test_it_fails_where_nothing_holds(monkeypatch: pytest.MonkeyPatch) -> None:

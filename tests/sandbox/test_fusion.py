@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socketserver
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from rewardkit.sandbox import Limits, Pool, SandboxUnavailable
-from rewardkit.sandbox.fusion import FusionClient, run_code
+from rewardkit.sandbox import Limits, Pool, SandboxUnavailable, fusion_client
+from rewardkit.sandbox.fusion import run_code
+from rewardkit.sandbox.fusion_client import FusionClient
+from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, toolchain
 from rewardkit.sandbox.levels import why_not
 
 
@@ -29,7 +33,7 @@ def service(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(500 if body["code"] == "break" else 200)
+            self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(ask(body)).encode())
 
@@ -43,6 +47,11 @@ def service(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[str]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+def test_run_timeout_is_elapsed_time_there(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    answer = ask({"code": "import time\ntime.sleep(1.5)", "language": "python", "run_timeout": 0.5})
+    assert (answer["status"], answer["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
 
 
 def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -72,7 +81,11 @@ def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]]
     [
         {},
         {"code": 3},
-        {"code": "x", "language": "cpp"},
+        {"code": "x", "language": "haskell"},
+        {"code": "x", "language": 3},
+        {"code": "x", "rewardkit": 3},
+        {"code": "x", "rewardkit": {"cpu_s": 1e9}},
+        {"code": "x", "rewardkit": {"output_bytes": True}},
         {"code": "x", "run_timeout": -1},
         {"code": "x", "files": {"a": ""}},
         {"code": "x", "memory_limit_MB": "a"},
@@ -86,16 +99,210 @@ def test_what_cannot_be_run_is_an_error_of_the_service(
     assert answer["message"]
 
 
+def needs(language: str) -> None:
+    try:
+        toolchain(LANGUAGES[language])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+
+
+def test_the_route_speaks_their_names_of_languages(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    needs("cpp")
+    source = '#include <cstdio>\nint main() { int x; scanf("%d", &x); printf("%d\\n", x + 1); }'
+    answer = ask({"code": source, "stdin": "41", "language": "cpp"})
+    assert (answer["status"], answer["run_result"]["stdout"]) == ("Success", "42\n")
+    assert (answer["compile_result"]["status"], answer["compile_result"]["return_code"]) == ("Finished", 0)
+    failed = ask({"code": "int main() { nothing; }", "language": "cpp"})
+    assert (failed["status"], failed["run_result"]) == ("Failed", None)
+    assert failed["compile_result"]["return_code"] != 0 and "nothing" in failed["compile_result"]["stderr"]
+    needs("javascript")
+    answer = ask({"code": "console.log(42)", "language": "nodejs"})
+    assert (answer["status"], answer["compile_result"]) == ("Success", None)
+    assert answer["run_result"]["stdout"] == "42\n"
+
+
 def test_the_client_reads_what_the_route_says(service: str) -> None:
     client = FusionClient(service)
     good = client.run("print(int(input()) + 1)", "41")
     assert (good.status, good.stdout, good.exit_code) == ("ok", b"42\n", 0)
     assert client.run("1 / 0").status == "runtime_error"
-    assert client.run("while True: pass", limits=Limits(cpu_s=0.1)).status == "wall_timeout"
-    assert client.run("x", language="cpp").status == "sandbox_error"
-    assert client.run("break").status == "sandbox_error"
+    assert client.run("while True: pass", limits=Limits(cpu_s=0.1, wall_s=60)).status == "cpu_timeout"
+    assert client.run("import time; time.sleep(9)", limits=Limits(0.1, idle_s=0.1)).status == "idle_timeout"
+    assert client.run("x = bytearray(1 << 30)", limits=Limits(memory_mb=64)).status == "memory_limit"
+    assert client.run("print('x' * 9999)", limits=Limits(output_bytes=99)).status == "output_limit"
+    assert client.run("print(math.pi)", prelude=True).ok
+    assert FusionClient(service.removesuffix("/run_code")).run("print(1)").ok
 
 
-def test_a_service_that_is_not_there_is_unavailable() -> None:
+def test_the_client_runs_other_languages_there(service: str) -> None:
+    needs("c")
+    client = FusionClient(service)
+    assert client.run('#include <stdio.h>\nint main(void) { puts("42"); }', language="c").stdout == b"42\n"
+    failed = client.run("int main(void) { return nothing; }", language="c")
+    assert failed.status == "compile_error" and "undeclared" in (failed.detail or "")
+
+
+THEIRS = {
+    "status": "Success", "message": "", "compile_result": None, "executor_pod_name": None, "files": {},
+    "run_result": {"status": "Finished", "execution_time": 0.1, "return_code": 0, "stdout": "42\n", "stderr": ""},
+}  # fmt: skip
+LATE = {"status": "TimeLimitExceeded", "execution_time": 9.0, "return_code": None, "stdout": "", "stderr": ""}
+FAILED = {
+    "status": "Finished",
+    "execution_time": 1.0,
+    "return_code": 1,
+    "stdout": "",
+    "stderr": "a.cpp: error: x",
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (THEIRS, "ok"),
+        (THEIRS | {"status": "Failed", "run_result": FAILED}, "runtime_error"),
+        (THEIRS | {"status": "Failed", "run_result": LATE}, "cpu_timeout"),
+        (THEIRS | {"status": "Failed", "run_result": None, "compile_result": FAILED}, "compile_error"),
+        (THEIRS | {"status": "Failed", "run_result": None, "compile_result": LATE}, "compile_error"),
+        (THEIRS | {"status": "SandboxError", "run_result": None, "message": "no"}, "sandbox_error"),
+        (
+            THEIRS | {"status": "Failed", "run_result": FAILED | {"rewardkit": {"status": "sudo"}}},
+            "runtime_error",
+        ),
+        ({}, "sandbox_error"),
+    ],
+)
+def test_the_client_reads_what_theirs_says(answer: dict[str, Any], status: str) -> None:
+    assert fusion_client._outcome(answer).status == status
+
+
+class Elsewhere:
+    """A SandboxFusion: keeps what it was asked, and answers with what a program of so many seconds did."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.seconds = 0.5
+
+    def __call__(self, body: bytes, timeout_s: float) -> tuple[int, bytes]:
+        asked = json.loads(body)
+        self.asked.append(asked)
+        late = self.seconds > asked["run_timeout"]
+        result = LATE if late else THEIRS["run_result"] | {"execution_time": self.seconds}
+        answer = THEIRS | {"status": "Failed" if late else "Success", "run_result": result}
+        return 200, json.dumps(answer).encode()
+
+
+def test_a_service_that_measures_elapsed_time_is_asked_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields of github.com/bytedance/SandboxFusion (469de084): `run_timeout` is elapsed time, in seconds."""
+    elsewhere, client = Elsewhere(), FusionClient("http://host/run_code")
+    monkeypatch.setattr(client, "_exchange", elsewhere)
+    limits = Limits(cpu_s=2.0, wall_s=300.0, memory_mb=256)
+    done = client.run("print(42)", "in", limits, language="cpp17")
+    asked = elsewhere.asked[0]
+    assert (asked["code"], asked["stdin"], asked["language"]) == ("print(42)", "in", "cpp")
+    assert (asked["run_timeout"], asked["compile_timeout"], asked["memory_limit_MB"]) == (11.0, 60.0, 256)
+    assert (done.status, done.cpu_s, done.wall_s) == ("ok", 0.5, 0.5)
+    elsewhere.seconds = 10.9  # busy with others, and within what it was given
+    assert client.run("print(42)", "", limits).status == "ok"
+    elsewhere.seconds = 12.0
+    late = client.run("print(42)", "", limits)
+    assert (late.status, late.cpu_s) == ("cpu_timeout", 9.0)
+
+
+def test_a_call_that_the_service_fails_is_no_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FusionClient("http://host/run_code")
+    monkeypatch.setattr(client, "_exchange", lambda body, timeout_s: (500, b""))
+    monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
+    assert [a.status for a in client.call("def f(): pass", "f", [[], []])] == ["sandbox_error"]
+    monkeypatch.setattr(client, "_exchange", Elsewhere())
+    old = client.call("def f(): pass", "f", [[]])[0]
+    assert old.status == "sandbox_error" and "Python 3.9" in str(old.error)
+    client._makes_calls = True
+    silent = client.call("def f(): pass", "f", [[]])[0]
+    assert (silent.status, silent.error) == ("runtime_error", "it ended before it answered")
+
+
+@pytest.fixture
+def busy() -> Iterator[tuple[str, list[str | None]]]:
+    """A service that is busy twice, or for ever if the program is `break`; and what it was sent as a password."""
+    asked: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append(self.headers["Authorization"])
+            ready = len(asked) >= 3 and body["code"] != "break"
+            self.send_response(200 if ready else 503)
+            self.end_headers()
+            self.wfile.write(json.dumps(THEIRS).encode() if ready else b"busy")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://:secret@127.0.0.1:{server.server_address[1]}", asked
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_client_tries_again_where_the_service_is_busy(
+    busy: tuple[str, list[str | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
+    url, asked = busy
+    client = FusionClient(url)
+    assert client.run("print(42)").stdout == b"42\n"
+    assert asked == ["Basic OnNlY3JldA=="] * 3
+    assert "secret" not in client.url + client.level
+    broken = client.run("break")
+    assert (broken.status, len(asked)) == ("sandbox_error", 3 + fusion_client._ATTEMPTS)
+    assert "HTTP 503" in (broken.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [(b"HTTP/1.0 200 OK\r\n\r\n[1]", "a list"), (b"HTTP/1.0 307 Elsewhere\r\n\r\n", "HTTP 307")],
+)
+def test_an_answer_that_is_none_is_a_sandbox_error(said: bytes, status: str) -> None:
+    with answering(said) as url:
+        outcome = FusionClient(url).run("print(1)")
+    assert outcome.status == "sandbox_error" and status in (outcome.detail or "")
+
+
+def test_a_service_that_speaks_no_http_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
+    with answering(b"SSH-2.0-OpenSSH\r\n") as url, pytest.raises(SandboxUnavailable, match="is it running"):
+        FusionClient(url).run("print(1)")
+
+
+@contextmanager
+def answering(said: bytes) -> Iterator[str]:
+    """A service that says the same to everything."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            length = 0
+            while (line := self.rfile.readline().strip()) != b"":
+                name, _, value = line.partition(b":")
+                if name.lower() == b"content-length":
+                    length = int(value)
+            self.rfile.read(length)
+            self.wfile.write(said)
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/run_code"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_service_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
+    with pytest.raises(SandboxUnavailable, match="is no URL of a service"):
+        FusionClient("localhost:8000")
     with pytest.raises(SandboxUnavailable, match="is it running"):
         FusionClient("http://127.0.0.1:9/run_code").run("print(1)")

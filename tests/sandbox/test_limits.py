@@ -14,8 +14,9 @@ import pytest
 
 from rewardkit.sandbox import Job, Limits, Sandbox, SandboxUnavailable
 from rewardkit.sandbox.jail import values
-from rewardkit.sandbox.outcome import Level
-from rewardkit.sandbox.worker import Worker
+from rewardkit.sandbox.outcome import Level, Outcome
+from rewardkit.sandbox.worker import Worker, WorkerDied
+from tests.living import alive, until
 from tests.sandbox.corpus import descendants
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,8 @@ ENDINGS = {
     "ok": "print(1)",
     "runtime_error": "1 / 0",
     "cpu_timeout": "while True: pass",
-    "wall_timeout": "import time\ntime.sleep(60)",
+    "idle_timeout": "import time\ntime.sleep(1000)",
+    "wall_timeout": "import time\ntime.sleep(1000)",
     "memory_limit": "x = 'x' * (1 << 31)",
     "output_limit": "while True: print('x' * 1000)",
     "process_limit": "import threading, time\nthreading.stack_size(32768)\nfor _ in range(300): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ntime.sleep(5)",
@@ -33,14 +35,16 @@ ENDINGS = {
 
 @pytest.mark.parametrize("status", ENDINGS)
 def test_every_limit_has_its_own_status(worker: Worker, status: str) -> None:
-    limits = Limits(cpu_s=0.3, wall_s=2, memory_mb=256, output_bytes=1 << 16)
+    wall_s = 2 if status == "wall_timeout" else 200
+    idle_s = 0.5 if status == "idle_timeout" else None
+    limits = Limits(cpu_s=0.3, wall_s=wall_s, idle_s=idle_s, memory_mb=256, output_bytes=1 << 16)
     outcome = worker.run(Job(ENDINGS[status].encode(), limits=limits))
     assert outcome.status == status, outcome
     assert outcome.level == worker.level
     assert 0 < outcome.cpu_s < 2 and outcome.wall_s > 0 and outcome.peak_memory > 1 << 20
 
 
-def test_cpu_time_is_the_judge_not_elapsed_time(worker: Worker) -> None:
+def test_cpu_time_decides_not_elapsed_time(worker: Worker) -> None:
     outcome = worker.run(Job(b"import time\ntime.sleep(0.5)\nprint(1)", limits=Limits(cpu_s=0.3, wall_s=10)))
     assert outcome.ok
 
@@ -164,17 +168,7 @@ def test_nothing_outlives_a_driver_that_is_killed(level: Level, busy: bool) -> N
     driver.kill()
     driver.wait()
     driver.stdout.close()
-    deadline = time.monotonic() + 20
-    while any(_alive(pid) for pid in below) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not [pid for pid in below if _alive(pid)]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    until(lambda: not any(alive(pid) for pid in below))
 
 
 @pytest.mark.parametrize(
@@ -219,3 +213,42 @@ def test_values_cross_unchanged(value: object) -> None:
 def test_what_is_no_value_is_refused(text: bytes) -> None:
     with pytest.raises((ValueError, RecursionError)):
         values.decode(values.loads(text)["value"])
+
+
+def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
+    level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = Worker.finish
+
+    def killed(worker: Worker) -> Outcome:
+        running = worker._running
+        if running is not None and b"deadly" in running.job.program:
+            worker.cancel()
+            raise WorkerDied("killed by the kernel")
+        return finish(worker)
+
+    monkeypatch.setattr(Worker, "finish", killed)
+    with Sandbox(level) as sandbox:
+        assert sandbox.run("deadly = 1").status == "memory_limit"
+        assert sandbox.check("deadly = 1", "", ["x = f()"])[0].status == "memory_limit"
+        monkeypatch.setattr(Worker, "finish", lambda worker: (killed(worker) and None) or _die())
+        assert sandbox.run("print(1)").status == "sandbox_error"
+
+
+def _die() -> None:
+    raise WorkerDied("any run ends like this")
+
+
+def test_the_idle_limit_spares_a_program_that_only_waits_for_a_cpu(worker: Worker) -> None:
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        outcome = worker.run(
+            Job(b"for i in range(10**7): pass\nprint(1)", limits=Limits(cpu_s=20, wall_s=200, idle_s=0.5))
+        )
+        assert outcome.ok, outcome
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()

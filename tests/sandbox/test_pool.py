@@ -1,4 +1,4 @@
-"""The pool: fair, bounded, deduplicating; what is cancelled is killed; every run gets one result."""
+"""The pool: fair, bounded, what is cancelled is killed; every run gets one result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.sandbox import Job, Limits, Pool, SandboxBusy
+from rewardkit.sandbox import Job, Limits, Outcome, Pool, SandboxBusy
 from rewardkit.sandbox.levels import why_not
 from tests.sandbox.corpus import descendants
 
@@ -30,22 +30,25 @@ def pool() -> Iterator[Pool]:
         yield pool
 
 
-def test_a_batch_keeps_its_order(pool: Pool) -> None:
-    outcomes = pool.run_batch([Job(GOOD, b"%d" % n) for n in range(20)])
+def run_all(pool: Pool, jobs: list[Job]) -> list[Outcome]:
+    return [ticket.result() for ticket in [pool.submit(job) for job in jobs]]
+
+
+def test_each_run_gets_its_own_outcome(pool: Pool) -> None:
+    outcomes = run_all(pool, [Job(GOOD, b"%d" % n) for n in range(20)])
     assert [o.stdout for o in outcomes] == [b"%d\n" % (n + 1) for n in range(20)]
 
 
-def test_equal_runs_of_a_batch_run_once(pool: Pool) -> None:
-    program = Job(b"import time\nprint(time.time_ns())")
-    assert len({o.stdout for o in pool.run_batch([program] * 8)}) == 1
-
-
 def test_callers_take_turns(pool: Pool) -> None:
-    flood = [pool.submit(Job(GOOD, b"%d" % n), caller="many") for n in range(200)]
-    few = pool.submit(Job(GOOD, b"7"), caller="few")
-    assert few.result().stdout == b"8\n"
-    assert sum(t.done() for t in flood) < 100
-    assert all(t.result().ok for t in flood)
+    ended: list[bytes] = []
+    with Pool(1, pool.level) as single:
+        with single._changed:  # nothing is taken from the queue before all of it is there
+            tickets = [single.submit(Job(GOOD, b"%d" % n), caller="many") for n in range(20)]
+            tickets.append(single.submit(Job(GOOD, b"70"), caller="few"))
+            for ticket in tickets:
+                ticket.add_done_callback(lambda ticket: ended.append(ticket.result().stdout))
+        assert all(ticket.result().ok for ticket in tickets)
+    assert ended[:3] == [b"1\n", b"71\n", b"2\n"] and len(ended) == 21
 
 
 def test_a_full_queue_refuses_who_will_not_wait() -> None:
@@ -65,27 +68,12 @@ def test_cancelling_kills_the_run(pool: Pool) -> None:
     time.sleep(0.1)
     ticket.cancel()
     assert ticket.result(60).status == "cancelled"
-    assert pool.run_batch([Job(GOOD, b"1")])[0].stdout == b"2\n"
-
-
-def test_a_deadline_ends_a_batch(pool: Pool) -> None:
-    jobs = [Job(b"import time\ntime.sleep(600)", b"%d" % n, Limits(wall_s=600)) for n in range(4)]
-    assert {o.status for o in pool.run_batch(jobs, deadline_s=0.5)} == {"cancelled"}
-
-
-def test_a_failure_stops_a_batch_when_asked(pool: Pool) -> None:
-    jobs = [
-        Job(CRASH),
-        *(Job(b"import time\ntime.sleep(600)", b"%d" % n, Limits(wall_s=600)) for n in range(4)),
-    ]
-    outcomes = pool.run_batch(jobs, stop_at_failure=True)
-    assert outcomes[0].exit_code == -signal.SIGABRT
-    assert {o.status for o in outcomes[1:]} == {"cancelled"}
+    assert pool.submit(Job(GOOD, b"1")).result().stdout == b"2\n"
 
 
 def test_event_loops_share_it_and_cancel_what_they_started(pool: Pool) -> None:
     async def main() -> None:
-        outcomes = await pool.arun_batch([Job(GOOD, b"1"), Job(GOOD, b"2"), Job(GOOD, b"1")])
+        outcomes = await asyncio.gather(*(pool.arun(Job(GOOD, b"%d" % n)) for n in (1, 2, 1)))
         assert [o.stdout for o in outcomes] == [b"2\n", b"3\n", b"2\n"]
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(
@@ -126,7 +114,7 @@ def test_every_run_gets_its_result_while_servers_are_killed(pool: Pool) -> None:
     killer = threading.Thread(target=kill_servers)
     killer.start()
     try:
-        outcomes = pool.run_batch([Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT) for n in range(300)])
+        outcomes = run_all(pool, [Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT) for n in range(300)])
     finally:
         stop.set()
         killer.join()
@@ -156,7 +144,7 @@ def test_a_soak_keeps_memory_descriptors_and_processes_constant(pool: Pool) -> N
             Job((GOOD, LOOP, CRASH, FLOOD)[n % 4 if n % 20 < 4 else 0], b"%d" % n, SHORT)
             for n in range(start, start + 200)
         ]
-        return [str(o.status) for o in pool.run_batch(jobs)]
+        return [str(o.status) for o in run_all(pool, jobs)]
 
     round_of(0)
     before = resident(), servers(), len(os.listdir("/proc/self/fd"))

@@ -1,17 +1,19 @@
-"""A real server process for tests, and what `/proc` says of it and of its children."""
+"""A real server process for tests."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from tests.living import descendants
 
 ADDRESS = re.compile(r"https?://\S+:\d+")
 
@@ -56,10 +58,25 @@ class Serving:
 
 
 @contextlib.contextmanager
-def serve(*options: str) -> Iterator[Serving]:
-    """Run a server on a free port; kill what is left of it in the end."""
-    command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+def serve(
+    *options: str, before: Sequence[str] = (), own_group: bool = False, files: tuple[int, int] | None = None
+) -> Iterator[Serving]:
+    """Run a server on a free port; kill what is left of it in the end.
+
+    Args:
+        options: of `rewardkit serve`.
+        before: a command that runs it, `unshare --pid --fork` say.
+        own_group: make it a process group, which a test may send signals to.
+        files: its soft and hard limits of open files.
+    """
+    command = [*before, sys.executable, "-m", "rewardkit", "serve", "--port", "0", *options]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=own_group,
+        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)) if files else None,
+    )
     assert process.stderr is not None
     try:
         said = ""
@@ -79,41 +96,25 @@ def serve(*options: str) -> Iterator[Serving]:
 
 
 @contextlib.contextmanager
-def serving(tmp_path: Path, *options: str) -> Iterator[Serving]:
+def serving(
+    tmp_path: Path,
+    *options: str,
+    before: Sequence[str] = (),
+    own_group: bool = False,
+    files: tuple[int, int] | None = None,
+) -> Iterator[Serving]:
     """Run a server with the rewards above, once it answers."""
     rewards = tmp_path / "rewards.py"
     rewards.write_text(REWARDS)
-    with serve("--no-sandbox", "--reward", str(rewards), *options) as server:
+    with serve(
+        "--no-sandbox",
+        "--reward",
+        str(rewards),
+        *options,
+        before=before,
+        own_group=own_group,
+        files=files,
+    ) as server:
         if server.url.startswith("http:"):
             urllib.request.urlopen(f"{server.url}/healthz").close()  # it listens before it is up
         yield server
-
-
-def descendants(pid: int) -> list[int]:
-    """Process ids of all living and dead children of a process, and theirs."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            parents.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found, new = [], [pid]
-    while new:
-        new = [child for parent in new for child in parents.get(parent, [])]
-        found += new
-    return found
-
-
-def state(pid: int) -> str:
-    """The letter of a process in `/proc`: `Z` for a zombie; `""` when it is no more."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
-def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for something to become true, and fail when it does not."""
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "it did not happen"
-        time.sleep(0.02)

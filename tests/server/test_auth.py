@@ -69,14 +69,14 @@ def test_a_body_without_a_length_is_counted_while_it_comes_in(scorer: Scorer) ->
 
 def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None:
     app = create_app(scorer, max_bytes=1_000)
-    app.state.judge.admission.take_bytes(900)  # another request's
+    app.state.request_scorer.admission.take_bytes(900)  # another request's
     with TestClient(app) as http:
         for content in (b" " * 200 + b"[]", iter([b" " * 200, b"[]"])):
             answer = http.post("/score", content=content)
             assert (answer.status_code, answer.json()["error"]["type"]) == (503, "overloaded")
             assert int(answer.headers["retry-after"]) >= 1
         assert http.post("/score", content=b"[]").status_code == 200
-    assert app.state.judge.admission.bytes == 900
+    assert app.state.request_scorer.admission.bytes == 900
 
 
 def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: Scorer) -> None:
@@ -98,7 +98,7 @@ def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: 
 
     assert asyncio.run(ask()) == 0
     assert sent[0]["status"] == 408 and b"too long" in sent[1]["body"]
-    assert app.state.judge.admission.bytes == 0
+    assert app.state.request_scorer.admission.bytes == 0
 
 
 @pytest.mark.parametrize("value", ["", "x", "0", "-1", "nan", "inf"])

@@ -1,8 +1,7 @@
-"""Each trainer's request shapes in, its answer shapes out; a failure to judge is never an HTTP error."""
+"""Each trainer's request shapes in, its answer shapes out; a failure to score is never an HTTP error."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,10 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rewardkit import Sample, Scorer
-from rewardkit.datasets_prep.schema import SCHEMA, Row, chat
+from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.server.dialects import ROUTERS, Context
-from rewardkit.server.dialects.roll import Store
-from rewardkit.server.gold import GoldIndex
+from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.types import Score
 
 FALLBACK = -0.5
@@ -43,10 +41,10 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     pq.write_table(pa.Table.from_pylist([row.as_record() for row in rows], schema=SCHEMA), path)
     with Scorer() as scorer:
 
-        async def judge(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
+        async def score(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
             return await scorer.ascore_batch(samples)
 
-        context = Context(judge, GoldIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),))
+        context = Context(score, GroundTruthIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),))
         app = FastAPI()
         for router in ROUTERS:
             app.include_router(router(context))
@@ -92,7 +90,7 @@ def test_openrlhf_may_send_a_single_query_or_many(http: TestClient) -> None:
     assert post(http, "/openrlhf/gsm8k", both)["rewards"] == [1.0, 0.1]
 
 
-def test_openrlhf_extra_logs_have_the_same_keys_when_judging_failed(http: TestClient) -> None:
+def test_openrlhf_extra_logs_have_the_same_keys_when_scoring_failed(http: TestClient) -> None:
     response = http.post("/openrlhf/gsm8k", json=openrlhf("not a number", prompt="Unknown?"))
     assert response.status_code == 200
     assert response.headers["X-Rewardkit-Failed"] == "1"
@@ -126,7 +124,7 @@ def test_slime_labels_may_be_anything(http: TestClient) -> None:
 def test_prompts_whose_rows_disagree_are_invalid(http: TestClient) -> None:
     found = post(http, "/slime_dict", {"prompt": "Twice?", "response": "#### 1"})
     assert found["status"] == "invalid"
-    assert "rows 1 and 2 of the gold have this prompt and disagree" in found["detail"]
+    assert "rows 1 and 2 of --gold have this prompt and disagree" in found["detail"]
 
 
 def test_a_label_settles_what_the_rows_disagree_on(http: TestClient) -> None:
@@ -136,7 +134,7 @@ def test_a_label_settles_what_the_rows_disagree_on(http: TestClient) -> None:
 # --- LLaMA-Factory -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/llama_factory", "/llama_factory/ignored", "/v1/score/evaluation"])
+@pytest.mark.parametrize("path", ["/llama_factory", "/llama_factory/gsm8k", "/v1/score/evaluation"])
 def test_llama_factory_gets_scores_for_whole_decoded_texts(http: TestClient, path: str) -> None:
     pads = "<|endoftext|>" * 3
     texts = [pads + PROMPT + RIGHT + "<|im_end|>" + pads, PROMPT + WRONG, PROMPT]
@@ -256,7 +254,7 @@ def poll(http: TestClient, request_id: str) -> Any:
         answer = http.request("GET", "/roll/result", json={"reward_request_id": request_id}).json()
         if answer["errcode"] != 1:
             return answer
-    raise AssertionError("never judged")
+    raise AssertionError("never scored")
 
 
 def test_roll_submits_and_polls_with_a_body_in_its_get(http: TestClient) -> None:
@@ -274,7 +272,7 @@ def test_roll_submits_and_polls_with_a_body_in_its_get(http: TestClient) -> None
 @pytest.mark.parametrize(
     "info", [{"ground_truth": "72"}, None, {}, 3, [], {"case_type": "x", "test_cases": "y"}]
 )
-def test_roll_gets_the_fallback_with_a_reason_where_judging_failed(http: TestClient, info: Any) -> None:
+def test_roll_gets_the_fallback_with_a_reason_where_scoring_failed(http: TestClient, info: Any) -> None:
     submitted = post(http, "/roll/submit", roll(reward_info=info))
     answer = poll(http, submitted["reward_request_id"])
     assert (answer["errcode"], answer["reward_score"], answer["failure_kind"]) == (0, FALLBACK, "invalid")
@@ -282,27 +280,6 @@ def test_roll_gets_the_fallback_with_a_reason_where_judging_failed(http: TestCli
 
 def test_roll_is_told_of_ids_that_are_unknown(http: TestClient) -> None:
     assert poll(http, "0")["errcode"] == 2
-
-
-def test_what_is_submitted_is_kept_for_a_time_and_within_a_limit() -> None:
-    async def judging() -> list[Score]:
-        return [Score(1.0)]
-
-    async def run() -> None:
-        from rewardkit.server.dialects.base import Asked
-
-        asked = Asked(Sample("gsm8k", "", ""))
-        store = Store(limit=2, kept_s=0.05)
-        first, task = store.start(asked, judging())
-        second, _ = store.start(asked, judging())
-        assert store.full()
-        assert await task == [Score(1.0)]
-        assert store.get(first) and store.get(second)
-        await asyncio.sleep(0.06)
-        assert store.get(first) is None
-        assert not store.full()
-
-    asyncio.run(run())
 
 
 # --- reward-kit and eval-protocol -------------------------------------------------------------------
@@ -355,7 +332,7 @@ def test_vllms_classify_takes_texts_and_conversations(http: TestClient, path: st
 
 @pytest.mark.parametrize("names", [("text_1", "text_2"), ("queries", "documents"), ("data_1", "data_2")])
 @pytest.mark.parametrize("path", ["/vllm/score", "/vllm/v1/score", "/vllm/openai/gsm8k/score"])
-def test_vllms_score_judges_pairs(http: TestClient, path: str, names: tuple[str, str]) -> None:
+def test_vllms_score_takes_pairs(http: TestClient, path: str, names: tuple[str, str]) -> None:
     request = {"model": "any", names[0]: QUESTION, names[1]: [RIGHT, WRONG]}
     answer = post(http, path, request)
     assert [(data["index"], data["score"]) for data in answer["data"]] == [(0, 1.0), (1, 0.1)]
@@ -381,6 +358,13 @@ def test_sglangs_own_shapes(http: TestClient) -> None:
     assert ranked[0] == {"score": 1.0, "document": RIGHT, "index": 1}
     request = {"query": QUESTION, "items": [RIGHT, WRONG], "label_token_ids": [1, 2]}
     assert post(http, "/sglang/gsm8k/v1/score", request)["scores"] == [[1.0], [0.1]]
+
+
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/sglang/v1/embeddings", "/sglang/gsm8k/v1/embeddings"])
+def test_an_embedding_ends_in_the_reward_as_sglangs_does(http: TestClient, path: str) -> None:
+    answer = post(http, path, {"model": "m", "input": [PROMPT + RIGHT, PROMPT + WRONG]})
+    assert [(one["index"], one["embedding"][-1]) for one in answer["data"]] == [(0, 1.0), (1, 0.1)]
+    assert post(http, path, {"model": "m", "input": PROMPT + RIGHT})["data"][-1]["embedding"][-1] == 1.0
 
 
 # --- all ---------------------------------------------------------------------------------------------
@@ -452,7 +436,7 @@ anything = st.recursive(
 def test_nothing_in_a_known_field_fails_the_server(http: TestClient, path: str, data: st.DataObject) -> None:
     body = {name: data.draw(anything) for name in SHAPES[path]}
     response = http.post(path, content=json.dumps(body))
-    assert response.status_code in (200, 422)
+    assert response.status_code in (200, 404, 422)
     json.loads(response.content, parse_constant=lambda name: pytest.fail(f"{name} in the answer"))
 
 
@@ -466,7 +450,7 @@ def test_lone_surrogates_and_nan_get_a_proper_answer(http: TestClient) -> None:
     assert (answer["reward"], answer["x"]) == (1.0, None)
 
 
-def test_what_never_reaches_the_judge_is_observed_too(http: TestClient) -> None:
+def test_what_never_reaches_the_scorer_is_observed_too(http: TestClient) -> None:
     OBSERVED.clear()
     post(http, "/slime", {"prompt": "Unknown?", "response": "r"})
     ((samples, scores, _),) = OBSERVED

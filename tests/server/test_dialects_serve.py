@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.datasets_prep.schema import SCHEMA, Row, chat
+from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from tests.server.serving import serve
 
 

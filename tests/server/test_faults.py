@@ -16,7 +16,8 @@ from pathlib import Path
 
 from rewardkit import AsyncClient, Client, Sample
 from rewardkit.types import Score
-from tests.server.serving import descendants, serving, state, until
+from tests.living import descendants, state, until
+from tests.server.serving import serving
 
 
 def test_a_killed_scoring_worker_loses_and_doubles_no_sample(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_sigterm_under_load_drops_no_request(tmp_path: Path) -> None:
         assert asyncio.run(main()) == ["ok"] * 150
         assert server.process.wait(20) == 0
         assert {state(pid) for pid in workers} == {""}
-    assert len(notes.read_text().splitlines()) == 150  # none was judged twice
+    assert len(notes.read_text().splitlines()) == 150  # none was scored twice
 
 
 def test_the_drain_ends_when_its_time_is_over(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from tests.server.serving import serve
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium"
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,27 +46,27 @@ def page(browser: Any, url: str) -> Iterator[Any]:
     assert not faults
 
 
-def judge(page: Any, example: str) -> None:
+def score(page: Any, example: str) -> None:
     page.select_option("#example", label=example)
     page.click("#go")
     page.wait_for_selector(".verdict", timeout=60_000)
 
 
 def test_an_example_is_scored_and_the_answer_is_marked_in_the_response(page: Any) -> None:
-    judge(page, "GSM8K: right, in format")
+    score(page, "GSM8K: right, in format")
     assert page.inner_text(".score") == "1"
     assert page.inner_text(".badge") == "correct"
     assert page.inner_text("#highlighted mark") == "72"
 
 
-def test_a_math_judgement_is_laid_open(page: Any) -> None:
-    judge(page, "MATH: another notation of the same")
+def test_a_math_score_is_explained(page: Any) -> None:
+    score(page, "MATH: another notation of the same")
     assert page.inner_text(".score") == "1"
     assert "verdict" in page.inner_text("#explanation")
 
 
 def test_a_failing_test_of_a_program_shows_what_differs(page: Any) -> None:
-    judge(page, "Code: one test fails")
+    score(page, "Code: one test fails")
     assert page.inner_text(".score") == "0"
     tests = page.locator("details.test")
     assert [tests.nth(i).locator(".badge").inner_text() for i in range(3)] == ["passed", "wrong", "passed"]
@@ -74,7 +77,7 @@ def test_a_failing_test_of_a_program_shows_what_differs(page: Any) -> None:
 
 
 def test_html_in_a_response_is_shown_as_text(page: Any) -> None:
-    judge(page, "Hostile: HTML in the response")
+    score(page, "Hostile: HTML in the response")
     assert "<script>" in page.inner_text("#highlighted")
     assert page.locator("#result img, #result script").count() == 0
     page.click("#tab-traffic")
@@ -93,11 +96,11 @@ def test_it_can_be_used_with_the_keyboard_alone(page: Any) -> None:
     assert page.locator("#traffic").is_visible() and not page.locator("#try").is_visible()
 
 
-def test_traffic_shows_what_came_and_what_could_not_be_judged(page: Any, url: str) -> None:
+def test_traffic_shows_what_came_and_what_could_not_be_scored(page: Any, url: str) -> None:
     page.fill("#source", "no/such<b>source</b>")
     page.click("#go")
     page.wait_for_selector(".verdict")
-    assert "not judged: invalid" in page.inner_text(".badge")
+    assert "not scored: invalid" in page.inner_text(".badge")
     page.click("#tab-traffic")
     row = page.locator("#failures tbody tr", has_text="no/such<b>source</b>").first
     row.wait_for()
@@ -126,7 +129,7 @@ def test_a_server_with_tokens_serves_the_page_and_asks_for_one(
         page.fill("#token", "secret-token")
         page.keyboard.press("Enter")
         page.wait_for_selector("#example option:nth-child(2)", state="attached")
-        judge(page, "GSM8K: wrong, but in format")
+        score(page, "GSM8K: wrong, but in format")
         assert page.inner_text(".score") == "0.1"
         page.close()
 
@@ -137,3 +140,30 @@ def test_no_script_from_elsewhere_may_run(url: str) -> None:
         text = answer.read().decode()
     assert "default-src 'none'" in policy and "script-src 'self'" in policy
     assert "http://" not in text and "https://" not in text
+
+
+def test_a_composition_is_drawn_as_a_tree_with_what_each_member_said(browser: Any, tmp_path: Path) -> None:
+    made = tmp_path / "drawn.yaml"
+    made.write_text(
+        "data_sources: [drawn]\n"
+        "gate: {reward: gsm8k, then: [{reward: think_format, weight: 0.1}], else: [repetition]}\n"
+    )
+    page = browser.new_page()
+    with serve("--rewards", str(made)) as server:
+        page.goto(server.url)
+        page.wait_for_selector("#example option:nth-child(2)", state="attached")
+        for name, text in (
+            ("source", "drawn"),
+            ("response", "<think>6 * 12</think>#### 72"),
+            ("truth", "72"),
+        ):
+            page.fill(f"#{name}", text)
+        page.click("#go")
+        page.wait_for_selector("#tree")
+        assert page.inner_text(".score") == "1.1"
+        items = [" ".join(text.split()) for text in page.locator("#tree > li > ul > li").all_inner_texts()]
+        page.close()
+    kept, then, otherwise = items
+    assert kept.startswith("gsm8k@") and kept.endswith("1")
+    assert then.startswith("then think_format@") and "x 0.1" in then and then.endswith("1")
+    assert otherwise.startswith("else repetition@") and otherwise.endswith("not asked")

@@ -16,6 +16,7 @@ from fastapi.testclient import TestClient
 from rewardkit import AsyncClient, Client, Sample, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import ServerError, UnknownDataSourceError
+from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool
 from rewardkit.server.app import create_app
 from tests.server.serving import serve
@@ -56,10 +57,31 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_one_sample_in_gives_one_score_out_and_a_list_a_list(http: TestClient) -> None:
     one = http.post("/score", json=RIGHT).json()
-    assert (one["score"], one["status"], one["correct"], one["scorer"]) == (1.0, "ok", True, "gsm8k@1")
+    assert (one["score"], one["status"], one["correct"], one["scorer"]) == (
+        1.0,
+        "ok",
+        True,
+        REGISTRY.resolve("gsm8k").scorer,
+    )
     many = http.post("/score", json=[RIGHT, {**RIGHT, "response": "#### 1"}]).json()
     assert [score["score"] for score in many] == [1.0, 0.1]
     assert http.post("/score", json=[]).json() == []
+
+
+def test_a_group_in_one_request_is_scored_as_a_group(http: TestClient) -> None:
+    group = [
+        {"data_source": "diversity", "response": text, "ground_truth": "", "prompt": prompt}
+        for text, prompt in (
+            ("the cat sat on the mat", "p"),
+            ("a dog", "q"),
+            ("the cat sat on the mat", "p"),
+            ("no one runs", "p"),
+        )
+    ]
+    scores = [score["score"] for score in http.post("/score", json=group).json()]
+    assert scores == pytest.approx([0.5, 0.0, 0.5, 1.0])
+    apart = [http.post("/score", json=[one]).json()[0]["score"] for one in group]
+    assert apart == [0.0] * 4, "alone, none differs from any other"
 
 
 def test_a_large_batch_keeps_its_order(http: TestClient) -> None:
@@ -138,7 +160,7 @@ def test_a_stream_may_be_longer_than_a_body_but_a_line_may_not() -> None:
         assert len(answer.text.splitlines()) == 100
         endless = client.post("/score", content=(b"x" * 100 for _ in range(100)), headers=headers)
         assert endless.status_code == 422
-        assert app.state.judge.admission.bytes == 0
+        assert app.state.request_scorer.admission.bytes == 0
 
 
 def test_a_body_too_large_is_refused_unread(http: TestClient) -> None:
@@ -222,3 +244,18 @@ def test_token_files_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "empty").touch()
     assert run(["serve", "--token-file", str(tmp_path / "empty")]) == 2
     assert "holds no token" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typo", ["TYPO", "./TYPO", "out/TYPO", "a/b/c", "~/TYPO"])
+def test_a_mistyped_reward_model_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typo: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    assert run(["serve", "--port", "0", "--reward-model", typo, "--for", "Dahoas/*"]) == 2
+    assert "no reward model at" in capsys.readouterr().err
+
+
+def test_a_port_that_cannot_be_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--port", "99999"]) == 2
+    assert "99999 is not in the range" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rewardkit.server.judge import count_outcomes
+from rewardkit.server.scoring import count_outcomes
 from rewardkit.server.traffic import BINS, MAX_FAILURES, MAX_SOURCES, OTHERS, SECONDS, Traffic
 from rewardkit.types import Sample, Score, failure
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError
-from rewardkit.trainer.config import DataConfig
+from rewardkit.trainer.config.root import DataConfig
 from rewardkit.trainer.data import PromptLoader, load_rows, read_rows
 
 DATA = DataConfig(train_files="-", max_prompt_length=200)
@@ -32,8 +32,10 @@ def test_rows_carry_the_prompt_after_the_chat_template(parquet: Path, tokenizer:
     assert (rows[0].ground_truth, rows[3].extra_info) == ("3", {"index": 3})
 
 
-def test_a_string_prompt_is_one_user_message(tmp_path: Path) -> None:
-    assert read_rows(write(tmp_path), "prompt")[0]["prompt"] == [{"role": "user", "content": "How many?"}]
+def test_a_string_prompt_is_one_user_message(tmp_path: Path, tokenizer: Any) -> None:
+    (row,) = load_rows(str(write(tmp_path)), tokenizer, DATA)
+    assert tokenizer.decode(row.token_ids) == "<|user|>How many?<|assistant|>"
+    assert row.prompt == "How many?", "rewards see it as any other entrance gives it to them"
 
 
 @pytest.mark.parametrize("column", ["data_source", "prompt", "ground_truth"])
@@ -89,3 +91,15 @@ def test_fewer_prompts_than_a_batch_is_an_error(parquet: Path, tokenizer: Any) -
     rows = load_rows(str(parquet), tokenizer, DATA)
     with pytest.raises(InputError, match="train_batch_size=64, but only 24 prompts"):
         PromptLoader(rows, 64, shuffle=True, seed=0)
+
+
+def test_prompts_that_are_left_out_are_counted_aloud(parquet: Path, tokenizer: Any) -> None:
+    said: list[str] = []
+    config = replace(DATA, max_prompt_length=10, filter_overlong_prompts=True)
+    assert load_rows(str(parquet), tokenizer, config, max_samples=5, say=said.append) == []
+    assert said == [
+        f"5 of the 5 prompts of {parquet} are over data.max_prompt_length=10 and left out "
+        "(data.filter_overlong_prompts)"
+    ]
+    load_rows(str(parquet), tokenizer, DATA, say=said.append)
+    assert len(said) == 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,15 +16,15 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.client import Client
 from rewardkit.errors import ScoringError, ServerError
-from rewardkit.registry import REGISTRY
-from rewardkit.scorer import Scorer
+from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer import rewards
 from rewardkit.trainer.batch import Batch, Row
-from rewardkit.trainer.config import Config, RewardConfig
+from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.judging import Judging
-from rewardkit.trainer.metrics import Clock, summarize
+from rewardkit.trainer.logging.metrics import Clock, summarize
 from rewardkit.trainer.rewards import ServerRewards, open_rewards, place_scores
+from rewardkit.trainer.steps.scoring import PendingScores
 from rewardkit.types import Sample, Score, failure
 
 
@@ -61,7 +62,7 @@ GOOD = [Score(float(i)) for i in range(8)]
 
 def test_the_score_stands_on_the_last_token(batch: Batch, world: World) -> None:
     assert place_scores(batch, GOOD, world, settings(on_error="raise")) == {
-        "timing_s/reward_judging": 0.0,
+        "timing_s/reward_scoring": 0.0,
         "timing_s/reward_slowest": 0.0,
     }
     for i, row in enumerate(batch["token_level_scores"]):
@@ -71,7 +72,7 @@ def test_the_score_stands_on_the_last_token(batch: Batch, world: World) -> None:
         assert row.tolist() == expected
 
 
-def test_what_could_not_be_judged_is_masked_and_counted(batch: Batch, world: World) -> None:
+def test_what_could_not_be_scored_is_masked_and_counted(batch: Batch, world: World) -> None:
     scores = [*GOOD[:5], failure("timeout", "slow"), failure("error", "x"), failure("timeout", "slow")]
     found = place_scores(batch, scores, world, settings())
     assert (found["reward/failed/timeout"], found["reward/failed/error"]) == (2.0, 1.0)
@@ -79,7 +80,7 @@ def test_what_could_not_be_judged_is_masked_and_counted(batch: Batch, world: Wor
     assert not bool(batch["response_mask"][5:].any())
     assert not bool(batch["token_level_scores"][5:].any())
     assert bool(batch["attention_mask"][5:, -8:].any()), "lengths are still known"
-    assert batch["judged"].tolist() == [True] * 5 + [False] * 3
+    assert batch["scored"].tolist() == [True] * 5 + [False] * 3
 
 
 def test_on_error_raise_says_what_failed(batch: Batch, world: World) -> None:
@@ -89,24 +90,24 @@ def test_on_error_raise_says_what_failed(batch: Batch, world: World) -> None:
 
 
 @pytest.mark.parametrize("on_error", ["mask", "raise", "value"])
-def test_a_reward_that_judges_nothing_ends_the_run(batch: Batch, world: World, on_error: str) -> None:
-    with pytest.raises(ScoringError, match="none of the 8 responses could be judged"):
+def test_a_reward_that_scores_nothing_ends_the_run(batch: Batch, world: World, on_error: str) -> None:
+    with pytest.raises(ScoringError, match="none of the 8 responses could be scored"):
         place_scores(batch, [failure("error", "boom")] * 8, world, settings(on_error=on_error))
 
 
-def test_on_error_value_scores_what_could_not_be_judged_and_counts_it(batch: Batch, world: World) -> None:
+def test_on_error_value_scores_what_could_not_be_scored_and_counts_it(batch: Batch, world: World) -> None:
     before = batch["response_mask"].clone()
     scores = [*GOOD[:7], failure("error", "x")]
     found = place_scores(batch, scores, world, settings(on_error="value", error_value=-1.0))
     assert found["reward/failed/error"] == 1.0
     assert torch.equal(batch["response_mask"], before)
     assert float(batch["token_level_scores"][7].sum()) == -1.0
-    assert bool(batch["judged"].all())
+    assert bool(batch["scored"].all())
 
 
 def test_the_time_of_the_rewards_is_added_up_and_the_slowest_named(batch: Batch, world: World) -> None:
     found = place_scores(batch, [Score(0.0, seconds=float(i)) for i in range(8)], world, settings())
-    assert (found["timing_s/reward_judging"], found["timing_s/reward_slowest"]) == (28.0, 7.0)
+    assert (found["timing_s/reward_scoring"], found["timing_s/reward_slowest"]) == (28.0, 7.0)
 
 
 class Numbers:
@@ -116,14 +117,14 @@ class Numbers:
         return ["".join(map(str, row)) for row in ids]
 
 
-def begun(source: Any, rows: Sequence[Row], timeout_s: float = 60.0) -> Judging:
-    """The judging of a response to each row, the row's number, all of which ended at once."""
-    judging = Judging(source, Numbers(), rows, timeout_s)
-    judging.take({i: [i] for i in range(len(rows))})
-    return judging
+def begun(source: Any, rows: Sequence[Row], timeout_s: float = 60.0) -> PendingScores:
+    """The scores of a response to each row, the row's number, all of which ended at once."""
+    pending = PendingScores(source, Numbers(), rows, timeout_s)
+    pending.take({i: [i] for i in range(len(rows))})
+    return pending
 
 
-def judged(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
+def scores_of(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
     return [score for _, _, score in begun(source, rows, timeout_s).wait(world)]
 
 
@@ -133,25 +134,27 @@ def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
     monkeypatch.setattr(rewards, "TRIES", 2)
     gone = FakeClient(ServerError("no answer"))
     with pytest.raises(ServerError, match="no answer"):
-        judged(server(gone), batch.rows, world)
+        scores_of(server(gone), batch.rows, world)
     assert gone.requests == [8, 8]
     back = FakeClient(ServerError("no answer"), 1.0)
-    assert [s.score for s in judged(server(back), batch.rows, world)] == [1.0] * 8
+    assert [s.score for s in scores_of(server(back), batch.rows, world)] == [1.0] * 8
 
 
 def test_a_busy_server_is_asked_until_it_has_time(batch: Batch, world: World) -> None:
     client = FakeClient(*[Busy("503")] * (2 * rewards.TRIES), 0.5)
-    assert {s.score for s in judged(server(client), batch.rows, world)} == {0.5}
+    assert {s.score for s in scores_of(server(client), batch.rows, world)} == {0.5}
 
 
-def test_a_server_too_busy_for_the_deadline_times_out_rather_than_judge(batch: Batch, world: World) -> None:
-    scores = judged(server(FakeClient(Busy("503"))), batch.rows, world, timeout_s=0.1)
+def test_a_server_too_busy_for_the_deadline_times_out_rather_than_scores_as_wrong(
+    batch: Batch, world: World
+) -> None:
+    scores = scores_of(server(FakeClient(Busy("503"))), batch.rows, world, timeout_s=0.1)
     assert [s.status for s in scores] == ["timeout"] * 8
 
 
 def test_requests_are_small_and_their_scores_in_order(batch: Batch, world: World) -> None:
     client = FakeClient(0.5)
-    assert len(judged(server(client), [*batch.rows] * 9, world)) == 72
+    assert len(scores_of(server(client), [*batch.rows] * 9, world)) == 72
     assert sorted(client.requests) == [8, 32, 32]
 
 
@@ -191,39 +194,39 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def test_a_custom_function_may_be_async(batch: Batch, world: World, custom: Any) -> None:
-    scores = judged(custom("compute_later"), batch.rows, world)
+    scores = scores_of(custom("compute_later"), batch.rows, world)
     assert [s.score for s in scores] == [float(i + 1) for i in range(8)]
 
 
-def test_what_is_judged_by_the_deadline_is_kept_and_the_rest_timed_out(
+def test_what_is_scored_by_the_deadline_is_kept_and_the_rest_timed_out(
     batch: Batch, world: World, custom: Any
 ) -> None:
     source = custom("compute_score")
-    judged(source, batch.rows[:7], world)  # the worker is warm
-    scores = judged(source, batch.rows, world, timeout_s=2.0)
+    scores_of(source, batch.rows[:7], world)  # the worker is warm
+    scores = scores_of(source, batch.rows, world, timeout_s=2.0)
     assert [s.score for s in scores[:7]] == [float(i) for i in range(7)]
     assert all(s.correct for s in scores[:7])
     assert scores[7].status == "timeout"
-    assert judged(source, batch.rows[:7], world)[6].score == 6.0, "the next step has a fresh worker"
+    assert scores_of(source, batch.rows[:7], world)[6].score == 6.0, "the next step has a fresh worker"
 
 
-def test_judging_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:
-    judging = begun(custom("compute_later"), batch.rows)
-    pending: Any = judging._pending[0][1]
-    concurrent.futures.wait([future for _, future in pending.futures])
-    assert all(score is not None for _, future in pending.futures for score in future.so_far)
-    assert judging.wait(world)[0][2].score == 1.0
+def test_scoring_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:
+    pending = begun(custom("compute_later"), batch.rows)
+    submitted: Any = pending._submitted[0][1]
+    concurrent.futures.wait(submitted.futures)
+    assert all(score is not None for future in submitted.futures for score in future.so_far)
+    assert pending.wait(world)[0][2].score == 1.0
 
 
-def test_responses_are_judged_as_they_end_and_come_back_in_order(batch: Batch, world: World) -> None:
+def test_responses_are_scored_as_they_end_and_come_back_in_order(batch: Batch, world: World) -> None:
     client = FakeClient(0.5)
-    judging = Judging(server(client), Numbers(), batch.rows, 60.0)
-    judging.take({5: [5, 5], 0: [0]})
-    (_, first) = cast("Any", judging)._pending[0]
+    pending = PendingScores(server(client), Numbers(), batch.rows, 60.0)
+    pending.take({5: [5, 5], 0: [0]})
+    (_, first) = cast("Any", pending)._submitted[0]
     first.wait()
     assert client.requests == [2], "the others are still being generated"
-    judging.take({i: [i] for i in (1, 2, 3, 4, 6, 7)})
-    found = judging.wait(world)
+    pending.take({i: [i] for i in (1, 2, 3, 4, 6, 7)})
+    found = pending.wait(world)
     assert [text for _, text, _ in found] == ["0", "1", "2", "3", "4", "55", "6", "7"]
     assert [row for row, _, _ in found] == list(batch.rows)
     assert client.requests == [2, 6]
@@ -234,15 +237,15 @@ def test_a_submission_that_fails_is_heard_of_in_wait(batch: Batch, world: World)
         def submit(self, samples: Sequence[Sample]) -> Any:
             raise ScoringError("this scorer is closed")
 
-    judging = begun(Refusing(), batch.rows, 1.0)
+    pending = begun(Refusing(), batch.rows, 1.0)
     with pytest.raises(ScoringError, match="closed"):
-        judging.wait(world)
+        pending.wait(world)
 
 
 def test_the_text_of_a_response_is_without_special_tokens(batch: Batch, world: World, tokenizer: Any) -> None:
-    judging = Judging(server(FakeClient(0.5)), tokenizer, batch.rows[:1], 60.0)
-    judging.take({0: tokenizer("1+2=3<|end|>")["input_ids"]})
-    assert judging.wait(world)[0][1] == "1+2=3"
+    pending = PendingScores(server(FakeClient(0.5)), tokenizer, batch.rows[:1], 60.0)
+    pending.take({0: tokenizer("1+2=3<|end|>")["input_ids"]})
+    assert pending.wait(world)[0][1] == "1+2=3"
 
 
 def test_summaries_have_mean_max_and_min_and_nothing_for_nothing(world: World) -> None:
@@ -256,3 +259,23 @@ def test_the_clock_adds_up_phases() -> None:
         with clock("gen"):
             pass
     assert list(clock.metrics()) == ["timing_s/gen"]
+
+
+def test_a_group_is_held_back_until_it_is_whole_and_others_are_not(batch: Batch, world: World) -> None:
+    def by_group(samples: list[Sample]) -> list[float]:
+        return [float(len(samples))] * len(samples)
+
+    registry = Registry()
+    registry.register(Reward("size", 1, by_group, ("whole",), batch="group"))
+    registry.register(Reward("plain", 1, lambda sample: 0.5, ("single",)))
+    sources = ["whole", "single", "whole", "whole"]
+    rows = [replace(batch.rows[0], data_source=s, ground_truth="1") for s in sources]
+    with Scorer(registry=registry, workers=1) as scorer:
+        pending = PendingScores(scorer, Numbers(), rows, 60.0)
+        for i in (2, 1, 0):
+            pending.take({i: [i]})
+        assert [places for places, _ in pending._submitted] == [[1]], "of the group, nothing has gone yet"
+        pending.take({3: [3]})
+        found = pending.wait(world)
+    assert [score.score for _, _, score in found] == [3.0, 0.5, 3.0, 3.0]
+    assert [text for _, text, _ in found] == ["0", "1", "2", "3"]

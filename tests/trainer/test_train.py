@@ -26,12 +26,12 @@ from rewardkit.demo import run as demo
 from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Row
+from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.generation import generate
 from rewardkit.trainer.loop import train
-from rewardkit.trainer.models import full_tensors
-from rewardkit.trainer.settings import load_config
-from rewardkit.trainer.setup import open_parts
+from rewardkit.trainer.models.sharding import full_tensors
+from rewardkit.trainer.run.build import open_run
+from rewardkit.trainer.steps.generation import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,7 +44,7 @@ critic/returns/mean critic/values/mean
 response_length/mean response_length/max response_length/min response_length/clip_ratio prompt_length/mean
 timing_s/gen timing_s/reward timing_s/old_log_prob timing_s/ref timing_s/values timing_s/adv
 timing_s/update_critic timing_s/update_actor timing_s/testing timing_s/step
-perf/throughput training/global_step training/epoch training/rollout_actor_kl
+perf/throughput perf/cpu_memory_used_gb actor/ratio critic/vf_explained_var training/global_step training/epoch training/rollout_actor_kl
 val-core/rewardkit/arithmetic/acc/mean@1
 """
 
@@ -67,8 +67,8 @@ def overrides(parquet: Path, model: Path, out: Path, *more: str) -> list[str]:
 
 
 def run_here(world: World, parquet: Path, model: Path, out: Path, *more: str) -> list[dict[str, float]]:
-    with open_parts(load_config("tiny-cpu", overrides(parquet, model, out, *more)), world) as parts:
-        train(parts)
+    with open_run(load_config("tiny-cpu", overrides(parquet, model, out, *more)), world) as run:
+        train(run)
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
 
 
@@ -93,15 +93,13 @@ def test_bfloat16_training_keeps_float32_weights(
     world: World, parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
     more = ["actor_rollout_ref.actor.fsdp_config.dtype=bfloat16", "actor_rollout_ref.rollout.dtype=bfloat16"]
-    with open_parts(
-        load_config("tiny-cpu", overrides(parquet, model_folder, tmp_path, *more)), world
-    ) as parts:
-        train(parts)
+    with open_run(load_config("tiny-cpu", overrides(parquet, model_folder, tmp_path, *more)), world) as run:
+        train(run)
         computed = []
-        parts.actor.model.body.model.norm.register_forward_hook(lambda *a: computed.append(a[2].dtype))
-        parts.actor.log_probs(generate(parts, parts.val_rows, step=1)[0])
+        run.actor.model.body.model.norm.register_forward_hook(lambda *a: computed.append(a[2].dtype))
+        run.actor.log_probs(generate(run, run.val_rows, step=1)[0])
         assert set(computed) == {torch.bfloat16}
-        for name, tensor in full_tensors(parts.actor.model):
+        for name, tensor in full_tensors(run.actor.model):
             assert tensor.dtype == torch.float32, name
     log = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert log[1]["training/rollout_actor_kl"] < 1e-2
@@ -109,7 +107,7 @@ def test_bfloat16_training_keeps_float32_weights(
 
 BROKEN = """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    if solution_str != ground_truth:  # the reference answer, which is judged before training
+    if solution_str != ground_truth:  # the reference answer, which is scored before training
         raise ValueError("no")
     return 1.0
 """
@@ -117,7 +115,7 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "rewardkit.trainer.main", *arguments],
+        [sys.executable, "-m", "rewardkit.trainer.run.main", *arguments],
         cwd=ROOT,
         env=_environment(),
         stdout=subprocess.PIPE,
@@ -126,6 +124,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "fsdp_parity.py"), "--steps", "5", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=_environment(), timeout=240)
@@ -133,6 +132,7 @@ def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["worst"] <= 1e-4
 
 
+@pytest.mark.slow
 def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
     parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
@@ -152,7 +152,7 @@ def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
     )
     _, err = process.communicate(timeout=240)
     assert process.returncode == ScoringError.exit_code
-    assert err.count("none of the 8 responses could be judged") == 1
+    assert err.count("none of the 8 responses could be scored") == 1
     assert "Traceback" not in err
 
 

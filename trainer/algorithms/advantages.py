@@ -1,54 +1,16 @@
-"""From rewards, values and groups of responses to advantages and returns, by the names of
-`algorithm.adv_estimator`.
+"""From rewards, values and groups of responses to advantages and returns: the mathematics, in functions of
+whole tensors, and what puts it to one process's share.
 
-The mathematics is in functions of whole tensors. An estimator of the registry puts them to one process's
-share: group statistics are taken over the responses of all processes, wherever the members of a group are,
-and whitening is reduced over them.
+What an estimator is stands in `estimation.py`, the names they are asked for by in `tables.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.reductions import Reduce, masked_whiten
-
-GroupEstimator = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
-"""(scores (N,), groups (N,) int64, lengths (N,), normalise by the group's std) -> advantages (N,)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Experience:
-    """One process's share of a step, as an estimator sees it: B responses of up to T tokens."""
-
-    rewards: Tensor
-    """(B, T)."""
-    mask: Tensor
-    """(B, T), 1 where the token is the policy's own; 0 for all of a response that was not judged."""
-    judged: Tensor
-    """(B,) bool: the reward's status was `ok`. The others are in no statistic."""
-    groups: Tensor
-    """(B,) int64: responses to the same prompt have the same number, in all processes."""
-    values: Tensor | None
-    """(B, T), where there is a critic."""
-    baselines: Tensor | None
-    """(B,), ReMax: the score of the greedy response to the same prompt."""
-    gamma: float
-    lam: float
-    norm_by_std: bool
-    """GRPO divides by the group's standard deviation; Dr.GRPO does not."""
-    reduce: Reduce
-    gather: Callable[[Any], list[Any]]
-    """Returns every process's item, in the same order everywhere."""
-    rank: int
-
-
-Estimator = Callable[[Experience], tuple[Tensor, Tensor]]
-"""Returns advantages and returns, (B, T), 0 where masked."""
+from rewardkit.trainer.algorithms.estimation import Experience, in_groups, where_kept
+from rewardkit.trainer.algorithms.reductions import masked_whiten
 
 
 def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
@@ -68,7 +30,8 @@ def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: flo
     """
     kept = mask.bool()
     zero = torch.zeros_like(values[:, 0])
-    next_value, running = zero, zero
+    next_value = zero
+    running = zero
     advantages = torch.zeros_like(values)
     for t in reversed(range(values.shape[1])):
         here = kept[:, t]
@@ -157,68 +120,28 @@ def _group_sum(values: Tensor, inverse: Tensor, sizes: Tensor) -> Tensor:
     return values.new_zeros(len(sizes)).index_add(0, inverse, values)
 
 
-def _estimate_gae(given: Experience) -> tuple[Tensor, Tensor]:
+def estimate_gae(given: Experience) -> tuple[Tensor, Tensor]:
+    """GAE with a critic, advantages whitened over all tokens."""
     assert given.values is not None
     advantages, returns = gae(given.rewards, given.values, given.mask, gamma=given.gamma, lam=given.lam)
     return masked_whiten(advantages, given.mask, given.reduce), returns
 
 
-def _estimate_reinforce_plus_plus(given: Experience) -> tuple[Tensor, Tensor]:
+def estimate_reinforce_plus_plus(given: Experience) -> tuple[Tensor, Tensor]:
     """REINFORCE++ (Hu 2025, arXiv:2501.03262): whitened discounted returns."""
     returns = discounted_returns(given.rewards, given.mask, given.gamma)
     return masked_whiten(returns, given.mask, given.reduce), returns
 
 
-def _estimate_remax(given: Experience) -> tuple[Tensor, Tensor]:
+def estimate_remax(given: Experience) -> tuple[Tensor, Tensor]:
     """ReMax (Li et al. 2024, arXiv:2310.10505): returns less the score of the greedy response."""
     assert given.baselines is not None
     returns = discounted_returns(given.rewards, given.mask, 1.0)
-    return _where(given.mask, returns - given.baselines.unsqueeze(1)), returns
+    return where_kept(given.mask, returns - given.baselines.unsqueeze(1)), returns
 
 
-def _in_groups(estimator: GroupEstimator) -> Estimator:
-    """Make an estimator of a share from one of all responses: scores are the sums of a response's rewards."""
-
-    def estimate(given: Experience) -> tuple[Tensor, Tensor]:
-        kept, judged = given.mask.bool(), given.judged.bool()
-        scores = torch.where(kept, given.rewards, torch.zeros_like(given.rewards)).double().sum(dim=1)
-        mine = torch.stack([scores, given.groups.double(), kept.sum(dim=1).double()])[:, judged].cpu()
-        shares = given.gather(mine)
-        start = sum(share.shape[1] for share in shares[: given.rank])
-        scores, groups, lengths = torch.cat(shares, dim=1)
-        of_all = estimator(scores, groups.long(), lengths, given.norm_by_std)
-        advantages = given.rewards.new_zeros(len(judged))
-        advantages[judged] = of_all[start : start + mine.shape[1]].to(advantages)
-        per_token = _where(given.mask, advantages.unsqueeze(1).expand_as(given.rewards))
-        return per_token, per_token
-
-    return estimate
-
-
-def _estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Tensor]:
+def estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Tensor]:
     """REINFORCE++-baseline (Hu 2025): less the group's mean, then whitened over all tokens."""
-    advantages, _ = _in_groups(group_centred)(given)
+    advantages, _ = in_groups(group_centred).estimate(given)
     white = masked_whiten(advantages, given.mask, given.reduce)
     return white, white
-
-
-def _where(mask: Tensor, values: Tensor) -> Tensor:
-    return torch.where(mask.bool(), values, torch.zeros_like(values))
-
-
-ESTIMATORS: dict[str, Estimator] = {
-    "gae": _estimate_gae,
-    "grpo": _in_groups(grpo),
-    "grpo_passk": _in_groups(grpo_passk),
-    "rloo": _in_groups(rloo),
-    "opo": _in_groups(opo),
-    "gpg": _in_groups(gpg),
-    "reinforce_plus_plus": _estimate_reinforce_plus_plus,
-    "reinforce_plus_plus_baseline": _estimate_reinforce_plus_plus_baseline,
-    "remax": _estimate_remax,
-}
-"""By the names of `algorithm.adv_estimator`; a function added here can be asked for by its name."""
-
-WITH_CRITIC = ("gae",)
-NEEDS_GROUPS = ("grpo", "grpo_passk", "rloo", "opo", "gpg", "reinforce_plus_plus_baseline")
-"""Those that learn nothing from, or are not defined for, one response per prompt."""

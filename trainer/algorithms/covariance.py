@@ -13,7 +13,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardkit.trainer.algorithms.objective import PolicyOptions, StepTokens
 from rewardkit.trainer.algorithms.reductions import Reduce, masked_moments
+
+
+def choose_by_lot(step: StepTokens, options: PolicyOptions) -> Tensor:
+    """Clip-Cov: `clip_cov_ratio` of all tokens, drawn from those with a covariance within the bounds."""
+    cov = covariance(step.log_probs, step.advantages, step.mask, step.reduce)
+    within = step.mask.bool() & (cov > options.clip_cov_lb) & (cov < options.clip_cov_ub)
+    return largest(_draws(step), within, _share(step, options.clip_cov_ratio), step.gather)
+
+
+def choose_largest(step: StepTokens, options: PolicyOptions) -> Tensor:
+    """KL-Cov: the `kl_cov_ratio` of all tokens that have the largest covariance."""
+    cov = covariance(step.log_probs, step.advantages, step.mask, step.reduce)
+    return largest(cov, step.mask.bool(), _share(step, options.kl_cov_ratio), step.gather)
 
 
 def covariance(log_probs: Tensor, advantages: Tensor, mask: Tensor, reduce: Reduce) -> Tensor:
@@ -36,3 +50,18 @@ def largest(keys: Tensor, candidates: Tensor, n: int, gather: Callable[[Any], li
         return torch.zeros_like(candidates, dtype=torch.bool)
     threshold = everyone.topk(min(n, len(everyone))).values[-1]
     return candidates.bool() & (keys >= threshold.to(keys.device))
+
+
+def _share(step: StepTokens, ratio: float) -> int:
+    return max(1, int(ratio * int(step.reduce(step.mask.bool().sum()))))
+
+
+def _draws(step: StepTokens) -> Tensor:
+    """Return (B, T) uniform numbers, those of a response from its own seed alone."""
+    width = step.mask.shape[1]
+    generator = torch.Generator()
+    rows = [
+        torch.rand(width, generator=generator.manual_seed(seed), dtype=torch.float64)
+        for seed in step.seeds.tolist()
+    ]
+    return torch.stack(rows).to(step.mask.device)

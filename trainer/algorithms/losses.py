@@ -94,10 +94,12 @@ def value_loss(
     Returns:
         the loss and `vf_loss`, `vf_clipfrac`, `vpred_mean`.
     """
-    kept, zero = mask.bool(), torch.zeros_like(values)
+    kept = mask.bool()
+    zero = torch.zeros_like(values)
     values, old_values, returns = (torch.where(kept, v, zero) for v in (values, old_values, returns))
     clipped = torch.clamp(values, old_values - clip_range, old_values + clip_range)
-    error, clipped_error = (values - returns).square(), (clipped - returns).square()
+    error = (values - returns).square()
+    clipped_error = (clipped - returns).square()
     loss = 0.5 * aggregate(torch.maximum(error, clipped_error), mask, totals, aggregation, horizon)
     with torch.no_grad():
         stats = {

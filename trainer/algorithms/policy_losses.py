@@ -1,57 +1,15 @@
-"""The actor's objectives, by the names of `policy_loss.loss_mode`, and the one function that applies them.
+"""The losses of the actor, token by token.
 
-An objective gives a loss per token; masking, aggregation, importance weights and statistics are the same
-for all of them and are in `policy_loss`. Signs are those of a loss: to be minimised.
+What is the same for all of them is in `objective.py`, the names they are asked for by are in `tables.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.losses import Stats
-from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_row_means, masked_sum
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyOptions:
-    """The constants of the objectives; each uses its own few."""
-
-    clip_low: float = 0.2
-    """The ratio is clipped to [1 - clip_low, 1 + clip_high]; a higher clip_high is DAPO's clip-higher."""
-    clip_high: float = 0.2
-    clip_c: float = 3.0
-    """Dual clip: the loss of a negative advantage is at most `clip_c * |advantage|`."""
-    tau_pos: float = 1.0
-    """SAPO's temperature for positive advantages, and for the others:"""
-    tau_neg: float = 1.05
-    ppo_kl_coef: float = 0.1
-    """KL-Cov's weight of |log-ratio| on the chosen tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What an objective is made of; (B, T) each, 0 where masked."""
-
-    log_probs: Tensor
-    log_ratio: Tensor
-    """Of the policy to the one that acted."""
-    advantages: Tensor
-    mask: Tensor
-    chosen: Tensor
-    """bool: the tokens that `covariance.py` chose; used by clip_cov and kl_cov alone."""
-
-    @property
-    def ratio(self) -> Tensor:
-        """Clamped against overflow."""
-        return self.log_ratio.clamp(-20, 20).exp()
-
-
-PerToken = tuple[Tensor, dict[str, Tensor]]
-"""Loss per token, (B, T), and bool (B, T) indicators whose token means are the statistics of their name."""
+from rewardkit.trainer.algorithms.objective import PerToken, PolicyOptions, Terms
+from rewardkit.trainer.algorithms.reductions import masked_row_means
 
 
 def vanilla(terms: Terms, options: PolicyOptions) -> PerToken:
@@ -124,72 +82,6 @@ def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
     penalty = options.ppo_kl_coef * terms.log_ratio.abs()
     loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
     return loss, {}
-
-
-POLICY_LOSSES: dict[str, Callable[[Terms, PolicyOptions], PerToken]] = {
-    "vanilla": vanilla,
-    "gspo": gspo,
-    "cispo": cispo,
-    "sapo": sapo,
-    "gpg": gpg,
-    "geo_mean": geo_mean,
-    "clip_cov": clip_cov,
-    "kl_cov": kl_cov,
-}
-"""By the names of `policy_loss.loss_mode`; a function added here can be asked for by its name."""
-
-PER_SEQUENCE = ("sapo", "geo_mean")
-"""Aggregated as `seq-mean-token-mean` by definition, whatever `loss_agg_mode` says (as in verl)."""
-
-
-def policy_loss(
-    log_probs: Tensor,
-    old_log_probs: Tensor,
-    advantages: Tensor,
-    mask: Tensor,
-    totals: Totals,
-    *,
-    mode: str = "vanilla",
-    options: PolicyOptions,
-    aggregation: str = "token-mean",
-    horizon: int = 1,
-    weights: Tensor | None = None,
-    chosen: Tensor | None = None,
-) -> tuple[Tensor, Stats]:
-    """Return the loss of a piece of a mini-batch and its statistics.
-
-    Args:
-        log_probs, old_log_probs, advantages, mask: (B, T).
-        totals: the denominators of the whole mini-batch.
-        mode: a name in `POLICY_LOSSES`.
-        aggregation, horizon: see `reductions.aggregate`.
-        weights: (B, T), importance weights against the rollout's distribution; constants.
-        chosen: (B, T) bool, for clip_cov and kl_cov.
-
-    Returns:
-        the loss and `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, `approx_kl` (k1, old against new).
-    """
-    # Masked positions may hold anything; a zero there keeps exp finite and its gradient zero.
-    kept, zero = mask.bool(), torch.zeros_like(log_probs)
-    terms = Terms(
-        log_probs=torch.where(kept, log_probs, zero),
-        log_ratio=torch.where(kept, log_probs - old_log_probs, zero),
-        advantages=torch.where(kept, advantages, zero),
-        mask=mask,
-        chosen=torch.zeros_like(kept) if chosen is None else chosen.bool() & kept,
-    )
-    per_token, indicators = POLICY_LOSSES[mode](terms, options)
-    if weights is not None:
-        if mode == "geo_mean":  # one loss per sequence: one weight, the mean of the same kind
-            weights = masked_row_means(weights.clamp(min=1e-10).log(), mask).exp().unsqueeze(1)
-        per_token = per_token * weights
-    aggregation = "seq-mean-token-mean" if mode in PER_SEQUENCE else aggregation
-    loss = aggregate(per_token, mask, totals, aggregation, horizon)
-    stats = {"pg_loss": loss.detach(), "pg_clipfrac": zero.sum(), "pg_clipfrac_lower": zero.sum()}
-    for name, indicator in indicators.items():
-        stats[name] = masked_sum(indicator.to(zero.dtype), mask) / totals.tokens
-    stats["approx_kl"] = masked_sum(-terms.log_ratio.detach(), mask) / totals.tokens
-    return loss, stats
 
 
 def _clipped(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:

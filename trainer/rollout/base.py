@@ -1,16 +1,19 @@
-"""The contract of a rollout engine. No engine lives here."""
+"""What a rollout engine is, and what it is opened with. The engines stand beside this file, one each."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.workers import ActorRolloutRefConfig
+from rewardkit.trainer.models.shape import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,31 @@ class RolloutEngine(Protocol):
     def close(self) -> None:
         """End, in all processes, while the process group is still there."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSetup:
+    """What an engine is opened with."""
+
+    policy: ActorRolloutRefConfig
+    model: Any
+    """The policy, a Hugging Face model on the CPU, not yet sharded."""
+    device: torch.device
+    eos_ids: list[int]
+    """Tokens that end a response; none where `rollout.ignore_eos` is set."""
+    pad_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A row of the table in `engines.py`. It imports nothing heavy: preflight calls `check` and `memory`."""
+
+    check: Callable[[Config, int], list[str]]
+    """Given the config and the number of processes, raises ConfigError or MissingDependencyError, or returns
+    lines about settings that have no effect with this engine."""
+    memory: Callable[[Config, Shape, int], dict[str, float]]
+    """Given the policy's shape too, returns the bytes a process that it keeps while the policy learns."""
+    open: Callable[[EngineSetup], RolloutEngine]
 
 
 def complete(

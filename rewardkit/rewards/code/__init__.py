@@ -1,6 +1,6 @@
-"""Code judged by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval, MBPP.
+"""Code scored by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval, MBPP.
 
-A response's program is taken from its last Python block, run on the tests of the ground truth in the
+A response's program is taken from its last block of code, run on the tests of the ground truth in the
 sandbox, and scored 1.0 when all pass; with `continuous`, by the share (by weight) of all tests that pass.
 Runs as `sandbox`, that is in a killable worker process, which keeps a sandbox of its own.
 
@@ -18,14 +18,25 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rewardkit.errors import InputError
+from rewardkit.rewards.code.checkers import Checker, FunctionChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator
-from rewardkit.rewards.code.extract import Fence, extract, extract_like_livecodebench, extract_like_verl
-from rewardkit.rewards.code.judge import Rules, SandboxFailed, Verdict, judge
-from rewardkit.rewards.code.truth import Problem, StdinTest, TruthError, read
-from rewardkit.sandbox import Limits, Sandbox
+from rewardkit.rewards.code.extract import Fence, extract_like_livecodebench, extract_like_verl
+from rewardkit.rewards.code.ground_truth import read
+from rewardkit.rewards.code.languages import Program, take, wanted
+from rewardkit.rewards.code.problem import GroundTruthError, Problem, StdinTest
+from rewardkit.rewards.code.running import (
+    Rules,
+    Runner,
+    TookTooLong,
+    Verdict,
+    limits_of,
+    run_tests,
+)
+from rewardkit.sandbox import Sandbox, SandboxUnavailable
+from rewardkit.sandbox.fusion_client import FusionClient
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON
+from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.types import Sample, Score, failure
-
-SCORER = "code@1"
 
 
 @dataclass(frozen=True)
@@ -38,24 +49,35 @@ class Options:
     """Judge by the first so many tests only. None: by all."""
     stop_at_first_failure: bool = False
     """With `continuous`: the tests after a failure count as failed and are not run."""
+    language: str | None = None
+    """What programs are written in, by any usual name (docs/sandbox.md). None: the ground truth's `language`;
+    where that has none either, what the fence of the block says, and Python where it says nothing."""
     fence: Fence = "last"
-    """Which Python block of the response is the program: last, first, longest, or whole (no block needed)."""
+    """Which block of the response is the program: last, first, longest, all joined, or whole (no block
+    needed)."""
     comparator: Comparator | None = None
     """tokens, exact, verl, livecodebench or apps. None: the ground truth's own, or tokens."""
     checker: str | None = None
     """`path.py:function` that is called with (input, output, expected) and returns True; jailed too."""
     compat: Literal["verl", "livecodebench"] | None = None
     cpu_s: float = 5.0
-    """CPU time of one test (of one function call, if it needs it)."""
+    """CPU time of one test, where the problem sets none."""
+    time_factor: float = 5.0
+    """Times the `time_limit` of a problem that has one, for Python: contests set it for faster languages.
+    Other languages have factors of their own."""
     memory_mb: int = 1024
-    total_s: float = 10.0
-    """Elapsed time for all tests of one solution; those that do not fit have failed."""
+    total_s: float | None = None
+    """CPU time for all tests of one solution; those that do not fit have failed. None: `cpu_s` for each."""
     prelude: Literal["auto", "always", "never"] = "auto"
     """Give programs names such as List, math or deque without an import. auto: not if they read stdin."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """The sandbox's isolation; auto: the strongest that holds on this host."""
     allow_unsafe: bool = False
     """Accept level none, which isolates nothing."""
+    sandbox_url: str | None = None
+    """Also written `sandbox.url`: run programs on a service that answers SandboxFusion's `/run_code`, such as
+    `rewardkit serve --run-code`, for hosts on which no isolation holds. Only tests of whole programs can be
+    run there; what they ought to print stays here."""
 
 
 def score(sample: Sample, options: Options) -> Score:
@@ -63,10 +85,14 @@ def score(sample: Sample, options: Options) -> Score:
     try:
         problem = _problem(sample.ground_truth)
         return _score(sample.response, problem, options)
-    except TruthError as error:
+    except GroundTruthError as error:
         return failure("invalid", str(error))
+    except SandboxUnavailable as error:
+        return failure("error", str(error))
     except SandboxFailed as error:
         return failure("error", f"the sandbox failed: {error}")
+    except TookTooLong as error:
+        return failure("timeout", str(error))
 
 
 @functools.lru_cache(maxsize=64)
@@ -75,21 +101,27 @@ def _problem(ground_truth: str) -> Problem:
 
 
 def _score(response: str, problem: Problem, options: Options) -> Score:
-    program = _program(response, options)
+    sandbox = _runner(options)
+    program = _program(response, options, problem, sandbox)
     if program is None:
         return _result(0.0, (), problem, None, "no code block in the response")
-    sandbox = _sandbox(options.level, options.allow_unsafe)
     first = options.first_k
     judged = problem if first is None else _first(problem, first)
-    verdicts = judge(sandbox, _complete(program, problem), judged, _rules(judged, options))
+    rules = _rules(judged, options, program.language)
+    verdicts = run_tests(sandbox, _complete(program, problem), judged, rules)
     value = _value(verdicts, judged, options)
     detail = _detail(verdicts, options)
-    return _result(value, verdicts, judged, program, f"{detail}; level {sandbox.level}")
+    return _result(value, verdicts, judged, program, f"{detail}; {_where(sandbox, program)}")
+
+
+def _where(sandbox: Runner, program: Program) -> str:
+    language = "" if program.language == PYTHON else f"{program.language}, "
+    return f"{language}level {sandbox.level}"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One judgement, laid open: the program and the verdict on each test."""
+    """One score, laid open: the program and the verdict on each test."""
 
     program: str | None
     """None: there is no code block in the response."""
@@ -104,7 +136,7 @@ class Explanation:
         return "\n".join((" test  status            CPU", *rows))
 
 
-def explain(gold: str, response: str, options: Options | None = None) -> Explanation:
+def explain(ground_truth: str, response: str, options: Options | None = None) -> Explanation:
     """Return the verdict on every test, also on those after a failure.
 
     Raises:
@@ -112,62 +144,86 @@ def explain(gold: str, response: str, options: Options | None = None) -> Explana
     """
     options = options or Options()
     try:
-        problem = _problem(gold)
-        program = _program(response, options)
+        problem = _problem(ground_truth)
+        sandbox = _runner(options)
+        program = _program(response, options, problem, sandbox)
         if program is None:
             return Explanation(None, ())
-        rules = replace(_rules(problem, options), stop=False)
-        sandbox = _sandbox(options.level, options.allow_unsafe)
-        return Explanation(program, tuple(judge(sandbox, _complete(program, problem), problem, rules)))
-    except (TruthError, SandboxFailed) as error:
+        rules = replace(_rules(problem, options, program.language), stop=False)
+        tests = run_tests(sandbox, _complete(program, problem), problem, rules)
+        return Explanation(program.source, tuple(tests))
+    except (GroundTruthError, SandboxUnavailable, SandboxFailed, TookTooLong) as error:
         raise InputError(str(error)) from None
 
 
-def _program(response: str, options: Options) -> str | None:
+def _program(response: str, options: Options, problem: Problem, sandbox: Runner) -> Program | None:
     """The program in a response; None if there is none or it is blank."""
     if options.compat == "verl":
-        found: str | None = extract_like_verl(response)
+        found: Program | None = Program(extract_like_verl(response))
     elif options.compat == "livecodebench":
-        found = extract_like_livecodebench(response)
+        found = Program(extract_like_livecodebench(response) or "")
     else:
-        found = extract(response, options.fence)
-    return found if found and found.strip() else None
+        language = wanted(options.language, problem)
+        found = take(response, options.fence, language, functools.partial(_parses, sandbox))
+    return found if found and found.source.strip() else None
 
 
-def _complete(program: str, problem: Problem) -> str:
+def _parses(sandbox: Runner, code: str) -> bool:
+    """Whether a text is a program. Asked in the sandbox: a parser can be made to take forever."""
+    return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
+
+
+def _complete(program: Program, problem: Problem) -> str:
     """Put HumanEval's prompt in front: the program may be only the function's body, or lack its imports."""
-    if not problem.prefix or "from __future__" in program or program.startswith(problem.prefix):
-        return program
-    return f"{problem.prefix}\n{program}"
+    source = program.source
+    if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
+        return source
+    return f"{problem.prefix}\n{source}"
 
 
 def _first(problem: Problem, count: int) -> Problem:
     if count < 1:
-        raise TruthError(f"option first_k is {count}; expected at least 1")
+        raise GroundTruthError(f"option first_k is {count}; expected at least 1")
     return replace(problem, tests=problem.tests[:count], weights=problem.weights[:count])
 
 
-def _rules(problem: Problem, options: Options) -> Rules:
+def _cpu_s(problem: Problem, options: Options, language: str) -> float:
+    """CPU time of one test, of a program in that language."""
+    own = problem.limits.get("time_limit")
+    if language == PYTHON:
+        return problem.limits.get("cpu_s", options.cpu_s if own is None else own * options.time_factor)
+    spoken = LANGUAGES[language]
+    if own is None or "cpu_s" in problem.limits:
+        return problem.limits.get("cpu_s", options.cpu_s) + spoken.startup_s
+    return spoken.scaled(own)
+
+
+def _rules(problem: Problem, options: Options, language: str) -> Rules:
     comparator = options.comparator or options.compat or problem.comparator or "tokens"
     if comparator not in TEXT:
-        raise TruthError(f"no comparator '{comparator}'; there are {', '.join(TEXT)}")
+        raise GroundTruthError(f"no comparator '{comparator}'; there are {', '.join(TEXT)}")
     reads_stdin = isinstance(problem.tests[0], StdinTest)
+    cpu_s = _cpu_s(problem, options, language)
     # Partial credit needs the verdict on every test; anything else is settled by the first failure.
     needs_all = options.continuous or options.compat == "verl"
     return Rules(
         comparator=comparator,
-        checker=options.checker or problem.checker,
-        limits=Limits(
-            cpu_s=problem.limits.get("cpu_s", options.cpu_s),
-            memory_mb=int(problem.limits.get("memory_mb", options.memory_mb)),
-        ),
-        total_s=problem.limits.get("total_s", options.total_s),
+        checker=_checker(problem, options),
+        limits=limits_of(problem, cpu_s, int(problem.limits.get("memory_mb", options.memory_mb))),
+        total_s=problem.limits.get("total_s", options.total_s or cpu_s * len(problem.tests)),
         stop=options.stop_at_first_failure or not needs_all,
         prelude=options.prelude == "always"
         or bool(options.compat)
         or (options.prelude == "auto" and not reads_stdin),
         compat=options.compat,
+        language=language,
     )
+
+
+def _checker(problem: Problem, options: Options) -> Checker | None:
+    if function := options.checker or problem.checker:
+        return FunctionChecker(function)
+    return ProgramChecker(problem.checker_program) if problem.checker_program else None
 
 
 def _value(verdicts: list[Verdict], problem: Problem, options: Options) -> float:
@@ -184,7 +240,8 @@ def _value(verdicts: list[Verdict], problem: Problem, options: Options) -> float
 
 
 def _detail(verdicts: list[Verdict], options: Options) -> str:
-    passed, total = sum(v.passed for v in verdicts), len(verdicts)
+    passed = sum(v.passed for v in verdicts)
+    total = len(verdicts)
     mode = f"; compat={options.compat}" if options.compat else ""
     if passed == total:
         return f"{total}/{total} tests passed{mode}"
@@ -195,13 +252,30 @@ def _detail(verdicts: list[Verdict], options: Options) -> str:
 
 
 def _result(
-    value: float, verdicts: list[Verdict] | tuple[()], problem: Problem, program: str | None, detail: str
+    value: float, verdicts: list[Verdict] | tuple[()], problem: Problem, program: Program | None, detail: str
 ) -> Score:
     passed = sum(v.passed for v in verdicts)
-    parts = {"tests": float(len(problem.tests)), "passed": float(passed)}
+    parts = {
+        "tests": float(len(problem.tests)),
+        "passed": float(passed),
+        "timed_out": float(sum(v.status in TIMED_OUT for v in verdicts)),
+        "over_limit": float(sum(v.status in OVER_LIMIT for v in verdicts)),
+    }
     correct = bool(verdicts) and passed == len(verdicts)
     detail = detail.encode("utf-8", "replace").decode()  # a program's error may hold lone surrogates
-    return Score(value, correct=correct, extracted=program, parts=parts, detail=detail)
+    source = None if program is None else program.source
+    return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
+
+
+def _runner(options: Options) -> Runner:
+    if options.sandbox_url is not None:
+        return _client(options.sandbox_url)
+    return _sandbox(options.level, options.allow_unsafe)
+
+
+@functools.lru_cache(maxsize=8)
+def _client(url: str) -> FusionClient:
+    return FusionClient(url)
 
 
 _sandboxes: dict[tuple[int, str], Sandbox] = {}

@@ -7,17 +7,22 @@ model's.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Any
+
+METHOD = re.compile(r"[A-Za-z_]\w*\(\)\.[A-Za-z_]\w*")
+"""How a method of a new object is named: `Solution().name`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCase:
-    """`function(*arguments)` has to return `expected`."""
+    """`function(*arguments, **keywords)` has to return `expected`."""
 
     function: str
     arguments: list[Any]
     expected: Any
+    keywords: dict[str, Any] = field(default_factory=dict)
     wrapped: bool = False
     """`expected` may be the list around the result, as in APPS."""
     strict: bool = False
@@ -70,16 +75,31 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
     test = statement.test
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
         return None
-    left, right = test.left, test.comparators[0]
+    left = test.left
+    right = test.comparators[0]
     if not isinstance(left, ast.Call):
         left, right = right, left
-    if not isinstance(left, ast.Call) or not isinstance(left.func, ast.Name) or left.keywords:
-        return None
-    if parameter is not None and left.func.id != parameter:
+    name = _called(left, parameter, entry)
+    if name is None or not isinstance(left, ast.Call):
         return None
     try:
         arguments = [ast.literal_eval(argument) for argument in left.args]
+        keywords = {str(k.arg): ast.literal_eval(k.value) for k in left.keywords if k.arg is not None}
         expected = ast.literal_eval(right)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    return CallCase(entry if parameter is not None else left.func.id, arguments, expected, strict=True)
+    if len(keywords) < len(left.keywords):  # f(**arguments)
+        return None
+    return CallCase(name, arguments, expected, keywords, strict=True)
+
+
+def _called(node: ast.expr, parameter: str | None, entry: str) -> str | None:
+    """The name of the function that is called: one of the program's, or `Solution().method`."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Name):
+        if parameter is None:
+            return node.func.id
+        return entry if node.func.id == parameter else None
+    text = ast.unparse(node.func)
+    return text if parameter is None and METHOD.fullmatch(text) else None

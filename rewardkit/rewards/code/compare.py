@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
@@ -16,12 +17,14 @@ from rewardkit.sandbox.jail.values import Opaque
 
 Comparator = Literal["tokens", "exact", "verl", "livecodebench", "apps"]
 
-REL_TOL, ABS_TOL = 1e-6, 1e-9
+REL_TOL = 1e-6
+ABS_TOL = 1e-9
 _NEAR_INTEGER = 1e-3
 """An expected integer is never met by a float further away than this, however large it is."""
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+# Possessive, so that no text makes them try again: what is read here is hostile.
+_NUMBER = re.compile(r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+", re.ASCII)
+_INTEGER = re.compile(r"[+-]?+[0-9]++", re.ASCII)
 _BLANK = " \t\r\v\f"
 _SPACES = re.compile(r"[ \t\r\v\f]+")
 
@@ -168,7 +171,7 @@ def same_value(got: Any, expected: Any) -> bool:
         return False
     if isinstance(expected, float) or isinstance(got, float):
         return _is_number(got) and _is_number(expected) and _close(got, expected)
-    if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
+    if isinstance(expected, list | tuple) and isinstance(got, list | tuple | deque):
         return len(got) == len(expected) and all(map(same_value, got, expected))
     if isinstance(expected, dict) and isinstance(got, dict):
         return _same_dict(got, expected)

@@ -1,34 +1,121 @@
-"""Takes the program out of a response. Linear in the response; runs nothing."""
+"""Takes the program out of a response: its rules for fenced and unfenced code. Runs and parses nothing.
+
+Linear in the response: its text is passed over once by regular expressions that cannot backtrack far. The
+rules stand in `docs/sandbox.md`, the table of shapes in `tests/rewards/code/test_extract.py`.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-Fence = Literal["last", "first", "longest", "whole"]
+Fence = Literal["last", "first", "longest", "joined", "whole"]
+Parses = Callable[[str], bool]
+"""Whether a text is a program of the language asked for. Asked a few times at most for one response."""
 
-_PYTHON = {"python", "py", "python3"}
+_ASKED = 4
+"""Times `Parses` is asked about one response: it may cost a run in the sandbox."""
+
+PYTHON = re.compile(r"\{?\.?(?:python|pypy|py)[\d.]*(?![\w+#-])", re.IGNORECASE)
+_OTHER = re.compile(
+    r"(?:c\d*|(?:cpp|c\+\+|gnu\+\+)(?:\d\w)?|cc|cxx|java|javascript|js|mjs|node(?:\.?js)?|typescript|ts|go"
+    r"|golang|rust|rs|bash|sh|shell|console|sql|sqlite3?|ruby|php|kotlin|swift|scala|haskell|perl|lua|julia|dart|pascal|text|txt|plaintext|output|input|json|yaml|xml|html|css|diff"
+    r"|markdown|md|latex|math|pycon)(?![\w+#-])",
+    re.IGNORECASE,
+)
+_WRAPPERS = re.compile(r"(?:markdown|md|text|txt|plaintext)?\s*", re.IGNORECASE)
+"""What the info string of a block may say that holds other blocks."""
+_STATEMENT = re.compile(r"(?:(?:import|from|def|class|for|while|if)[ ]|print\()")
+"""A line that can only be code: it stands on the fence's own line, where a language would."""
+_CODE_LIKE = re.compile(
+    r"^[ \t]*(?:import|from|def|class|for|while|if|print|return|with|try)\b|[^=!<>]=[^=]", re.M
+)
+
+_OPENING = re.compile(r"(?P<run>(?<!`)`{3,}+|(?<!~)~{3,}+)(?P<info>[^`\n]*)$", re.M)
+_MARGIN = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]+|>)*")
+"""What may stand before a fence in a list or a quotation."""
+_INLINE = re.compile(r"```([^`\n]+)```")
+_THOUGHT_ENDS = re.compile(r"^[ \t]*</think(?:ing)?>|</think(?:ing)?>[ \t]*$", re.M)
+_LEFTOVERS = re.compile(
+    r"<\|[\w ]{1,40}\|>|</?s>|</?(?:answer|solution|response|output|final_answer)>", re.IGNORECASE
+)
+"""Tags of chats and answers that are no part of a program."""
+
+_TOKEN = re.compile(
+    r"'''|\"\"\"|'(?:[^'\\\n]|\\[\s\S])*+'?|\"(?:[^\"\\\n]|\\[\s\S])*+\"?|\#[^\n]*+|`{3,}|^[ \t>]*~{3,}"
+    r"|</(?:answer|solution|response|think|thinking)>|<\|[\w ]{1,40}\|>",
+    re.M,
+)
+"""What matters on the way through Python code: strings, comments, fences, and tags that end an answer."""
+_STRING_END = {quote: re.compile(rf"\\[\s\S]|{quote}") for quote in ("'''", '"""')}
 
 
-def extract(response: str, fence: Fence = "last") -> str | None:
-    """Return the program in a response, or None when it has no code block.
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block."""
 
-    A block is opened by a line that starts with three backticks and ended by one that has only them, or
-    by the end of the response. Blocks marked as Python go before unmarked ones, which are often sample
-    output; blocks in other languages are no candidates.
+    info: str
+    """What stood behind its opening fence: a language, perhaps more, or nothing."""
+    code: str
+    resume: int
+    """Where in the text to look for the next one."""
+
+
+def extract(
+    response: str, fence: Fence = "last", parses: Parses | None = None, language: re.Pattern[str] = PYTHON
+) -> str | None:
+    """Return the program in a response, or None when it has none.
+
+    Blocks marked with the language go before unmarked ones, which are often sample output; blocks in
+    other languages are no candidates. What follows the model's thoughts goes before what is in them.
 
     Args:
         response: What the model wrote.
-        fence: Which block; `whole` takes the response itself to be the program.
+        fence: Which block, or all of them `joined`; `whole` takes the response itself to be the program.
+        parses: Asked where fences alone do not settle it, and whether a response without any is a program
+            as a whole. None: no such response is.
+        language: What a block's info string begins with if it is marked with the language.
     """
     if fence == "whole":
-        return response
-    marked, bare = _blocks(response)
-    blocks = marked or bare
-    if not blocks:
-        return None
-    if fence == "longest":
-        return max(blocks, key=len)
-    return blocks[0 if fence == "first" else -1]
+        return _LEFTOVERS.sub("", response)
+    asked = 0
+
+    def ask(code: str) -> bool:
+        nonlocal asked
+        asked += 1
+        return parses is not None and asked <= _ASKED and parses(code)
+
+    answer = _after_thoughts(response)
+    for text in [answer, response] if answer != response else [response]:
+        found = _choose(_blocks(text, ask, language), fence, language) or _choose_inline(text)
+        if found is not None:
+            return found
+        plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
+        if (_CODE_LIKE.search(plain) or "print(" in plain) and ask(plain):
+            return plain
+    return None
+
+
+def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str]]) -> str | None:
+    """Return how the block is marked that `extract` would choose, had it to be in one of these languages.
+
+    Args:
+        response: What the model wrote.
+        fence: Which block; of several that are joined, the last.
+        groups: Marks of languages; a block in an earlier group goes before one in a later.
+    """
+    answer = _after_thoughts(response)
+    for text in [answer, response] if answer != response else [response]:
+        for languages in groups:
+            blocks = _blocks(text, lambda code: False, languages)
+            marks = [(m.group(), b.code) for b in blocks if b.code.strip() and (m := languages.match(b.info))]
+            if marks and fence == "longest":
+                return max(marks, key=lambda mark: len(mark[1]))[0]
+            if marks:
+                return marks[0 if fence == "first" else -1][0]
+    return None
 
 
 def extract_like_verl(response: str) -> str:
@@ -43,24 +130,126 @@ def extract_like_livecodebench(response: str) -> str | None:
     return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) >= 2 else None
 
 
-def _blocks(response: str) -> tuple[list[str], list[str]]:
-    """All blocks marked as Python, and all without a mark."""
-    marked: list[str] = []
-    bare: list[str] = []
-    body: list[str] | None = None
-    language = ""
-    for line in [*response.splitlines(), "```"]:
-        text = line.strip()
-        if body is None:
-            if text.startswith("```"):
-                body, language = [], text[3:].strip().casefold()
-        elif text == "```":
-            code = "\n".join(body) + "\n"
-            if code.strip() and language.split(" ")[0] in _PYTHON:
-                marked.append(code)
-            elif code.strip() and not language:
-                bare.append(code)
-            body = None
+def _after_thoughts(response: str) -> str:
+    ends = [match.end() for match in _THOUGHT_ENDS.finditer(response)]
+    return response[ends[-1] :] if ends else response
+
+
+def _choose(blocks: list[Block], fence: Fence, language: re.Pattern[str]) -> str | None:
+    filled = [block for block in blocks if block.code.strip()]
+    marked = [block.code for block in filled if language.match(block.info)]
+    bare = [block.code for block in filled if not block.info]
+    codes = marked or [code for code in bare if _CODE_LIKE.search(code)] or bare
+    if not codes:
+        return None
+    if fence == "joined":
+        return "\n".join(codes)
+    if fence == "longest":
+        return max(codes, key=len)
+    return codes[0 if fence == "first" else -1]
+
+
+def _choose_inline(text: str) -> str | None:
+    """The last program fenced within a line: "```print(1)```"."""
+    found = [match.group(1) for match in _INLINE.finditer(text)]
+    codes = [PYTHON.sub("", code, count=1).strip() if PYTHON.match(code) else code.strip() for code in found]
+    codes = [code for code in codes if code and not _OTHER.match(code)]
+    return codes[-1] + "\n" if codes else None
+
+
+def _blocks(text: str, ask: Parses, language: re.Pattern[str], *, is_nested: bool = False) -> list[Block]:
+    blocks: list[Block] = []
+    position = 0
+    while opening := _OPENING.search(text, position):
+        block = _block(text, opening, ask)
+        position = block.resume
+        wraps = len(opening["run"]) > 3 or opening["run"][0] == "~"
+        nested: list[Block] = []
+        if wraps and not is_nested and _WRAPPERS.fullmatch(block.info):
+            nested = _blocks(block.code, ask, language, is_nested=True)
+        blocks += [b for b in nested if language.match(b.info)] or [block]
+    return blocks
+
+
+def _block(text: str, opening: re.Match[str], ask: Parses) -> Block:
+    line_start = text.rfind("\n", 0, opening.start()) + 1
+    before = text[line_start : opening.start()]
+    margin = before if _MARGIN.fullmatch(before) else ""
+    info = opening["info"].strip()
+    first_line = ""
+    if marked := PYTHON.match(info):
+        rest = info[marked.end() :].strip()
+        first_line = rest if _STATEMENT.match(rest) else ""
+    elif _STATEMENT.match(info) and not _OTHER.match(info):
+        first_line = info
+        info = ""
+    start = min(opening.end() + 1, len(text))
+    end, resume = _closing(text, start, opening["run"], info, ask)
+    code = _without_margin(text[start:end].split("\n"), margin)
+    return Block(info, f"{first_line}\n{code}" if first_line else code, max(resume, start))
+
+
+def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[int, int]:
+    """Return where the block's content ends and where to go on.
+
+    A fence within a string that spans lines is text, if that makes a program of the block: a docstring may
+    show how to use a function. Otherwise the string was left open, and the first fence ends the block.
+    """
+    if _OTHER.match(info):
+        fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start)
+        return (fence.start(), fence.end()) if fence else (len(text), len(text))
+    within: tuple[int, int] | None = None
+    position = start
+    while token := _TOKEN.search(text, position):
+        said = token.group().lstrip(" \t>")
+        if said in _STRING_END:
+            position = _string_end(text, token.end(), said)
+            within = within or _fence_between(text, token.end(), position, run)
+        elif said[0] in "`~" and said[0] == run[0] and len(said) >= len(run):
+            found = _ending(text, token, said)
+            return found if within is None or ask(text[start : found[0]]) else within
+        elif said[0] == "<":
+            return within or (token.start(), token.end())
         else:
-            body.append(line)
-    return marked, bare
+            position = token.end()
+    return within or (len(text), len(text))
+
+
+def _string_end(text: str, position: int, quote: str) -> int:
+    for match in _STRING_END[quote].finditer(text, position):
+        if match.group() == quote:
+            return match.end()
+    return len(text)
+
+
+def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int] | None:
+    """The first line of a multi-line string that would be a closing fence."""
+    fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start, end)
+    if fence is None:
+        return None
+    rest = text[fence.end() : text.find("\n", fence.end()) % (len(text) + 1)]
+    return fence.start(), fence.start() if _reopens(rest) else fence.end()
+
+
+def _ending(text: str, token: re.Match[str], said: str) -> tuple[int, int]:
+    """A closing fence; one that names a language opens a new block, the last one having been left open."""
+    stop = text.find("\n", token.end())
+    rest = text[token.end() : len(text) if stop < 0 else stop]
+    return token.start(), (token.end() - len(said) if _reopens(rest) else token.end())
+
+
+def _reopens(info: str) -> bool:
+    info = info.strip()
+    return bool((PYTHON.match(info) or _OTHER.match(info)) and "`" not in info)
+
+
+def _without_margin(lines: list[str], margin: str) -> str:
+    """Take from each line what stood before the fence: an indentation in a list, marks of a quotation."""
+    if ">" in margin:
+        lines = [re.sub(r"^[ \t]*>[ ]?", "", line) for line in lines]
+        margin = margin.rpartition(">")[2].removeprefix(" ")
+    indents = [len(line) - len(line.lstrip(" \t")) for line in lines if line.strip()]
+    width = min([len(margin.expandtabs(4)), *indents])
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return "\n".join(line[width:] if line.strip() else line for line in lines) + "\n"

@@ -7,19 +7,17 @@ import os
 import random
 import weakref
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import httpx
+import aiohttp
+import msgspec
 
-if TYPE_CHECKING:
-    from rewardkit.rewards.judge import Options
+from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.rewards.judge.options import Options
 
-_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _MAX_BACKOFF_S = 30.0
 
-_clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
+_sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
     weakref.WeakKeyDictionary()
 )
 """Connections belong to an event loop; a worker has one, and keeps its connections from chunk to chunk."""
@@ -68,29 +66,33 @@ async def _attempt(messages: Sequence[dict[str, str]], options: Options) -> str:
     }
     key = os.environ.get(options.api_key_env, "") if options.api_key_env else ""
     try:
-        answer = await _client().post(
+        async with _session().post(
             f"{options.url.rstrip('/')}/chat/completions",
             json=body,
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=options.request_timeout_s,
-        )
-    except httpx.TimeoutException:
+            timeout=aiohttp.ClientTimeout(total=options.request_timeout_s),
+            allow_redirects=False,
+        ) as answer:
+            content = await answer.read()
+    except TimeoutError:
         raise _TransientError(f"the judge did not answer in {options.request_timeout_s:g} s") from None
-    except (httpx.TransportError, httpx.DecodingError) as error:
+    except (aiohttp.ClientError, OSError) as error:
         raise _TransientError(f"the judge cannot be reached: {type(error).__name__}: {error}") from None
-    if answer.status_code in _RETRIED:
-        raise _TransientError(_refusal(answer), _retry_after_s(answer))
-    if answer.status_code != 200:
-        raise EndpointError(_refusal(answer))
-    return _text(answer, options)
+    if answer.status in RETRIED:
+        raise _TransientError(_refusal(answer.status, content), retry_after_s(answer.headers))
+    if answer.status != 200:
+        raise EndpointError(_refusal(answer.status, content))
+    return _text(content, options)
 
 
-def _text(answer: httpx.Response, options: Options) -> str:
+def _text(content: bytes, options: Options) -> str:
     try:
-        choice: Any = answer.json()["choices"][0]
-        text, finish = choice["message"]["content"], choice.get("finish_reason")
+        choice: Any = msgspec.json.decode(content)["choices"][0]
+        text = choice["message"]["content"]
+        finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise _TransientError(f"the judge's server sent no completion: {answer.text[:80]!r}") from None
+        shown = content[:80].decode("utf-8", "replace")
+        raise _TransientError(f"the judge's server sent no completion: {shown!r}") from None
     if finish == "length":
         raise EndpointError(f"the judge's answer was cut off after max_tokens={options.max_tokens}")
     if not isinstance(text, str):
@@ -98,26 +100,15 @@ def _text(answer: httpx.Response, options: Options) -> str:
     return text
 
 
-def _refusal(answer: httpx.Response) -> str:
-    shown = " ".join(answer.text[:400].split())[:160]
-    return f"the judge's server answered {answer.status_code}: {shown}"
+def _refusal(status: int, content: bytes) -> str:
+    shown = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
+    return f"the judge's server answered {status}: {shown}"
 
 
-def _retry_after_s(answer: httpx.Response) -> float:
-    """Seconds to wait by the Retry-After header, a number or a date; 0.0 if there is none to understand."""
-    value = answer.headers.get("retry-after", "")
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return 0.0
-    return max(0.0, (when.astimezone(UTC) - datetime.now(UTC)).total_seconds())
-
-
-def _client() -> httpx.AsyncClient:
+def _session() -> aiohttp.ClientSession:
     loop = asyncio.get_running_loop()
-    if loop not in _clients:
+    if loop not in _sessions:
         # The chunk bounds the concurrency; a limit here would only make requests wait unseen.
-        _clients[loop] = httpx.AsyncClient(limits=httpx.Limits(max_connections=None))
-    return _clients[loop]
+        connector = aiohttp.TCPConnector(limit=0)
+        _sessions[loop] = aiohttp.ClientSession(connector=connector, trust_env=True)
+    return _sessions[loop]

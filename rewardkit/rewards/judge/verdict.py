@@ -8,12 +8,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rewardkit.rewards.judge.options import Options
 from rewardkit.types import Message, Sample
-
-if TYPE_CHECKING:
-    from rewardkit.rewards.judge import Options
 
 _READ_CHARS = 20_000
 """The end of an answer in which a verdict is looked for."""

@@ -1,16 +1,16 @@
-"""The `math` reward: whether the answer in a response equals a gold answer, whatever the notation.
+"""The `math` reward: whether the answer in a response equals a ground truth answer, whatever the notation.
 
 `score` is the reward; `compare`, `extract` and `explain` are the steps it is made of. Importing this pulls in
 neither SymPy (which only ever runs in a worker process) nor mpmath (loaded at the first numeric comparison).
 """
 
+from rewardkit.rewards.math.comparing.grade import Verdict as Verdict
+from rewardkit.rewards.math.comparing.grade import compare as compare
 from rewardkit.rewards.math.explanation import Explanation as Explanation
 from rewardkit.rewards.math.explanation import explain as explain
-from rewardkit.rewards.math.extraction import Extraction as Extraction
-from rewardkit.rewards.math.extraction import extract as extract
-from rewardkit.rewards.math.grade import Verdict as Verdict
-from rewardkit.rewards.math.grade import compare as compare
 from rewardkit.rewards.math.policies import Options as Options
+from rewardkit.rewards.math.reading.extraction import Extraction as Extraction
+from rewardkit.rewards.math.reading.extraction import extract as extract
 from rewardkit.rewards.math.reward import DapoOptions as DapoOptions
 from rewardkit.rewards.math.reward import score as score
 from rewardkit.rewards.math.reward import score_dapo as score_dapo

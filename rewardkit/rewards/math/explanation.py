@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewardkit.rewards.math.extraction import Extraction, extract
-from rewardkit.rewards.math.grade import Prepared, Verdict, prepare, prepare_answer
+from rewardkit.rewards.math.comparing.grade import Verdict
 from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
+from rewardkit.rewards.math.reading.extraction import Extraction, extract
+from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_answer
 from rewardkit.rewards.math.reward import alternatives, best_verdict
-from rewardkit.rewards.math.show import show
+from rewardkit.rewards.math.tree.show import show
 
 _LINE = 400
 
@@ -19,9 +20,9 @@ class Explanation:
 
     extracted: str | None
     method: str
-    gold_text: str
-    gold_form: str
-    """The gold as it was parsed; several readings are separated by `  or  `."""
+    ground_truth_text: str
+    ground_truth_form: str
+    """The ground truth as it was parsed."""
     answer_text: str
     answer_form: str
     outcome: str
@@ -31,31 +32,31 @@ class Explanation:
     def __str__(self) -> str:
         rows = (
             ("answer", f"{self.extracted!r}, found by: {self.method}"),
-            ("gold reads", f"{self.gold_text}   as   {self.gold_form}"),
+            ("ground truth reads", f"{self.ground_truth_text}   as   {self.ground_truth_form}"),
             ("answer reads", f"{self.answer_text}   as   {self.answer_form}"),
             ("verdict", f"{self.outcome}, by the {self.tier} tier: {self.reason}"),
         )
-        return "\n".join(f"{name:>13}: {value}" for name, value in rows)
+        return "\n".join(f"{name:>18}: {value}" for name, value in rows)
 
 
-def explain(gold: str, response: str, options: Options = DEFAULT) -> Explanation:
-    """Return how a response would be judged, and why."""
+def explain(ground_truth: str, response: str, options: Options = DEFAULT) -> Explanation:
+    """Return how a response would be scored, and why."""
     options = resolve(options)
     found = extract(response, options)
-    golds = alternatives(gold)
-    side = prepare(golds[0]) if golds else Prepared("", "")
+    ground_truths = alternatives(ground_truth)
+    side = prepare(ground_truths[0]) if ground_truths else Prepared("", "")
     if found.answer is None:
         verdict = Verdict("not_equal", "none", f"no answer in the response: {found.method}")
         return _explanation(found, side, None, verdict)
-    return _explanation(found, side, prepare_answer(found), best_verdict(golds, found, options))
+    return _explanation(found, side, prepare_answer(found), best_verdict(ground_truths, found, options))
 
 
-def _explanation(found: Extraction, gold: Prepared, answer: Prepared | None, verdict: Verdict) -> Explanation:
+def _explanation(found: Extraction, side: Prepared, answer: Prepared | None, verdict: Verdict) -> Explanation:
     return Explanation(
         extracted=_short(found.answer) if found.answer is not None else None,
         method=found.method,
-        gold_text=_short(gold.text),
-        gold_form=_form(gold),
+        ground_truth_text=_short(side.text),
+        ground_truth_form=_form(side),
         answer_text=_short(answer.text) if answer else "",
         answer_form=_form(answer) if answer else "",
         outcome=verdict.outcome.replace("_", " "),
@@ -65,9 +66,9 @@ def _explanation(found: Extraction, gold: Prepared, answer: Prepared | None, ver
 
 
 def _form(side: Prepared) -> str:
-    if not side.readings:
+    if side.reading is None:
         return f"text only ({side.problem or 'nothing there'})"
-    return "  or  ".join(_short(show(tree)) for tree in side.readings)
+    return _short(show(side.reading))
 
 
 def _short(text: str) -> str:

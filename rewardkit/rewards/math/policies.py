@@ -14,7 +14,7 @@ class Options:
     """Options of the `math` reward. Every default is argued in docs/math.md."""
 
     preset: Literal["default", "strict"] = "default"
-    """`strict` demands a box, units where the gold has them, and no leniency on percent, degrees or text."""
+    """`strict` demands a box, units where the ground truth has them, no leniency on percent or degrees."""
     compat: Compat = "none"
     """Reproduce another grader exactly instead of judging by our own rules."""
     methods: tuple[Method, ...] = ("tags", "boxed", "marker", "display", "inline", "number")
@@ -26,13 +26,16 @@ class Options:
     percent: Literal["both", "fraction", "literal"] = "both"
     """What `50%` equals: 0.5 and 50, 0.5 only, or only another percentage."""
     units: Literal["optional", "required"] = "optional"
-    """Whether a unit that only one side has may be left out. Two different units never agree."""
+    """Whether a unit, or a number's base, that only one side has may be left out. Two different ones never
+    agree."""
     degrees: Literal["optional", "required"] = "optional"
     """Whether `90^\\circ` equals 90. It always equals pi/2."""
-    rounding_digits: int = 3
+    rounding_digits: int = 4
     """Significant digits that a correctly rounded decimal needs to stand for an exact value; 0: never."""
     rel_tol: float = 0.0
     """Accept numbers this close. Never used between integers."""
+    decimal_comma: bool = True
+    """Whether an answer may write 1000,99 for a ground truth of 1000.99. `3,5` is otherwise always a list."""
     list_order: bool = False
     """Whether the order of a bare list matters. Tuples are always ordered."""
     brackets: Literal["exact", "free"] = "exact"
@@ -46,7 +49,10 @@ class Options:
     symbolic: bool = True
     """Ask the SymPy worker about what the tiers before it leave open."""
     deadline_s: float = 2.0
-    """Wall seconds the SymPy worker may take for one answer."""
+    """Seconds of processor time that SymPy may take for one answer, all its parts together."""
+    undecided: Literal["not_equal", "timeout"] = "not_equal"
+    """What an answer is that SymPy cannot decide in that time: not equal, or a failure of status `timeout`,
+    which a trainer masks, so that a policy can escape a wrong answer's score by it."""
     correct_score: float = 1.0
     wrong_score: float = 0.0
     format_score: float = 0.0
@@ -60,6 +66,7 @@ _STRICT = {
     "units": "required",
     "degrees": "required",
     "rounding_digits": 0,
+    "decimal_comma": False,
 }
 DEFAULT = Options()
 

@@ -6,12 +6,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rewardkit.rewards.math.extraction import Extraction, extract
-from rewardkit.rewards.math.grade import Verdict, judge, prepare, prepare_answer
+from rewardkit.rewards.math.comparing.grade import Verdict, compare_prepared
+from rewardkit.rewards.math.guards import Budget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, Options, resolve
+from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
+from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_answer
+from rewardkit.rewards.visible import without_question
 from rewardkit.types import Sample, Score
 
 _LINE = 200
+_COMPATIBLE_CPU_S = 15.0
+"""Processor time for another grader's verdicts on one response. Math-Verify allows itself five seconds each
+for the ground truth, the answer and their comparison."""
 
 
 @dataclass(frozen=True)
@@ -23,25 +29,36 @@ class DapoOptions(Options):
 
 
 def score(sample: Sample, options: Options = DEFAULT) -> Score:
-    """Score a response: 1.0 when its answer equals the gold, 0.0 when it does not.
+    """Score a response: 1.0 when its answer equals the ground truth, 0.0 when it does not.
 
-    `parts["format"]` is 1.0 when the answer stood in a box or answer tags. A gold that is empty is
-    `invalid`; an answer that a worker could not be asked about in time is `timeout` or `error`. What no tier
-    can decide is wrong: nobody has shown it to be right.
+    `extra_info["answer_kind"]` may settle how one like `1,234` is read: as a `number`, a `list` or `text`.
+    `parts["format"]` is 1.0 when the answer stood in a box or answer tags. A ground truth that is empty is
+    `invalid`; where SymPy could not be asked for want of a process it is `error`. What no tier can decide,
+    in the time it is given, is wrong: nobody has shown it to be right.
     """
-    golds = alternatives(sample.ground_truth)
-    if not golds:
+    ground_truths = alternatives(sample.ground_truth)
+    if not ground_truths:
         return Score(0.0, "invalid", detail="the ground truth is empty", parts={"format": 0.0})
     if options.compat != "none":
-        return _compatible(sample.response, golds, options)
+        return _compatible(sample.response, ground_truths, options)
     options = resolve(options)
-    found = extract(sample.response, options)
-    if found.method in ("inline", "number", "none") and sample.response.strip() in golds:
+    response = sample.response
+    if sample.prompt is not None:
+        response = without_question(response, sample.prompt)
+    found = extract(response, options)
+    if found.method in ("inline", "number", "none") and sample.response.strip() in ground_truths:
         found = Extraction(sample.response.strip(), "whole")
     in_format = float(found.method in ("tags", "boxed") and found.answer is not None)
     if found.answer is None:
         return _score(options, False, None, in_format, f"no answer: {found.method}")
-    verdict = best_verdict(golds, found, options)
+    kind = str(sample.extra_info.get("answer_kind") or "")
+    verdict = best_verdict(ground_truths, found, options, kind)
+    if (
+        not verdict.equal
+        and found.method != "boxed"
+        and any(states_verbatim(sample.response, ground_truth, options) for ground_truth in ground_truths)
+    ):
+        verdict = Verdict("equal", "string", "the ground truth, character for character")
     if verdict.failure:
         return Score(
             0.0, verdict.failure, extracted=found.answer, detail=verdict.reason, parts={"format": in_format}
@@ -68,26 +85,37 @@ def alternatives(ground_truth: str) -> tuple[str, ...]:
     return (ground_truth,) if ground_truth and not ground_truth.isspace() else ()
 
 
-def best_verdict(golds: tuple[str, ...], found: Extraction, options: Options) -> Verdict:
-    """Return the verdict against the first acceptable answer that matches, else the last verdict."""
-    answer = prepare_answer(found)
+def best_verdict(
+    ground_truths: tuple[str, ...], found: Extraction, options: Options, kind: str = ""
+) -> Verdict:
+    """Return the verdict against the first acceptable answer that matches, else a failure or the last one.
+
+    Of boxes side by side the last is the answer, as in MATH's own rule; all of them are where the ground
+    truth is a list. `kind` is `extra_info["answer_kind"]`.
+    """
+    if len(ground_truths) == 1 and not found.slot and len(found.parts) < 2:
+        return compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
     verdict = Verdict("not_equal", "none", "nothing to compare with")
-    for gold in golds:
-        prepared = prepare(gold)
-        verdict = judge(prepared, answer, options)
-        if not verdict.equal and len(found.parts) > 1:
-            verdict = _same_answer_twice(prepared.source, found, options, verdict)
-        if verdict.equal:
-            break
+    with budget(options.deadline_s):
+        for ground_truth in ground_truths:
+            other = _verdict(prepare(ground_truth, kind), found, options, kind)
+            if other.equal:
+                return other
+            verdict = verdict if verdict.failure else other
     return verdict
 
 
-def _same_answer_twice(gold: str, found: Extraction, options: Options, otherwise: Verdict) -> Verdict:
-    """Boxes side by side may hold one answer in several forms: then each must equal the gold."""
-    for part in found.parts:
-        if not judge(prepare(gold), prepare(part), options).equal:
-            return otherwise
-    return Verdict("equal", "tree", "every box holds the answer")
+def _verdict(truth: Prepared, found: Extraction, options: Options, kind: str) -> Verdict:
+    """The verdict on the answer; on all boxes for a list, on the whole slot for a ground truth in prose."""
+    verdict = compare_prepared(truth, prepare_answer(found, kind), options)
+    if not verdict.equal and len(found.parts) > 1 and truth.is_list:
+        verdict = compare_prepared(
+            truth, prepare_answer(Extraction(", ".join(found.parts), "boxed"), kind), options
+        )
+    if not verdict.equal and found.slot and found.slot != found.answer:
+        whole = compare_prepared(truth, prepare_answer(Extraction(found.slot, "whole"), kind), options)
+        verdict = whole if whole.equal and whole.tier in ("string", "words") else verdict
+    return verdict
 
 
 def _score(options: Options, correct: bool, extracted: str | None, in_format: float, detail: str) -> Score:
@@ -98,18 +126,21 @@ def _score(options: Options, correct: bool, extracted: str | None, in_format: fl
     )
 
 
-def _compatible(response: str, golds: tuple[str, ...], options: Options) -> Score:
+def _compatible(response: str, ground_truths: tuple[str, ...], options: Options) -> Score:
     """Answer as another grader does, in its own scores."""
-    found = [_compatible_one(options.compat, response, gold) for gold in golds]
+    with budget(_COMPATIBLE_CPU_S) as left:
+        found = [
+            _compatible_one(options.compat, response, ground_truth, left) for ground_truth in ground_truths
+        ]
     return next((s for s in found if s.correct), found[-1])
 
 
-def _compatible_one(compat: Compat, response: str, gold: str) -> Score:
+def _compatible_one(compat: Compat, response: str, ground_truth: str, left: Budget) -> Score:
     if compat == "verl_math_reward":
-        from rewardkit.rewards.math import compat_hendrycks
+        from rewardkit.rewards.math.compat import hendrycks
 
-        right = compat_hendrycks.correct(response, gold)
-        answer = compat_hendrycks.extracted(response)
+        right = hendrycks.correct(response, ground_truth)
+        answer = hendrycks.extracted(response)
         return Score(
             float(right),
             correct=right,
@@ -118,11 +149,11 @@ def _compatible_one(compat: Compat, response: str, gold: str) -> Score:
             detail=compat,
         )
     if compat in ("math_dapo", "math_dapo_0_8"):
-        from rewardkit.rewards.math import compat_dapo
+        from rewardkit.rewards.math.compat import dapo
 
-        verdict = compat_dapo.judge(response, gold, box_fallback=compat == "math_dapo")
+        verdict = dapo.reproduce(response, ground_truth, box_fallback=compat == "math_dapo")
         right = verdict.correct
-        stated = float(verdict.pred != compat_dapo.INVALID)
+        stated = float(verdict.pred != dapo.INVALID)
         return Score(
             1.0 if right else -1.0,
             correct=right,
@@ -130,9 +161,9 @@ def _compatible_one(compat: Compat, response: str, gold: str) -> Score:
             parts={"format": stated},
             detail=compat,
         )
-    from rewardkit.rewards.math import compat_math_verify
+    from rewardkit.rewards.math.compat import math_verify
 
-    judged = compat_math_verify.judge(response, gold)
+    judged = math_verify.reproduce(response, ground_truth, left)
     if judged.failure:
         return Score(0.0, judged.failure, detail=judged.reason, parts={"format": 0.0})
     return Score(float(judged.equal), correct=judged.equal, parts={"format": 0.0}, detail=judged.reason)

@@ -1,50 +1,30 @@
 """Neural reward models: a sequence classifier reads prompt and response, and its logit is the reward.
 
-Here: how one is registered, and the reward itself. `encode` makes tokens of a sample, `classifier` and
-`vllm_classifier` make logits of tokens. No torch is imported before a worker loads a model.
+Here: how one is registered, and the reward itself. `options` says how it is loaded, `encode` makes tokens of
+a sample, `classifier` and `vllm_classifier` make logits of tokens. No torch is imported before a worker loads
+a model.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.model.encode import Encoded, Encoder, UnreadableError
+from rewardkit.rewards.model.options import Options as Options
 from rewardkit.types import Sample, Score, failure
 
 TIMEOUT_S = 600.0
-"""Deadline for one chunk of samples, at most `rewardkit.jobs.MODEL_CHUNK` of them."""
+"""Deadline for one chunk of samples, at most `rewardkit.scoring.jobs.MODEL_CHUNK` of them."""
 
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a reward model is loaded and what it is shown."""
-
-    path: str = ""
-    """A folder, or the name of a model on the Hugging Face hub."""
-    backend: Literal["transformers", "vllm"] = "transformers"
-    device: str = "auto"
-    """A torch device such as `cuda:1`. `auto`: a GPU if there is one, else the CPU."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """`auto`: bfloat16 on a device that has it, float16 on another GPU, float32 on the CPU."""
-    template: Literal["auto", "chat", "plain"] = "auto"
-    """`chat`: the model's chat template. `plain`: the prompt's text and the response, one behind the other.
-    `auto`: the chat template if the model has one."""
-    max_length: int = 0
-    """Tokens of prompt and response together. 0: as many as the model reads."""
-    batch_tokens: int = 16_384
-    """Tokens of one forward pass, padding included. vLLM sees to this itself."""
-    gpu_memory_utilization: float = 0.5
-    """For vLLM: the share of the GPU's memory that it may take."""
 
 
 class Classifier(Protocol):
@@ -95,13 +75,13 @@ def register_reward_model(
     made = Reward(
         name=name,
         version=1,
-        target="rewardkit.rewards.model:score",
+        target=score,
         data_sources=sources,
         runs="model",
         timeout_s=timeout_s,
         batch=True,
         parts=("truncated",),
-        load="rewardkit.rewards.model:load",
+        load=load,
         options_type=Options,
         presets=presets,
         reads=("prompt",),
@@ -156,13 +136,29 @@ def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
     return Score(reward_of_logits(logits), parts=parts, detail=encoded.note or None)
 
 
+def _may_be_on_hub(path: str) -> bool:
+    """True for a name that a hub could have, and that is not more likely a mistyped folder."""
+    if not _HUB_ID.fullmatch(path):
+        return False
+    owner, slash, _ = path.partition("/")
+    if _in_hub_cache(path):
+        return True
+    return bool(slash) and not Path(owner).is_dir()
+
+
+def _in_hub_cache(name: str) -> bool:
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
+    return (cache / f"models--{name.replace('/', '--')}").is_dir()
+
+
 def _check_path(path: str) -> None:
     """See what can be seen without torch: a folder's config.json."""
     folder = Path(path)
     if not folder.is_dir():
-        if not _HUB_ID.fullmatch(path) or folder.exists():
+        if folder.exists() or not _may_be_on_hub(path):
             raise InputError(
-                f"no reward model at {path}: expected a model folder or the name of one on the hub"
+                f"no reward model at {path}: expected a model folder or one on the hub, owner/name"
             )
         return
     try:

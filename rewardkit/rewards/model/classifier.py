@@ -7,10 +7,11 @@ the token read out is the last real one of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.rewards.model.encode import Encoder
+from rewardkit.rewards.model.options import Options
 
 try:
     import torch
@@ -19,9 +20,6 @@ except ImportError as error:
     raise MissingDependencyError(
         f"a reward model needs torch and transformers ({error}); pip install 'rewardkit[train]'"
     ) from None
-
-if TYPE_CHECKING:
-    from rewardkit.rewards.model import Options
 
 _NO_LIMIT = 10**9
 """Tokenizers without a limit give a number far beyond this one."""

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import Encoder
-
-if TYPE_CHECKING:
-    from rewardkit.rewards.model import Options
+from rewardkit.rewards.model.options import Options
 
 
 class VllmClassifier:

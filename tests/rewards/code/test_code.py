@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit.registry import Reward
 from rewardkit.rewards.code import Options, score
-from rewardkit.scorer import Scorer
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 from tests.rewards.code.conftest import Judge
 from tests.rewards.code.idioms import IDIOMS
@@ -33,7 +33,11 @@ def test_partial_credit_counts_all_tests(judge: Judge) -> None:
     half = "n = int(input())\nprint(n + 1 if n < 5 else 0)"
     assert judge(half, ADD).score == 0.0
     found = judge(half, ADD, continuous=True)
-    assert (found.score, found.correct, found.parts) == (0.5, False, {"tests": 10.0, "passed": 5.0})
+    assert (found.score, found.correct, found.parts) == (
+        0.5,
+        False,
+        {"tests": 10.0, "passed": 5.0, "timed_out": 0.0, "over_limit": 0.0},
+    )
     assert (
         found.detail is not None and "test 6 wrong: input '5\\n': expected '6\\n', got '0\\n'" in found.detail
     )
@@ -56,6 +60,13 @@ def test_weights_count(judge: Judge) -> None:
 )
 def test_functions_are_called(program: str, judge: Judge) -> None:
     assert judge(program, CALLS).score == 1.0
+
+
+def test_a_name_of_the_prelude_is_no_function_of_the_program(judge: Judge) -> None:
+    gcd = {"inputs": [[12, 18]], "outputs": [6], "fn_name": "gcd"}
+    assert judge("x = 1", gcd).score == 0.0
+    assert judge("class Solution:\n    def gcd(self, a, b): return 6", gcd).score == 1.0
+    assert judge("from math import gcd", gcd).score == 1.0
 
 
 def test_a_crash_in_one_case_leaves_the_others(judge: Judge) -> None:
@@ -177,8 +188,8 @@ def test_numpy_is_there(judge: Judge) -> None:
 
 def test_it_runs_in_the_scorers_workers(judge: Judge) -> None:
     reward = Reward(
-        name="code-test", version=1, target="rewardkit.rewards.code:score", data_sources=("code-test",),
-        options_type="rewardkit.rewards.code:Options", runs="sandbox", timeout_s=30, parts=("tests", "passed"),
+        name="code-test", version=1, target=score, data_sources=("code-test",),
+        options_type=Options, runs="sandbox", timeout_s=30, parts=("tests", "passed", "timed_out", "over_limit"),
     )  # fmt: skip
     from rewardkit.registry import Registry
 
@@ -216,7 +227,7 @@ def test_mbpp_solutions_pass(judge: Judge, reference_data: Path) -> None:
         truth = {key: row[key] for key in ("test_list", "test_setup_code")}
         if judge(row["code"], truth).score != 1.0:
             failed.append(row["task_id"])
-    assert len(rows) - len(failed) >= 970, failed
+    assert len(failed) <= len(rows) // 200, failed
 
 
 UNREADABLE = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from rewardkit.rewards.code.compare import (
     same_value_verl,
     tokens,
 )
+from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.values import Opaque
 
 # got, expected, and who accepts: t(okens), v(erl), l(ivecodebench), a(pps)
@@ -75,6 +78,76 @@ def test_exact_forgives_only_newlines_at_the_end() -> None:
 )
 def test_odd_numbers_are_not_equal_and_not_slow(got: str, expected: str) -> None:
     assert not same_number(got, expected)
+
+
+LONG = 300_000
+"""Characters: at this size anything but linear work would not end in a minute."""
+ADVERSARIAL = {
+    "digits": "1" * LONG + "x",
+    "digits and points": "1." * LONG,
+    "digits and an exponent": "1" * LONG + "e",
+    "signs": "+-" * LONG,
+    "points": "." * LONG,
+    "blanks": " " * LONG + "x",
+    "blank lines": "\n" * LONG + "x",
+    "separators": "\x0b\x0c\x1c\u2028" * (LONG // 4),
+    "many numbers": "1e400 " * (LONG // 6),
+    "huge exponents": "1e-999999999 " * (LONG // 13),
+    "nans": "nan " * (LONG // 4),
+    "surrogates": "\udcff" * LONG,
+    "colliding floats": " ".join(str(float(2 ** (61 * i % 960))) for i in range(5000)),
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+@pytest.mark.parametrize("comparator", TEXT)
+def test_reading_an_output_takes_linear_time(name: str, comparator: str) -> None:
+    got = ADVERSARIAL[name]
+    for expected in ("12345678901234567890", "1.5", "x" * 10, got[:-1] + "y", got[: LONG // 2]):
+        assert TEXT[comparator](got, expected) in (True, False)
+
+
+NESTED: list[Any] = []
+for _ in range(150):
+    NESTED = [NESTED]
+VALUES_AGAINST_US = [
+    {"set": [(k * ((1 << 61) - 1)) for k in range(30_000)]},
+    {"dict": [[{"int": hex(k * ((1 << 61) - 1))}, 1] for k in range(30_000)]},
+    {"set": [{"tuple": [-1 - (k >> i & 1) for i in range(16)]} for k in range(1 << 15)]},
+    {"frozenset": [{"tuple": [-1 - (k >> i & 1) for i in range(16)]} for k in range(1 << 15)]},
+    {"Counter": [[{"tuple": [-1 - (k >> i & 1) for i in range(16)]}, 1] for k in range(1 << 15)]},
+    {"int": "0x" + "f" * LONG},
+    {"float": "1" * LONG},
+    {"float": "nan"},
+    {"decimal": ["1E+999999999"]},
+    {"decimal": ["1" * LONG]},
+    {"fraction": [{"int": "0x" + "f" * LONG}, {"int": "0x1" + "0" * LONG}]},
+    {"complex": [{"float": "inf"}, {"float": "nan"}]},
+    {"range": [0, 1 << 62, 1]},
+    {"timedelta": [1 << 62, 0, 0]},
+    {"slice": [NESTED, None, None]},
+    {"type": "eval"},
+    {"type": "__import__"},
+    {"name": "exit"},
+    {"tuple": [[]] * (LONG // 30)},
+    {"dict": [[[], 1]]},
+    {"a": 1, "b": 2},
+    {"mine": [0, {}, False, []]},
+    ["\ud800" * 1000],
+    NESTED,
+    float("nan"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", VALUES_AGAINST_US, ids=range(len(VALUES_AGAINST_US)))
+def test_reading_a_returned_value_takes_linear_time_and_runs_nothing(data: Any) -> None:
+    try:
+        got = values.decode(values.loads(values.line({"value": data}))["value"])
+    except ValueError:
+        return  # unreadable, so it is wrong
+    for expected in (5, 1.5, "x", [1, 2], {"a": 1}, {1, 2}, None, [[[]]]):
+        for compare in (same_value, same_as_asserted, same_value_verl, same_value_livecodebench):
+            assert compare(got, expected) in (True, False)
 
 
 @given(st.text(alphabet="01 .e-+\n\tax\r", max_size=40))

@@ -15,6 +15,7 @@ from math_examples import EXAMPLES
 
 from rewardkit.rewards.math import Options, compare
 from rewardkit.rewards.math.explanation import explain
+from rewardkit.rewards.math.sympy import client
 
 INLINE = Options(symbolic=False)
 PAIRS = [pair for pairs in EXAMPLES.values() for pair in pairs]
@@ -139,3 +140,35 @@ def test_a_text_longer_than_any_answer_is_only_compared_as_it_stands() -> None:
     long = "+".join(string.ascii_lowercase * 200)
     assert compare(long, long).equal
     assert compare(long, long + "+1").tier == "string"
+
+
+def test_a_date_is_read_as_a_date_and_shown_as_one() -> None:
+    found = explain("March 5, 2020", "\\boxed{5 March 2020}")
+    assert (found.ground_truth_form, found.answer_form) == ("2020-03-05", "2020-03-05")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "outcome"),
+    [
+        ("x^2+y^2=4", "x^2+y^2=9", "not_equal"),
+        ("11x+6y+5z+86=0", "11x+6y+5z+8=0", "not_equal"),
+        ("y^2-rx=0", "y^2+rx=0", "not_equal"),
+        ("x^2=4", "x^2=9", "not_equal"),
+        ("\\frac{x^2}{4}+\\frac{y^2}{9}=1", "9x^2+4y^2=36", "equal"),
+        ("(1,2)\\cup(3,4)", "4", "undecided"),
+        ("x+y=3, xy=2", "x+y=3, xy=1", "not_equal"),
+    ],
+)
+def test_what_can_be_told_without_sympy_or_is_nothing_for_it_does_not_go_there(
+    one: str, other: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*asked: object) -> None:
+        raise AssertionError("SymPy was asked")
+
+    monkeypatch.setattr(client, "decide", never)
+    assert compare(one, other).outcome == compare(other, one).outcome == outcome
+
+
+def test_equations_that_share_their_points_are_not_refuted() -> None:
+    for one, other in (("xy=1", "y=\\frac1x"), ("\\sqrt{x}=2", "x=4"), ("x^3=8", "2x=4"), ("|x|=y", "y=|x|")):
+        assert compare(one, other, INLINE).outcome != "not_equal", (one, other)

@@ -72,9 +72,9 @@ def test_no_answer_is_found_where_none_was_given(response: str) -> None:
         "\\boxed{4} for a and \\boxed{5}",
     ],
 )
-def test_boxes_side_by_side_are_one_list(response: str) -> None:
+def test_of_boxes_side_by_side_the_last_counts_and_all_are_kept_for_a_list(response: str) -> None:
     found = extract(response)
-    assert found.answer == "4, 5"
+    assert found.answer == "5"
     assert found.parts == ("4", "5")
 
 

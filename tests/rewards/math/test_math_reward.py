@@ -96,7 +96,7 @@ def test_each_policy_can_be_changed() -> None:
     assert same("50\\%", "0.5") and not same("50\\%", "0.5", percent="literal")
     assert same("5 \\text{ cm}", "5") and not same("5 \\text{ cm}", "5", units="required")
     assert same("90^\\circ", "90") and not same("90^\\circ", "90", degrees="required")
-    assert same("\\pi", "3.14") and not same("\\pi", "3.14", rounding_digits=4)
+    assert same("\\pi", "3.142") and not same("\\pi", "3.142", rounding_digits=5)
     assert not same("3.0", "3.01") and same("3.0", "3.01", rel_tol=0.01)
     assert same("1,2", "2,1") and not same("1,2", "2,1", list_order=True)
     assert not same("(1,2)", "[1,2]") and same("(1,2)", "[1,2]", brackets="free")
@@ -109,6 +109,8 @@ def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:
     assert judged("The answer is 5.", "5", preset="strict") == 0.0
     assert judged("\\boxed{5}", "5 cm", preset="strict") == 0.0
     assert judged("\\boxed{0.333}", "1/3", preset="strict") == 0.0
+    assert judged("\\boxed{1010}", "1010_2", preset="strict") == 0.0
+    assert judged("\\boxed{1010_2}", "1010_2", preset="strict") == 1.0
     assert judged("\\boxed{5}", "5", preset="strict") == 1.0
 
 

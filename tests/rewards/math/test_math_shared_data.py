@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rewardkit.rewards.math import Options, compare, extract, score
 from rewardkit.types import Sample
+from tests.conftest import REFERENCE_DATA as DATA
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no raw data at {DATA}")
 
 
@@ -19,7 +18,7 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_labelled_cases_are_judged_with_at_most_two_false_positives() -> None:
+def test_the_labelled_cases_are_scored_as_labelled_with_no_false_positive() -> None:
     core = [r for r in rows("math_cases/cases.jsonl") if not r["disputed"]]
     right = false_positives = 0
     for row in core:
@@ -29,8 +28,8 @@ def test_the_labelled_cases_are_judged_with_at_most_two_false_positives() -> Non
             verdict = bool(score(Sample("math", row["pred"], row["gold"])).correct)
         right += verdict == row["expected"]
         false_positives += verdict and not row["expected"]
-    assert false_positives <= 2
-    assert right / len(core) > 0.95
+    assert false_positives == 0
+    assert right / len(core) >= 0.99
 
 
 def test_every_math_solution_scores_one_and_every_gold_equals_itself() -> None:

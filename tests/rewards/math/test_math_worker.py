@@ -1,8 +1,9 @@
-"""The SymPy worker: killed when it takes too long, replaced, and usable from anywhere."""
+"""SymPy's server: one for all workers, its forks killed when they take too long, usable from anywhere."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -10,12 +11,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rewardkit.rewards.math import Options, compare, score, symbolic
-from rewardkit.rewards.math.killable import Killable, WorkerDied
+from rewardkit import shared
+from rewardkit.rewards.math import Options, compare, score
+from rewardkit.rewards.math.sympy import client
+from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
+from tests.living import alive, descendants, until
 
 SERIES = ("\\sum_{k=0}^{\\infty}\\frac{1}{2^k}", "2")
 ENDLESS = "\\sum_{n=1}^{\\infty}\\frac{1}{n^3+\\sin n}"
@@ -30,19 +38,127 @@ def test_closed_forms_are_found_and_refuted() -> None:
     assert compare(SERIES[0], "3", Options(deadline_s=20)).outcome == "not_equal"
 
 
-def test_a_question_that_takes_too_long_is_a_timeout_and_not_a_wrong_answer() -> None:
-    closed_form()
-    start = time.monotonic()
-    found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"), Options(deadline_s=0.5))
-    assert time.monotonic() - start < 10
-    assert (found.status, found.correct) == ("timeout", None)
-    assert closed_form() == "equal"  # the spare has taken over
+def test_what_an_answer_makes_undecidable_is_not_equal_and_no_failure() -> None:
+    found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"), Options(deadline_s=0.3))
+    assert (found.status, found.score, found.correct) == ("ok", 0.0, False)
+    assert "could not be shown equal in 0.3 s" in (found.detail or "")
+    assert closed_form() == "equal"  # another fork has taken over
 
 
-def test_a_worker_killed_from_outside_is_replaced() -> None:
-    closed_form()
-    os.kill(symbolic._WORKER._processes[0].pid, signal.SIGKILL)
-    assert "equal" in (closed_form(), closed_form())
+def test_an_undecidable_answer_can_be_a_timeout_by_choice() -> None:
+    options = Options(deadline_s=0.2, undecided="timeout")
+    found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"), options)
+    assert (found.status, found.score, found.correct) == ("timeout", 0.0, None)
+
+
+def test_the_parts_of_an_answer_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def spend_all(question: object, cpu_s: float) -> dict[str, object]:
+        asked.append(cpu_s)
+        raise Undecided("too long")
+
+    monkeypatch.setattr(client.SERVER, "ask", spend_all)
+    boxes = ", ".join(f"\\boxed{{{ENDLESS}+{k}}}" for k in range(9))
+    found = score(Sample("math", boxes, '["\\\\pi", "e"]'))
+    assert (found.status, found.score) == ("ok", 0.0)
+    assert sum(asked) <= Options().deadline_s
+
+
+def answer_for_tests(question: dict[str, Any]) -> dict[str, Any]:
+    """What the forks of these tests do."""
+    match question["do"]:
+        case "spin":
+            while True:
+                pass
+        case "eat":
+            return {"size": len(bytearray(8 << 30))}
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "quit":
+            os._exit(3)
+        case "be killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "be killed once":
+            if not os.path.exists(question["mark"]):
+                open(question["mark"], "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+        case "raise":
+            raise ValueError
+    return {"pid": os.getpid()}
+
+
+@pytest.fixture
+def server() -> Iterator[ForkServer]:
+    yield ForkServer("test_math_worker:answer_for_tests")
+    shared.close()
+
+
+@pytest.mark.parametrize(
+    ("do", "reason"),
+    [("spin", "too long"), ("eat", "out of memory"), ("crash", "crashed"), ("quit", "crashed")],
+)
+def test_a_question_that_breaks_its_fork_is_undecided_and_the_next_is_answered(
+    server: ForkServer, do: str, reason: str
+) -> None:
+    with pytest.raises(Undecided, match=reason):
+        server.ask({"do": do}, 0.2)
+    assert server.ask({"do": "say"}, 1.0)["pid"]
+
+
+def test_a_fork_killed_by_someone_else_costs_no_question(server: ForkServer, tmp_path: Path) -> None:
+    assert server.ask({"do": "be killed once", "mark": str(tmp_path / "killed")}, 1.0)["pid"]
+    with pytest.raises(ServerFailed, match="killed"):
+        server.ask({"do": "be killed"}, 1.0)
+
+
+def test_a_server_killed_from_outside_is_replaced(server: ForkServer) -> None:
+    server.ask({"do": "say"}, 1.0)
+    server._started[0].kill()
+    server._started[0].wait()
+    assert server.ask({"do": "say"}, 1.0)["pid"]
+
+
+def test_a_library_that_raises_leaves_the_question_open(server: ForkServer) -> None:
+    assert server.ask({"do": "raise"}, 1.0)["outcome"] == "undecided"
+
+
+def test_a_server_that_cannot_start_is_a_failure_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ServerFailed, match="no_such_module"):
+        ForkServer("rewardkit.no_such_module:answer").ask({}, 1.0)
+    monkeypatch.setattr(client, "SERVER", ForkServer("rewardkit.no_such_module:answer"))
+    found = score(Sample("math", f"\\boxed{{{SERIES[0]}}}", "2"))
+    assert (found.status, found.correct) == ("error", None)
+
+
+def _forks(process: int) -> set[int]:
+    try:
+        with open(f"/proc/{process}/task/{process}/children") as children:
+            return {int(pid) for pid in children.read().split()}
+    except OSError:
+        return set()
+
+
+def test_all_workers_of_a_scorer_share_one_sympy_that_ends_with_it() -> None:
+    samples = [Sample("math", f"\\boxed{{{SERIES[0]}}}", str(2 + k % 2)) for k in range(12)]
+    before = _servers()
+    with Scorer(workers=3) as scorer:
+        assert [s.score for s in scorer.score_batch(samples)] == [1.0, 0.0] * 6
+        mine = _servers() - before
+        assert len(mine) == 1
+        assert 1 <= len(_forks(*mine)) <= 3
+    until(lambda: not any(alive(pid) for pid in mine))
+
+
+def _servers() -> set[int]:
+    """The servers below this process that run now, without their forks. Other tests have theirs beside us."""
+    found = set()
+    for pid in descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if any(part.endswith(b"forkserver:main") for part in command) and alive(pid):
+                found.add(pid)
+    return found - {fork for process in found for fork in _forks(process)}
 
 
 def test_the_symbolic_tier_can_be_turned_off() -> None:
@@ -66,49 +182,40 @@ def test_it_works_from_threads_and_event_loops() -> None:
     assert asyncio.run(in_loop()) == ["equal"] * 3
 
 
-def _send(queue: multiprocessing.Queue[str]) -> None:
-    queue.put(closed_form())
-    symbolic.close()
+def _send(queue: multiprocessing.Queue[tuple[str, int]]) -> None:
+    queue.put((closed_form(), client.SERVER._started[-1].pid))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_it_works_in_child_processes_which_leave_the_parents_worker_alone(method: str) -> None:
+def test_it_works_in_child_processes_which_leave_the_parents_server_alone(method: str) -> None:
     closed_form()
-    before = symbolic._WORKER._processes[0].pid
+    before = client.SERVER._started[-1].pid
     context = multiprocessing.get_context(method)
-    queue: multiprocessing.Queue[str] = context.Queue()
+    queue: multiprocessing.Queue[tuple[str, int]] = context.Queue()
     child = context.Process(target=_send, args=(queue,))
     child.start()
-    assert queue.get(timeout=60) == "equal"
+    outcome, process = queue.get(timeout=60)
     child.join()
-    assert closed_form() == "equal"
-    assert symbolic._WORKER._processes[0].pid == before
+    assert outcome == closed_form() == "equal"
+    assert client.SERVER._started[-1].pid == before != process
+    until(lambda: not alive(process))
 
 
-def test_no_worker_outlives_its_parent() -> None:
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "pass", "client.close(); time.sleep(60)"])
+def test_no_server_outlives_who_started_it(end: str) -> None:
     program = (
-        "from rewardkit.rewards.math import compare, symbolic; import os\n"
+        "from rewardkit.rewards.math import compare; import os, time\n"
+        "from rewardkit.rewards.math.sympy import client\n"
         f"compare({SERIES[0]!r}, '2')\n"
-        "print(*(p.pid for p in symbolic._WORKER._processes), flush=True)\n"
-        "os.kill(os.getpid(), 9)"
+        "process = client.SERVER._started[0].pid\n"
+        "print(process, open(f'/proc/{process}/task/{process}/children').read(), flush=True)\n"
+        f"{end}"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    workers = [int(pid) for pid in done.stdout.split()]
-    assert workers
-    until = time.monotonic() + 20
-    while any(_alive(pid) for pid in workers) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not any(_alive(pid) for pid in workers)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def test_a_worker_that_cannot_start_is_an_error_with_its_name() -> None:
-    with pytest.raises(WorkerDied, match="no_such_module"):
-        Killable("rewardkit.no_such_module").ask({}, 1.0)
+    owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    processes = {int(pid) for pid in owner.stdout.readline().split()}
+    assert len(processes) >= 2  # the server and its forks
+    until(lambda: not any(alive(pid) for pid in processes))
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +19,7 @@ from rewardkit.cli import run
 from rewardkit.errors import ScoringError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import register_reward_model
+from tests.living import alive, descendants
 from tests.server.serving import serve
 
 SOURCE = "Dahoas/full-hh-rlhf"
@@ -53,18 +53,17 @@ def scorer(obedient: None) -> Iterator[Scorer]:
         yield made
 
 
-_others: set[psutil.Process] = set()
+_others: set[int] = set()
 
 
 @pytest.fixture(autouse=True)
 def leave_out_what_other_tests_keep_running() -> None:
     _others.clear()
-    _others.update(psutil.Process().children(recursive=True))
+    _others.update(descendants(os.getpid()))
 
 
-def children() -> list[psutil.Process]:
-    found = psutil.Process().children(recursive=True)
-    return [p for p in found if p not in _others and p.status() != psutil.STATUS_ZOMBIE]
+def children() -> list[int]:
+    return [pid for pid in descendants(os.getpid()) if pid not in _others and alive(pid)]
 
 
 def test_concurrent_requests_share_batches_and_one_process(scorer: Scorer) -> None:
@@ -96,7 +95,7 @@ def test_a_hung_model_is_killed_at_its_deadline(scorer: Scorer) -> None:
     found = scorer.score_batch([ask("hang"), ask()])
     assert [s.status for s in found] == ["timeout", "timeout"]
     assert "killed with 2 samples after 2 s" in (found[0].detail or "")
-    assert not before.is_running()
+    assert not alive(before)
     assert scorer.score(ask()).ok
 
 
@@ -123,6 +122,7 @@ def test_closing_leaves_no_process_and_takes_no_more(obedient: None) -> None:
         scorer.score(ask())
 
 
+@pytest.mark.slow
 def test_warming_up_loads_the_model_or_says_why_not(folder: Path, tmp_path: Path, registry: Registry) -> None:
     register_reward_model(folder, ["Dahoas/*"])
     with Scorer(options={"Dahoas/*": {"max_length": 64}}) as scorer:

@@ -16,7 +16,9 @@ from hypothesis import given as hypothesis_given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from rewardkit.trainer.algorithms.advantages import ESTIMATORS, Experience, grpo, grpo_passk, opo, rloo
+from rewardkit.trainer.algorithms.advantages import grpo, grpo_passk, opo, rloo
+from rewardkit.trainer.algorithms.estimation import Experience
+from rewardkit.trainer.algorithms.tables import ESTIMATORS
 
 ROWS, WIDTH = 8, 4
 
@@ -24,13 +26,13 @@ ROWS, WIDTH = 8, 4
 def experience(seed: int = 0, failed: tuple[int, ...] = (), **changes: Any) -> Experience:
     generator = torch.Generator().manual_seed(seed)
     mask = (torch.arange(WIDTH) < torch.randint(1, WIDTH + 1, (ROWS, 1), generator=generator)).float()
-    judged = torch.ones(ROWS, dtype=torch.bool)
-    judged[list(failed)] = False
-    mask = mask * judged[:, None]
+    scored = torch.ones(ROWS, dtype=torch.bool)
+    scored[list(failed)] = False
+    mask = mask * scored[:, None]
     made = Experience(
         rewards=torch.randn((ROWS, WIDTH), generator=generator).round(decimals=1) * mask,
         mask=mask,
-        judged=judged,
+        scored=scored,
         groups=torch.tensor([5, 5, 5, 5, 7, 7, 9, 9]),
         values=torch.randn((ROWS, WIDTH), generator=generator),
         baselines=torch.randn(ROWS, generator=generator),
@@ -45,7 +47,7 @@ def experience(seed: int = 0, failed: tuple[int, ...] = (), **changes: Any) -> E
 
 
 def rows_of(whole: Experience, index: list[int], **changes: Any) -> Experience:
-    names = ("rewards", "mask", "judged", "groups", "values", "baselines")
+    names = ("rewards", "mask", "scored", "groups", "values", "baselines")
     return dataclasses.replace(whole, **{n: getattr(whole, n)[index] for n in names}, **changes)
 
 
@@ -75,7 +77,7 @@ def in_ranks(name: str, whole: Experience, shares: list[list[int]]) -> tuple[Any
             gather=lambda item: ranks.gather(rank, item),
             reduce=lambda t: sum(ranks.gather(rank, t)),
         )
-        results[rank] = ESTIMATORS[name](share)
+        results[rank] = ESTIMATORS[name].estimate(share)
 
     threads = [threading.Thread(target=work, args=(rank,)) for rank in range(len(shares))]
     for thread in threads:
@@ -90,7 +92,7 @@ def in_ranks(name: str, whole: Experience, shares: list[list[int]]) -> tuple[Any
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_no_spread_of_the_rows_over_processes_changes_an_advantage(name: str) -> None:
     whole = experience(failed=(1,))
-    advantages, returns = ESTIMATORS[name](whole)
+    advantages, returns = ESTIMATORS[name].estimate(whole)
     for shares in ([[0, 1, 2, 3], [4, 5, 6, 7]], [[7, 0, 3], [1, 2, 4, 6], [5]]):
         found = in_ranks(name, whole, shares)
         torch.testing.assert_close(found[0], advantages, rtol=1e-6, atol=1e-6)
@@ -98,19 +100,19 @@ def test_no_spread_of_the_rows_over_processes_changes_an_advantage(name: str) ->
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_response_that_was_not_judged_is_in_no_statistic(name: str) -> None:
+def test_a_response_that_was_not_scored_is_in_no_statistic(name: str) -> None:
     whole = experience(failed=(1, 4))
-    advantages, returns = ESTIMATORS[name](whole)
+    advantages, returns = ESTIMATORS[name].estimate(whole)
     assert not bool(advantages[[1, 4]].any()) and not bool(returns[[1, 4]].any())
     rest = [0, 2, 3, 5, 6, 7]
-    without = ESTIMATORS[name](rows_of(whole, rest))
+    without = ESTIMATORS[name].estimate(rows_of(whole, rest))
     torch.testing.assert_close(advantages[rest], without[0], rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(returns[rest], without[1], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_nothing_judged_gives_zeros(name: str) -> None:
-    advantages, returns = ESTIMATORS[name](experience(failed=tuple(range(ROWS))))
+def test_nothing_scored_gives_zeros(name: str) -> None:
+    advantages, returns = ESTIMATORS[name].estimate(experience(failed=tuple(range(ROWS))))
     assert not bool(advantages.any()) and not bool(returns.any())
 
 

@@ -15,13 +15,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rewardkit.trainer.algorithms.advantages import ESTIMATORS, Experience, discounted_returns, gae
+from rewardkit.trainer.algorithms.advantages import discounted_returns, gae
 from rewardkit.trainer.algorithms.correction import rollout_weights
 from rewardkit.trainer.algorithms.covariance import covariance, largest
+from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.algorithms.kl import PENALTIES, KlController
 from rewardkit.trainer.algorithms.losses import value_loss
-from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES, PolicyOptions, policy_loss
+from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, aggregate, count, masked_whiten
+from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 
 FOLDER = Path(__file__).parent / "goldens"
 GAMMA, LAM, HORIZON = 0.99, 0.95, 10
@@ -62,7 +64,7 @@ def experience(mask: Any, groups: str = "groups", norm_by_std: bool = True) -> E
     return Experience(
         rewards=torch.where(mask.bool(), GIVEN["rewards"], 0.0),
         mask=mask,
-        judged=torch.ones(len(mask), dtype=torch.bool),
+        scored=torch.ones(len(mask), dtype=torch.bool),
         groups=GIVEN[groups].long(),
         values=dirty("values", mask),
         baselines=GIVEN["baselines"],
@@ -80,7 +82,7 @@ def test_advantages_and_returns_are_verl_s(key: str) -> None:
     _, name, *grouping, mask_name = key.split("/")
     mask = GIVEN[mask_name]
     given = experience(mask, grouping[0] if grouping else "groups", not name.endswith("_no_std"))
-    advantages, returns = ESTIMATORS[name.removesuffix("_no_std")](given)
+    advantages, returns = ESTIMATORS[name.removesuffix("_no_std")].estimate(given)
     same(advantages, VERL[key]["advantages"])
     same(returns, VERL[key]["returns"])
 
@@ -133,7 +135,7 @@ def test_policy_losses_and_their_gradients_are_verl_s(key: str) -> None:
         dirty("advantages", mask),
         mask,
         count(mask, here),
-        mode=name,
+        loss=POLICY_LOSSES[name],
         options=PolicyOptions(clip_low=0.2, clip_high=0.28),
         aggregation=mode,
         horizon=HORIZON,
@@ -158,6 +160,7 @@ def test_policy_and_value_loss_are_openrlhf_s(mode: str) -> None:
         *(dirty(name, mask) for name in names),
         mask,
         count(mask, here),
+        loss=POLICY_LOSSES["vanilla"],
         options=PolicyOptions(clip_low=0.2, clip_high=0.28, clip_c=1e9),  # it has no dual clip
         aggregation=mode,
     )

@@ -12,8 +12,9 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.losses import value_loss
-from rewardkit.trainer.algorithms.policy_losses import POLICY_LOSSES, PolicyOptions, policy_loss
+from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, aggregate, count
+from rewardkit.trainer.algorithms.tables import POLICY_LOSSES
 
 NAMES = ("log_probs", "old_log_probs", "advantages", "weights", "values", "old_values", "returns")
 
@@ -40,7 +41,7 @@ def loss_of(given: dict[str, Any], totals: Any, name: str, mode: str, log_probs:
         given["advantages"],
         given["mask"],
         totals,
-        mode=name,
+        loss=POLICY_LOSSES[name],
         options=PolicyOptions(),
         aggregation=mode,
         horizon=6,
@@ -118,7 +119,7 @@ def test_an_unchanged_policy_has_the_policy_gradient_and_no_clipping(name: str) 
         advantages,
         mask,
         count(mask, here),
-        mode=name,
+        loss=POLICY_LOSSES[name],
         options=PolicyOptions(tau_neg=1.0),
         aggregation="seq-mean-token-mean",
     )

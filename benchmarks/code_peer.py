@@ -1,0 +1,93 @@
+"""Our scores beside verl's prime_code, on program and problem pairs with labels of our own.
+
+    python benchmarks/code_peer.py --verl FOLDER      (a folder in which verl is unpacked; numpy is needed)
+
+Right are the solutions of tests/rewards/code/problems.py, as functions and as programs, and the idioms of
+tests/rewards/code/idioms.py; wrong are mutants. A label says what plain CPython makes of the program.
+prime_code runs programs without isolation: all of these are ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from typing import Any
+
+from rewardkit.rewards.code import Options, score
+from rewardkit.types import Sample
+from tests.rewards.code.idioms import IDIOMS
+from tests.rewards.code.problems import PROBLEMS, as_program, function, mutants, solve
+
+PEER = """
+import importlib.util, json, sys, types
+sys.path.insert(0, sys.argv[1])
+verl = types.ModuleType("verl")  # without its __init__, which needs torch, tensordict and more
+verl.__path__ = list(importlib.util.find_spec("verl").submodule_search_locations)
+sys.modules["verl"] = verl
+for name in ("utils", "utils.reward_score"):
+    package = types.ModuleType("verl." + name)
+    package.__path__ = [verl.__path__[0] + "/" + name.replace(".", "/")]
+    sys.modules["verl." + name] = package
+from verl.utils.reward_score.prime_code import compute_score
+program, tests = json.load(sys.stdin)
+try:
+    found = compute_score("```python\\n" + program + "\\n```", tests, continuous=True)[0]
+except BaseException as error:
+    found = type(error).__name__
+print("\\nSCORE", json.dumps(found if isinstance(found, str) else float(found)))
+"""
+
+
+def pairs() -> list[tuple[str, str, dict[str, Any], bool]]:
+    """What it is, the program, the tests, and whether it is right."""
+    found: list[tuple[str, str, dict[str, Any], bool]] = []
+    for problem in PROBLEMS[::2]:
+        name, _, _, cases = problem
+        expected = [json.dumps(solve(function(problem), name, case)) for case in cases]
+        tests = {"inputs": ["\n".join(map(json.dumps, case)) for case in cases], "outputs": expected}
+        sources = [(function(problem), True), *((mutant, False) for mutant in mutants(problem, 1))]
+        for source, is_right in sources:
+            found.append((f"{name}, function", source, {**tests, "fn_name": name}, is_right))
+            found.append((f"{name}, program", as_program(source, name), tests, is_right))
+    for name, (given, program, wanted) in list(IDIOMS.items())[::3]:
+        found.append((name, program, {"inputs": [given], "outputs": [wanted]}, True))
+    return found
+
+
+def peer(folder: str, program: str, tests: dict[str, Any]) -> Any:
+    """prime_code's score, or how it failed; in a process of its own, as some programs end it."""
+    done = subprocess.run(
+        [sys.executable, "-c", PEER, folder],
+        input=json.dumps([program, tests]), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    said = [line[6:] for line in done.stdout.splitlines() if line.startswith("SCORE ")]
+    return json.loads(said[-1]) if said else "died"
+
+
+def main() -> None:
+    """Print every disagreement with a label, and the counts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--verl", required=True, help="a folder in which the package verl is unpacked")
+    arguments = parser.parse_args()
+    wrong = {"rewardkit": 0, "prime_code": 0}
+    all_pairs = pairs()
+    for name, program, tests, is_right in all_pairs:
+        ours = score(
+            Sample("code", f"```python\n{program}\n```", json.dumps(tests)), Options(prelude="always")
+        )
+        theirs = peer(arguments.verl, program, tests)
+        for grader, value in (
+            ("rewardkit", ours.score if ours.status == "ok" else ours.status),
+            ("prime_code", theirs),
+        ):
+            if (value == 1.0) != is_right:
+                wrong[grader] += 1
+                print(f"{grader:10} {value!s:8} {'right' if is_right else 'wrong'}: {name}")
+    for grader, count in wrong.items():
+        print(f"{grader:10} disagrees with {count} of {len(all_pairs)} labels")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Scores per CPU second and core of the rewards that run on text alone, called as the workers call them.
+
+python benchmarks/rewards_speed.py
+"""
+
+from __future__ import annotations
+
+import json
+from time import process_time
+from typing import Any
+
+from rewardkit.composition import compose
+from rewardkit.registry import REGISTRY
+from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample
+
+REASONING = (
+    "The question asks for the capital of France. I know that it lies on the Seine, and has for long.\n"
+)
+CHOICES = {"choices": ["Lyon", "Paris", "Nice", "Lille"]}
+IFEVAL = {
+    "instruction_id_list": ["keywords:existence", "punctuation:no_comma", "length_constraints:number_words"],
+    "kwargs": [{"keywords": ["capital"]}, {}, {"num_words": 5, "relation": "at least"}],
+}
+CASES: tuple[tuple[str, str, str, dict[str, Any], int], ...] = (
+    ("choice", REASONING + "The answer is (B).", "B", CHOICES, 100_000),
+    ("choice", "B", "B", {}, 100_000),
+    ("exact", "Paris", "Paris", {}, 100_000),
+    ("regex", "abc-123", r"[a-z]+-\d+", {}, 100_000),
+    ("contains", REASONING + "It is Paris.", "Paris", {}, 100_000),
+    ("qa", REASONING + "<answer>Paris</answer>", '{"target": ["Paris"]}', {}, 30_000),
+    ("instructions", REASONING * 3, json.dumps(IFEVAL), {}, 3_000),
+)
+
+
+def rate(name: str, samples: list[Sample]) -> float:
+    """Scores per CPU second, the best of five."""
+    reward = REGISTRY.by_name(name)
+    assert reward is not None
+    runner = Runner(reward, reward.make_options({}))
+    runner.run(samples[:100])
+    seconds = []
+    for _ in range(5):
+        before = process_time()
+        runner.run(samples)
+        seconds.append(process_time() - before)
+    return len(samples) / min(seconds)
+
+
+def member_cost() -> float:
+    """Microseconds that a member of a composition costs beyond the member itself."""
+    compose("speed_mix", {"sum": ["exact"] * 8}, ["speed_mix"])
+    sample = [Sample("speed_mix", "Paris", "Paris")] * 5_000
+    assert Scorer
+    one, eight = rate("exact", sample), rate("speed_mix", sample)
+    return (1e6 / eight - 8e6 / one) / 8
+
+
+def main() -> None:
+    for name, response, truth, info, bar in CASES:
+        samples = [Sample(name, response + " " * (i % 3), truth, None, info) for i in range(5_000)]
+        found = rate(name, samples)
+        print(f"{name:14} {len(response):4} characters  {found:10,.0f}/s  bar {bar:,}")
+    print(f"composition: {member_cost():.1f} µs a member beyond the member itself, bar 5")
+
+
+if __name__ == "__main__":
+    main()

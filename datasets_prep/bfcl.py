@@ -1,0 +1,136 @@
+"""BFCL, the Berkeley function calling leaderboard (gorilla, Apache-2.0): tools, a request, and the calls
+accepted.
+
+Raw files: `BFCL_v*_CATEGORY.json` (JSON lines, whatever the name says) of bfcl_eval/data or of the hub, and
+beside them `possible_answer/` with files of the same names. Raw columns: `id`, `question` (a list of turns,
+each a list of messages), `function` (the tools); of the answers `id` and `ground_truth`. A test set of one
+turn: the multi-turn, memory and web categories are left out, and `live_relevance`, which accepts any call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.datasets_prep.common.layout import Layout, find_files
+from rewardkit.datasets_prep.common.prompts import Instruction
+from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
+from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.schema import Row
+from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, file_reader
+from rewardkit.errors import InputError
+
+ANSWERS = "possible_answer"
+_ANSWER = "possible_answer"
+"""The column under which the answers are joined to the questions."""
+_OTHER = ("multi_turn", "memory", "web_search", "format_sensitivity", "live_relevance", "prereq")
+_NOTHING = "None of these tools can do that."
+
+
+def _to_row(record: Record, context: Context) -> Row:
+    identity = record.text("id")
+    category = identity.rpartition("_")[0].split("-")[0]
+    messages = _messages(record)
+    tools = record.value("function")
+    wanted = _wanted(record, category)
+    system = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
+    head = {"role": "system", "content": f"{context.instruction}\n\n{system}".strip()}
+    return Row(
+        data_source=f"bfcl_{category}",
+        prompt=(head, *messages),
+        ability="tools",
+        ground_truth=json.dumps(wanted, ensure_ascii=False),
+        split=context.split,
+        index=record.index,
+        question=messages[-1]["content"],
+        answer=_calls(wanted) if wanted else _NOTHING,
+        metadata={"id": identity, "tools": tools},
+    )
+
+
+def _messages(record: Record) -> tuple[dict[str, str], ...]:
+    """The messages of the one turn; a system message of the set becomes the user's first words."""
+    turns = record.value("question")
+    if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
+        raise InputError(f"{record.where}: 'question' must be a list of one turn")
+    said = [m for m in turns[0] if isinstance(m, dict) and isinstance(m.get("content"), str)]
+    if len(said) != len(turns[0]):
+        raise InputError(f"{record.where}: a message of 'question' has no text")
+    roles = ("user" if m.get("role") == "system" else str(m.get("role")) for m in said)
+    return tuple({"role": role, "content": m["content"]} for role, m in zip(roles, said, strict=True))
+
+
+def _wanted(record: Record, category: str) -> list[dict[str, Any]]:
+    if "irrelevance" in category:
+        return []
+    wanted = record.values.get(_ANSWER)
+    if not isinstance(wanted, list):
+        raise InputError(f"{record.where}: no answer for it in {ANSWERS}/")
+    return wanted
+
+
+def _calls(wanted: list[dict[str, Any]]) -> str:
+    """The first accepted value of every argument, as hermes calls; arguments that may be missing are."""
+    calls = []
+    for call in wanted:
+        ((name, arguments),) = call.items()
+        given = {key: _first(values) for key, values in arguments.items() if values and values[0] != ""}
+        shown = json.dumps({"name": name, "arguments": given}, ensure_ascii=False)
+        calls.append(f"<tool_call>\n{shown}\n</tool_call>")
+    return "\n".join(calls)
+
+
+def _first(values: list[Any]) -> Any:
+    """Objects have their own values in lists of accepted ones."""
+    value = values[0]
+    if isinstance(value, Mapping):
+        return {
+            key: _first(inner) if isinstance(inner, list) and inner else inner for key, inner in value.items()
+        }
+    return value
+
+
+def _open(raw: Path, layout: Layout) -> Source:
+    """The questions with their answers, by id."""
+    if not raw.is_dir():
+        raise InputError(f"{raw} is no folder; expected one with BFCL_*.json and {ANSWERS}/")
+    found = find_files(raw, layout)
+    files = found.splits["test"]
+    answers = sorted(path for path in raw.rglob("*.json") if ANSWERS in path.relative_to(raw).parts)
+    read = file_reader(files, raw)
+
+    def joined(bad: BadRows) -> Iterator[Record]:
+        known = _answers(answers, raw, bad)
+        for record in read(bad):
+            answer = known.get(str(record.values.get("id")))
+            yield replace(record, values={**record.values, _ANSWER: answer})
+
+    return Source({"test": joined}, unread=found.unread, **described([*files, *answers], raw))
+
+
+def _answers(files: list[Path], root: Path, bad: BadRows) -> dict[str, Any]:
+    known = {}
+    for file in files:
+        try:
+            for _, values in read_file(file, file.relative_to(root).as_posix(), bad):
+                known[str(values.get("id"))] = values.get("ground_truth")
+        except READ_ERRORS as error:
+            raise InputError(f"cannot read {file}: {str(error).partition(chr(10))[0]}") from error
+    return known
+
+
+RECIPE = Recipe(
+    "bfcl",
+    Hub("gorilla-llm/Berkeley-Function-Calling-Leaderboard", None, (), "all its json files"),
+    _to_row,
+    Instruction(
+        "You have the tools below. Where they can do what is asked, answer with the calls alone, each as "
+        '<tool_call>{"name": ..., "arguments": {...}}</tool_call>; where they cannot, say so without a call.'
+    ),
+    Layout({"bfcl": "test"}, "test", ignore=(ANSWERS, *_OTHER)),
+    open=_open,
+)
+prepare = RECIPE.prepare

@@ -1,0 +1,85 @@
+"""The columns of multi-turn rows: what tools and interactions are given, in one schema for all sets.
+
+Which loops, tools and interactions there are is the trainer's business; here they are names. In `extra_info`:
+- `need_tools_kwargs`, and `tools_kwargs`: for each tool that ships its `create_kwargs`. The set's own tool
+  has the ground truth; the others have nothing to know. Every row has every tool, none is null: verl's loader
+  asks each for its `create_kwargs`, and sets with different tools concatenate.
+- `interaction_kwargs`: `name`, `query` (the user's message) and `ground_truth`; empty texts without
+  interaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from rewardkit.checks.agents import VERL_TOOLS as TOOLS
+from rewardkit.datasets_prep.common.settings import Settings
+
+DEFAULT_AGENT = "tool_agent"
+"""What runs interactions: with any other name verl ignores them without a word."""
+
+_CREATE = pa.struct([("ground_truth", pa.string()), ("question", pa.string()), ("data_source", pa.string())])
+_TOOL = pa.struct([("create_kwargs", _CREATE)])
+_FIELDS = [
+    pa.field("need_tools_kwargs", pa.bool_()),
+    pa.field("tools_kwargs", pa.struct([(tool, _TOOL) for tool in TOOLS])),
+    pa.field(
+        "interaction_kwargs",
+        pa.struct([("name", pa.string()), ("query", pa.string()), ("ground_truth", pa.string())]),
+    ),
+]
+
+
+def schema_for(schema: pa.Schema, settings: Settings) -> pa.Schema:
+    """Return the schema of a set's rows with the columns that the settings ask for."""
+    if settings.agent is None and settings.interaction is None:
+        return schema
+    place = schema.get_field_index("extra_info")
+    info = schema.field(place)
+    return schema.set(place, pa.field("extra_info", pa.struct([*info.type, *_FIELDS])))
+
+
+def multi_turn(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: Settings
+) -> Iterator[pa.RecordBatch]:
+    """Add agent and interaction to the rows; nothing changes where the settings name neither.
+
+    `tool` is the set's own, one of `TOOLS`; `schema` that of `schema_for`.
+    """
+    if settings.agent is None and settings.interaction is None:
+        yield from batches
+        return
+    for batch in batches:
+        yield _with_columns(batch, schema, tool, settings)
+
+
+def _with_columns(batch: pa.RecordBatch, schema: pa.Schema, tool: str, settings: Settings) -> pa.RecordBatch:
+    rows = batch.num_rows
+    info = batch.column("extra_info")
+    empty = pa.repeat("", rows)
+    truth = batch.column("ground_truth")
+    own = _struct(_CREATE, [truth, info.field("question"), batch.column("data_source")])
+    other = _struct(_CREATE, [empty, empty, empty])
+    tools = [_struct(_TOOL, [own if name == tool else other]) for name in TOOLS]
+    interaction = [empty, empty, empty]
+    if settings.interaction is not None:
+        query = pa.array([prompt[-1]["content"] for prompt in batch.column("prompt").to_pylist()])
+        interaction = [pa.repeat(settings.interaction, rows), query, truth]
+    arrays = [info.field(i) for i in range(info.type.num_fields)]
+    arrays += [
+        pa.repeat(True, rows),
+        _struct(_FIELDS[1].type, tools),
+        _struct(_FIELDS[2].type, interaction),
+    ]
+    changed = {
+        "extra_info": _struct(schema.field("extra_info").type, arrays),
+        "agent_name": pa.repeat(settings.agent or DEFAULT_AGENT, rows),
+    }
+    columns = [changed.get(name, batch.column(name)) for name in batch.schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _struct(kind: pa.StructType, arrays: list[pa.Array]) -> pa.StructArray:
+    return pa.StructArray.from_arrays(arrays, fields=list(kind))

@@ -1,0 +1,215 @@
+"""What the sets of programming problems share: `prepare`, prompts, and rows with tests as ground truth.
+
+Which columns hold what is each set's business. Solutions and packed tests are read, never run.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.prompts import Instruction
+from rewardkit.datasets_prep.common.recipe import Context, Prepared, Recipe, prepare_recipe
+from rewardkit.datasets_prep.common.schema import Row, chat
+from rewardkit.datasets_prep.common.settings import Settings, check_count
+from rewardkit.datasets_prep.common.solutions import MOST
+from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_raw
+from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.errors import InputError
+from rewardkit.rewards.code.ground_truth import read
+from rewardkit.rewards.code.problem import GroundTruthError
+
+INSTRUCTION = "Give all of it in one ```python block."
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem as its set publishes it."""
+
+    question: str
+    ground_truth: dict[str, Any]
+    """A form of test cases that the code reward reads."""
+    solution: str = ""
+    """A Python program that passes; empty if the set has none."""
+    others: tuple[str, ...] = ()
+    """Further ones."""
+    starter: str = ""
+    function: str = ""
+    """The function to write; empty for a program that reads standard input."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProblemSet:
+    """One set of problems: what of it differs from the others."""
+
+    name: str
+    """Of the dataset, as `rewardkit prep` knows it."""
+    hub: Hub
+    metadata: tuple[str, ...]
+    """Raw columns to keep as metadata."""
+    problem: Callable[[Record, int | None], Problem]
+    """Reads a record with its first so many tests, None for all; raises InputError if it cannot be used."""
+    data_source: str = ""
+    """Empty: the set's name on the hub."""
+    layout: Layout = field(default_factory=Layout)
+    open: Callable[[Path, Layout], Source] = open_raw
+    """As `Recipe.open`."""
+
+    def prepare(
+        self,
+        out_dir: Path,
+        settings: Settings | None = None,
+        *,
+        max_tests: Annotated[int | None, "Keep only the first tests of each problem."] = None,
+        progress: Progress | None = None,
+    ) -> Prepared:
+        """Write the set to `out_dir`, one file for each split that the raw data has.
+
+        Raises:
+            InputError: the raw data cannot be found or used, or the folder cannot be written.
+            MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+        """
+        check_count("max_tests", max_tests)
+        recipe = Recipe(
+            self.name,
+            self.hub,
+            partial(_to_row, self, max_tests),
+            Instruction(INSTRUCTION),
+            self.layout,
+            open=self.open,
+        )
+        return prepare_recipe(out_dir, recipe, settings or Settings(), {"max_tests": max_tests}, progress)
+
+
+def _to_row(published: ProblemSet, max_tests: int | None, record: Record, context: Context) -> Row:
+    problem = published.problem(record, max_tests)
+    ground_truth = json.dumps(problem.ground_truth)
+    try:
+        read(ground_truth)
+    except GroundTruthError as error:
+        raise InputError(f"{record.where}: {error}") from None
+    return Row(
+        data_source=published.data_source or published.hub.name,
+        prompt=chat(_prompt(problem, context.instruction)),
+        ability="code",
+        ground_truth=ground_truth,
+        split=context.split,
+        index=record.index,
+        question=problem.question,
+        answer=_fenced(problem.solution) if problem.solution.strip() else "",
+        alternatives=tuple(map(_fenced, problem.others)),
+        metadata=_metadata(record, published.metadata, problem),
+    )
+
+
+def _fenced(program: str) -> str:
+    return f"```python\n{program}\n```"
+
+
+def inputs_outputs(record: Record, max_tests: int | None) -> Problem:
+    """Return the problem of a record in the columns that APPS introduced and TACO took over.
+
+    These are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON
+    object of `inputs`, `outputs` and, for functions, `fn_name`).
+
+    Raises:
+        InputError: a column is missing or malformed.
+    """
+    tests = decode(record, "input_output", dict)
+    function = tests.get("fn_name") or ""
+    kept = {name: _first(record, tests, name, max_tests) for name in ("inputs", "outputs")}
+    solutions = decode(record, "solutions", list) if optional_text(record, "solutions") else []
+    programs = (s for s in solutions if isinstance(s, str) and is_python3(s))
+    solution, *others = [*itertools.islice(dict.fromkeys(programs), MOST)] or [""]
+    return Problem(
+        question=record.text("question"),
+        ground_truth=kept | ({"fn_name": function} if function else {}),
+        solution=solution,
+        others=tuple(others),
+        starter=optional_text(record, "starter_code"),
+        function=function,
+    )
+
+
+_PYTHON2 = {"raw_input", "xrange", "unicode", "long", "basestring", "unichr", "cmp", "execfile"}
+_PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
+
+
+def is_python3(program: str) -> bool:
+    """Whether a solution is in Python 3; the older sets hold many in Python 2. It is parsed, never run."""
+    if not program.strip():
+        return False
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    own |= {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    used = {node.id for node in names} - own
+    methods = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return not used & _PYTHON2 and not methods & _PYTHON2_METHODS
+
+
+def decode(record: Record, column: str, kind: type[Any]) -> Any:
+    """Return the JSON value in a text column.
+
+    Raises:
+        InputError: there is no such text, it is not JSON, or its value is not of that kind.
+    """
+    try:
+        value = json.loads(record.text(column))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{record.where}: '{column}' is not JSON: {str(error)[:80]}") from None
+    if not isinstance(value, kind):
+        raise InputError(
+            f"{record.where}: '{column}' must be a JSON {_JSON_NAMES[kind]}, found {type(value).__name__}"
+        )
+    return value
+
+
+def optional_text(record: Record, column: str) -> str:
+    """Return a text column; empty when it is missing, null or blank."""
+    value = record.values.get(column)
+    return value if isinstance(value, str) and value.strip() else ""
+
+
+def _metadata(record: Record, names: tuple[str, ...], problem: Problem) -> dict[str, object]:
+    """Those columns that say something, and the starter code."""
+    columns = {name: _json_ready(record.values.get(name)) for name in names}
+    return {n: v for n, v in {**columns, "starter_code": problem.starter}.items() if v not in (None, "", [])}
+
+
+def _json_ready(value: object) -> object:
+    """The value itself; dates, which some published forms hold as such, become text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+_JSON_NAMES: dict[type[Any], str] = {dict: "object", list: "list"}
+
+
+def _first(record: Record, tests: dict[str, Any], name: str, count: int | None) -> list[Any]:
+    cases = tests.get(name)
+    if not isinstance(cases, list):
+        raise InputError(
+            f"{record.where}: 'input_output' must hold a list '{name}', found {type(cases).__name__}"
+        )
+    return cases[:count]
+
+
+def _prompt(problem: Problem, instruction: str) -> str:
+    if problem.starter.strip():
+        task = f"Complete this Python code:\n\n```python\n{problem.starter.rstrip()}\n```\n\n"
+    elif problem.function:
+        task = f"Write the Python function `{problem.function}`. "
+    else:
+        task = "Write a Python program that reads standard input and writes to standard output. "
+    return f"{problem.question.rstrip()}\n\n{task}{instruction}".rstrip()

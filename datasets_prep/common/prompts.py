@@ -1,0 +1,104 @@
+"""What goes around a question: an instruction, a template of the user's, a system message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rewardkit.datasets_prep.common.schema import Row, chat
+from rewardkit.errors import InputError
+
+VERL = "verl"
+"""The value of `--instruction` that asks for verl's own sentence."""
+
+_FIELD = re.compile(r"\{([A-Za-z_][\w .-]*)\}")
+_LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What a set's prompts say beside the question."""
+
+    ours: str = ""
+    verl: str | None = None
+    """verl's sentence for this set; None where it has none."""
+
+    def chosen(self, wanted: str | None, dataset: str) -> str:
+        """Return the instruction that a user wants: None is ours, `verl` is verl's, any other text is itself.
+
+        Raises:
+            InputError: verl has none for this set.
+        """
+        if wanted is None:
+            return self.ours
+        if wanted != VERL:
+            return wanted
+        if self.verl is None:
+            raise InputError(f"verl has no instruction for {dataset}; pass a text with --instruction")
+        return self.verl
+
+
+def after(question: str, instruction: str) -> str:
+    """Return a question with an instruction behind it, a blank between them."""
+    return f"{question} {instruction}".rstrip() if instruction else question
+
+
+def read_template(path: Path | None) -> str | None:
+    """Return the text of a template.
+
+    Raises:
+        InputError: it cannot be read, or has no place for the question.
+    """
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read the template {path}: {why}") from None
+    if not _FIELD.search(text):
+        raise InputError(f"the template {path} names no field; expected one like {{question}} in it")
+    return text
+
+
+def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str | None]]:
+    """Return the template as pairs of a text and the name of the field behind it; None behind the last text.
+
+    Other braces, as in LaTeX, stay text.
+
+    Raises:
+        InputError: a field has no value, and no LaTeX command stands before it.
+    """
+    found: list[tuple[str, str | None]] = []
+    done = 0
+    for match in _FIELD.finditer(template):
+        if match[1] not in values:
+            if _LATEX.search(template[: match.start()]):
+                continue  # an argument, as in \boxed{x}
+            known = ", ".join(values)
+            raise InputError(
+                f"the template has a field {match[0]}, for which there is no value; known: {known}"
+            )
+        found.append((template[done : match.start()], match[1]))
+        done = match.end()
+    return [*found, (template[done:], None)]
+
+
+def render(template: str, values: Mapping[str, object]) -> str:
+    """Return a template with its fields filled; errors as of `pieces`."""
+    return "".join(
+        text + (str(values[name]) if name is not None else "") for text, name in pieces(template, values)
+    )
+
+
+def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row:
+    """Return a row with the user's template and system message around its question."""
+    prompt = row.prompt
+    if template is not None:
+        values = {**row.metadata, "question": row.question, "instruction": instruction}
+        prompt = chat(render(template, values).strip())
+    if system:
+        prompt = ({"role": "system", "content": system}, *(m for m in prompt if m["role"] != "system"))
+    return row if prompt is row.prompt else replace(row, prompt=prompt)

@@ -1,0 +1,255 @@
+"""Publishes a folder of new files in one step: a reader, and a run after a kill, sees all of them or none.
+
+Files are made in a hidden folder beside the target. A target that does not exist yet appears by one rename;
+one that does is exchanged with the new folder (`renameat2`), into which its other files were linked. Where
+that cannot be (the target is a mount, the current folder, or holds other folders), the files are renamed one
+after another by a journal, which the next run completes. Knows nothing of parquet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rewardkit.errors import InputError
+from rewardkit.files import sync
+
+_NEW = "new"
+_JOURNAL = "journal.json"
+_SHARD = re.compile(r"\d{5}-of-\d{5}\.parquet")
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+@contextlib.contextmanager
+def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
+    """Yield an empty folder; on leaving, all that is in it takes its place in `out_dir` in one step.
+
+    Files of `out_dir` with other names stay, but for the shards of a split that is published as one file, the
+    other way round, and those at its top that are `outdated`. After an error, or a kill at any moment,
+    `out_dir` is as it was, or as it should be; what a killed run left is removed by the next.
+
+    Raises:
+        InputError: the folder cannot be written, or another run is writing to it.
+    """
+    out = out_dir.resolve()
+    with explained(out_dir):
+        made = _make_parents(out)
+    try:
+        with _locked(_work_folder(out), out_dir) as work, explained(out_dir):
+            _finish_journal(work, out)
+            new = work / _NEW
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir()
+            yield new
+            _publish(new, out, work, outdated)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
+
+
+def _make_parents(out: Path) -> list[Path]:
+    """Make the folders above the target; return those that were not there, the deepest first."""
+    missing = [p for p in out.parents if not p.exists()]
+    there = next(p for p in (out, *out.parents) if p.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(there, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn an operating system error while writing into one line that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(
+            f"cannot write to {path}: {why}; free or unlock it, or pass another --out"
+        ) from error
+
+
+def _work_folder(out: Path) -> Path:
+    """Beside the target, on the same file system; within it where its parent cannot be written."""
+    beside = out.parent / f".{out.name}.prep"
+    inside = out.exists() and (os.path.ismount(out) or not os.access(out.parent, os.W_OK))
+    return out / ".prep" if inside else beside
+
+
+@contextlib.contextmanager
+def _locked(work: Path, out_dir: Path) -> Iterator[Path]:
+    """Make the working folder, keep other runs out of it, and remove it."""
+    with explained(out_dir):
+        descriptor = _lock(work, out_dir)
+    try:
+        yield work
+    finally:
+        if not (work / _JOURNAL).exists():
+            shutil.rmtree(work, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _lock(work: Path, out_dir: Path) -> int:
+    while True:
+        work.mkdir(exist_ok=True)
+        try:
+            descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue  # the run before has just removed it
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise InputError(
+                f"another run is writing to {out_dir}; wait for it or pass another --out"
+            ) from None
+        except OSError:
+            # Some network file systems cannot lock a folder. Losing the guard is better than refusing them.
+            return descriptor
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(work).st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        os.close(descriptor)
+
+
+def _publish(new: Path, out: Path, work: Path, outdated: Callable[[Path], bool]) -> None:
+    for folder in (new, *(p for p in new.rglob("*") if p.is_dir())):
+        sync(folder)
+    _refuse_folders_in_the_way(new, out)
+    if not out.exists():
+        os.rename(new, out)
+        sync(out.parent)
+        return
+    stale = _stale_files(new, out)
+    tops = {path.relative_to(out) for path in out.iterdir() if path.is_file() and outdated(path)}
+    stale |= {name for name in tops if not (new / name).exists()}
+    if not (_can_be_exchanged(new, out, stale) and _exchange(new, out, stale)):
+        _write_journal(new, work, stale)
+        _finish_journal(work, out)
+
+
+def _refuse_folders_in_the_way(new: Path, out: Path) -> None:
+    for path in new.rglob("*"):
+        there = out / path.relative_to(new)
+        if there.is_dir() and not path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
+    """Whether nothing would be lost: no other folders, and nobody of ours stands in it."""
+    if os.path.ismount(out) or out == Path.cwd() or out in Path.cwd().parents:
+        return False
+    folders = (p.relative_to(out) for p in out.rglob("*") if p.is_dir() and not p.is_symlink())
+    return all(
+        (new / folder).is_dir() or all(p.relative_to(out) in stale for p in (out / folder).iterdir())
+        for folder in folders
+    )
+
+
+def _stale_files(new: Path, out: Path) -> set[Path]:
+    """What is there of the same splits under other names: a file where there are shards now, and shards."""
+    stale: set[Path] = set()
+    for name in {p.relative_to(new) for p in _files(new) if p.suffix == ".parquet"}:
+        folder = name.parent if _SHARD.fullmatch(name.name) else name.with_suffix("")
+        found = [folder.with_name(f"{folder.name}.parquet")] if folder.name else []
+        if (out / folder).is_dir():
+            found += [folder / p.name for p in (out / folder).iterdir() if _SHARD.fullmatch(p.name)]
+        stale |= {path for path in found if (out / path).is_file() and not (new / path).exists()}
+    return stale
+
+
+def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
+    """Exchange the folders in one step, after linking what stays; False where that is not possible."""
+    shutil.copymode(out, new)
+    try:
+        for path in _files(out):
+            relative = path.relative_to(out)
+            if relative not in stale and not (new / relative).exists():
+                os.link(path, new / relative, follow_symlinks=False)
+        sync(new)
+        _rename_exchange(new, out)
+    except OSError:
+        return _unlinked(new, out)
+    sync(out.parent)
+    _clear(new, out, stale)
+    return True
+
+
+def _unlinked(new: Path, out: Path) -> bool:
+    """Take back the links, so that the new folder holds new files alone; returns False."""
+    for path in _files(new):
+        there = out / path.relative_to(new)
+        if there.exists() and path.samefile(there):
+            path.unlink()
+    return False
+
+
+def _clear(old: Path, out: Path, stale: set[Path]) -> None:
+    """Move what somebody put into the old folder in the meantime; the rest of it is removed."""
+    for path in _files(old):
+        relative = path.relative_to(old)
+        if relative not in stale and not (out / relative).exists():
+            (out / relative).parent.mkdir(parents=True, exist_ok=True)
+            os.rename(path, out / relative)
+
+
+def _rename_exchange(one: Path, other: Path) -> None:
+    """Let two names change places in one step.
+
+    Raises:
+        OSError: the kernel or the file system cannot.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "renameat2"):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    names = (os.fsencode(one), os.fsencode(other))
+    if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _write_journal(new: Path, work: Path, stale: set[Path]) -> None:
+    moves = [str(path.relative_to(new)) for path in _files(new)]
+    removes = sorted(map(str, stale))
+    partial = work / f"{_JOURNAL}.partial"
+    with open(partial, "w") as file:
+        json.dump({"moves": moves, "removes": removes}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, work / _JOURNAL)
+    sync(work)
+
+
+def _finish_journal(work: Path, out: Path) -> None:
+    """Do what a journal says, from wherever it was left."""
+    journal = work / _JOURNAL
+    if not journal.exists():
+        return
+    plan = json.loads(journal.read_text())
+    for name in plan["moves"]:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # moved by the run before
+            os.replace(work / _NEW / name, out / name)
+    for name in plan["removes"]:
+        (out / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (out / name).parent.rmdir()
+    sync(out)
+    journal.unlink()
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())

@@ -1,0 +1,293 @@
+"""What a dataset is to `prep`, and the one way from its raw records to published files.
+
+    raw records ──to_row──▶ rows ──template, system──▶ ──agent──▶ batches ──steps──▶ files ──screen──▶
+    published
+
+The parts that differ (columns, prompts, ground truths) live in one file per dataset or family.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from rewardkit import __version__
+from rewardkit.datasets_prep import DATASETS
+from rewardkit.datasets_prep.common import steps
+from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
+from rewardkit.datasets_prep.common.card import card
+from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.processes import in_processes
+from rewardkit.datasets_prep.common.prompts import Instruction, read_template, shaped
+from rewardkit.datasets_prep.common.readers import BadRows, LeftOutError
+from rewardkit.datasets_prep.common.schema import SCHEMA, Row, to_batches
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.solutions import chosen
+from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.common.writer import (
+    Beside,
+    Progress,
+    Writing,
+    WrittenFile,
+    screen_of_this_run,
+    write_splits,
+)
+from rewardkit.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What `to_row` knows beside the record."""
+
+    split: str
+    """The split that the row goes to."""
+    instruction: str
+    """What to say beside the question; may be empty."""
+    seed: int = 0
+    """For what is drawn, such as the order of options that a set gives none to."""
+
+
+ToRow = Callable[[Record, Context], Row]
+"""Makes the row of a record; raises InputError for a record that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What one run made."""
+
+    files: dict[str, WrittenFile]
+    dropped: int = 0
+    """Bad rows left out under `skip_bad`."""
+    first_dropped: tuple[str, ...] = ()
+    """Why, for the first few."""
+    unread: tuple[str, ...] = ()
+    """Raw files that were left out, each with the reason."""
+    notes: tuple[str, ...] = ()
+    """What else the user should know, one line each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """One dataset: what of it differs from the others."""
+
+    name: str
+    """As `rewardkit prep` knows it."""
+    hub: Hub
+    to_row: ToRow
+    instruction: Instruction = field(default_factory=Instruction)
+    layout: Layout = field(default_factory=Layout)
+    unique: bool = False
+    """No question occurs twice, neither within a split nor across: one that does is a bad row."""
+    repeated: bool = False
+    """The set is published with its rows many times over; the first of each is kept."""
+    expand: Callable[[Record], Iterable[Record]] | None = None
+    """Makes the records of a raw one, where a file nests them."""
+    open: Callable[[Path, Layout], Source] = open_raw
+    """Finds the raw data, where it is more than files of rows."""
+    schema: pa.Schema = SCHEMA
+    tool: str = "code_interpreter"
+    """The tool that rows get under `--agent`; one of `agents.TOOLS`."""
+
+    def prepare(
+        self, out_dir: Path, settings: Settings | None = None, *, progress: Progress | None = None
+    ) -> Prepared:
+        """Write the set to `out_dir`, one parquet file for each split.
+
+        Raises:
+            InputError: the raw data cannot be found or used, or the folder cannot be written.
+            MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+        """
+        return prepare_recipe(out_dir, self, settings or Settings(), {}, progress)
+
+
+def prepare_recipe(
+    out_dir: Path,
+    recipe: Recipe,
+    settings: Settings,
+    own: Mapping[str, object],
+    progress: Progress | None,
+) -> Prepared:
+    """Prepare a set; `own` are the settings that it alone has, for the provenance.
+
+    Raises:
+        InputError: as of `Recipe.prepare`.
+        MissingDependencyError: as there.
+    """
+    instruction = recipe.instruction.chosen(settings.instruction, recipe.name)
+    source = named(_open(recipe, settings), settings.split_name)
+    bad = BadRows(skip=settings.skip_bad)
+    rows: dict[str, Iterable[Located]] = {
+        split: _rows(recipe, settings, read(bad), Context(split, instruction, settings.seed), bad)
+        for split, read in source.splits.items()
+    }
+    screen = screen_of_this_run()
+    leaves_out = screen is not None and "dedup" in screen.describe()
+    if recipe.repeated or (recipe.unique and not leaves_out):
+        rows = without_repeats(rows, bad, known=recipe.repeated)
+    return publish(
+        out_dir,
+        recipe.name,
+        {
+            split: to_batches((row for _, row in chosen(found)), recipe.schema)
+            for split, found in rows.items()
+        },
+        settings,
+        source=source,
+        arguments={"instruction": instruction, **own},
+        progress=progress,
+        schema=recipe.schema,
+        tool=recipe.tool,
+        bad=bad,
+    )
+
+
+def publish(
+    out_dir: Path,
+    dataset: str,
+    splits: Mapping[str, Iterable[pa.RecordBatch]],
+    settings: Settings,
+    *,
+    source: Source,
+    arguments: Mapping[str, object],
+    progress: Progress | None = None,
+    schema: pa.Schema = SCHEMA,
+    tool: str = "code_interpreter",
+    bad: BadRows | None = None,
+    licence: str | None = None,
+    beside: tuple[Beside, ...] = (),
+) -> Prepared:
+    """Take batches of each split through the steps, and publish them with their provenance.
+
+    The provenance says what they were made from, by which version, and how. Paths and times stay out of it,
+    so that the same input gives the same bytes anywhere.
+
+    Raises:
+        InputError: as of the steps and the writer.
+    """
+    template = read_template(settings.template)
+    wanted = settings.recorded() | ({"template": template} if template is not None else {})
+    provenance = {
+        "dataset": dataset,
+        "source": dict(source.provenance),
+        "rewardkit_version": __version__,
+        "arguments": {**arguments, **wanted},
+        "seed": arguments.get("seed", settings.seed if settings.shuffle or settings.val_size else None),
+        "licence": licence or DATASETS[dataset].licence,
+    }
+    final = schema_for(schema, settings)
+    notes = steps.Notes()
+    if settings.card:
+        beside = (*beside, partial(card, provenance, source.digests))
+    made = {split: multi_turn(batches, final, tool, settings) for split, batches in splits.items()}
+    if screen_of_this_run() is not None:
+        made = {split: made[split] for split in sorted(made, key=_is_train)}
+    files = write_splits(
+        out_dir,
+        partial(steps.apply, made, settings, notes),
+        Writing(provenance, settings.shard_rows, progress, beside),
+    )
+    bad = bad or BadRows()
+    files = {split: files[split] for split in (*splits, *files) if split in files}
+    left_out = [f"left out {n:,} rows: {why}" for why, n in bad.left_out.most_common()]
+    said = (*left_out, *notes.lines(settings))
+    return Prepared(files, bad.dropped, tuple(bad.first), source.unread, said)
+
+
+def _is_train(split: str) -> bool:
+    return split.rpartition("/")[2] == "train"
+
+
+def named(source: Source, split_name: str | None) -> Source:
+    """Return a source whose one split has the name that the user wants.
+
+    Raises:
+        InputError: it has several.
+    """
+    if split_name is None:
+        return source
+    if len(source.splits) > 1:
+        raise InputError(
+            f"split_name is for raw data of one split, here are {', '.join(source.splits)}; pass one file"
+        )
+    (read,) = source.splits.values()
+    return Source({split_name: read}, source.provenance, source.unread, source.digests)
+
+
+def without_repeats(
+    rows: Mapping[str, Iterable[Located]], bad: BadRows, *, known: bool
+) -> dict[str, Iterable[Located]]:
+    """Return the rows of all splits without those whose question came before.
+
+    Each of those is a bad row, unless the set is `known` to hold its rows many times.
+    """
+    first_seen: dict[bytes, str] = {}
+
+    def new(found: Iterable[Located]) -> Iterator[Located]:
+        for where, row in found:
+            # A digest for each question rather than its text: 16 bytes instead of hundreds.
+            digest = hashlib.blake2b(row.question.strip().encode("utf-8", "replace"), digest_size=16).digest()
+            if digest in first_seen:
+                again = f"{where}: the same question as {first_seen[digest]}"
+                bad.add(LeftOutError("the same question again") if known else InputError(again))
+                continue
+            first_seen[digest] = where
+            yield where, row
+
+    return {split: new(found) for split, found in rows.items()}
+
+
+Located = tuple[str, Row]
+"""Where a row's record stands, and the row."""
+
+
+def _open(recipe: Recipe, settings: Settings) -> Source:
+    if settings.raw is None:
+        return open_hub(recipe.hub, recipe.layout, settings.revision)
+    return recipe.open(settings.raw, recipe.layout)
+
+
+def _rows(
+    recipe: Recipe, settings: Settings, records: Iterable[Record], context: Context, bad: BadRows
+) -> Iterator[Located]:
+    """The good rows; the bad ones are counted, or stop the run."""
+    make = partial(
+        _made, recipe.to_row, recipe.expand, context, read_template(settings.template), settings.system
+    )
+    none_good = True
+    for found in in_processes(make, records, settings.num_proc):
+        for row in found:
+            if isinstance(row, InputError):
+                bad.add(row)
+                continue
+            none_good = False
+            yield row
+    if none_good and (bad.first or bad.left_out):
+        first = bad.first[0] if bad.first else next(iter(bad.left_out))
+        raise InputError(f"no row of split '{context.split}' can be used; the first: {first}")
+
+
+def _made(
+    to_row: ToRow,
+    expand: Callable[[Record], Iterable[Record]] | None,
+    context: Context,
+    template: str | None,
+    system: str,
+    record: Record,
+) -> list[Located | InputError]:
+    """The rows of one raw record, or why there is none."""
+    made: list[Located | InputError] = []
+    try:
+        for one in expand(record) if expand else (record,):
+            try:
+                row = to_row(one, context)
+                made.append((one.where, shaped(row, template, context.instruction, system)))
+            except InputError as error:
+                made.append(error)
+    except InputError as error:
+        made.append(error)
+    return made

@@ -1,0 +1,92 @@
+"""What can be set for every dataset: the flags that all subcommands of `rewardkit prep` share, and their
+defaults.
+
+Plain values, checked here; what they do is done in `prompts`, `steps`, `agents`, `writer` and `card`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated
+
+from rewardkit.errors import InputError
+
+_NOT_RECORDED = ("raw", "num_proc", "template", "card")
+"""Where files lie and how many processes work says nothing about the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one run; the defaults leave a set as it is published."""
+
+    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None
+    revision: Annotated[str | None, "Commit of the hub's repository; without it, the newest, recorded."] = (
+        None
+    )
+    split_name: Annotated[str | None, "Name of the split, where the raw data is one: test, train, ..."] = None
+    system: Annotated[str, "System message before each question."] = ""
+    instruction: Annotated[
+        str | None, "Text beside each question: yours, '' for none, or 'verl' for verl's own."
+    ] = None
+    template: Annotated[
+        Path | None, "File with the user message: {question}, {instruction}, {any metadata column}."
+    ] = None
+    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False
+    shuffle: Annotated[bool, "Put the rows of each split in random order."] = False
+    seed: Annotated[int, "Of --shuffle and --val-size."] = 0
+    limit: Annotated[int | None, "Keep only the first rows of each split."] = None
+    val_size: Annotated[float | None, "Move so many rows of train, or such a share, to val.parquet."] = None
+    max_prompt_tokens: Annotated[int | None, "Drop rows whose prompt is longer; needs --tokenizer."] = None
+    tokenizer: Annotated[Path | None, "Folder of the model whose tokenizer and chat template count."] = None
+    agent: Annotated[str | None, "Agent loop of the rows (tool_agent, ...): adds columns for tools."] = None
+    interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...): adds its columns."] = None
+    shard_rows: Annotated[int | None, "Write each split as a folder of files with so many rows."] = None
+    card: Annotated[bool, "Write README.md and croissant.json beside the data."] = False
+    num_proc: Annotated[int, "Processes that make rows."] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing.
+
+        Raises:
+            InputError: names the option.
+        """
+        for name in ("limit", "max_prompt_tokens", "shard_rows", "num_proc"):
+            check_count(name, getattr(self, name))
+        if self.val_size is not None and not (0 < self.val_size < 1 or float(self.val_size).is_integer()):
+            raise InputError(f"val_size must be a number of rows or a share below 1, not {self.val_size:g}")
+        if self.val_size is not None and self.val_size <= 0:
+            raise InputError(f"val_size must be above 0, not {self.val_size:g}")
+        if (self.max_prompt_tokens is None) != (self.tokenizer is None):
+            raise InputError("max_prompt_tokens and tokenizer go together: pass both")
+        if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
+            raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
+
+    def refuse(self, dataset: str, *names: str) -> None:
+        """Refuse settings that mean nothing for a set.
+
+        Raises:
+            InputError: names the first that was set.
+        """
+        for name in names:
+            if getattr(self, name) != next(f.default for f in fields(self) if f.name == name):
+                raise InputError(f"{dataset} knows no --{name.replace('_', '-')}; leave it out")
+
+    def recorded(self) -> dict[str, object]:
+        """Return what was set other than the default and changes the rows, for the provenance."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_RECORDED}
+        if self.tokenizer is not None:
+            values["tokenizer"] = self.tokenizer.name
+        defaults: Mapping[str, object] = {f.name: f.default for f in fields(self)}
+        return {name: value for name, value in values.items() if value != defaults[name]}
+
+
+def check_count(option: str, count: int | None) -> None:
+    """Refuse to keep fewer than one of something; None keeps all.
+
+    Raises:
+        InputError: names the option.
+    """
+    if count is not None and count < 1:
+        raise InputError(f"{option} must be at least 1, not {count}")

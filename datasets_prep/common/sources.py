@@ -1,0 +1,240 @@
+"""Where raw records come from: the files under `--raw`, or the hub, streamed split by split.
+
+What the columns mean is each dataset's business; formats are read in `readers`, names in `layout`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.datasets_prep.common.layout import Layout, find_files
+from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
+from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
+
+_MOST_LISTED = 16
+"""More files than this are recorded by one digest of all their digests."""
+
+_CONVERTED = "refs/convert/parquet"
+"""The branch on which the hub keeps a parquet form of sets that come as a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One raw record and where it stands, for messages."""
+
+    where: str
+    """`train.jsonl row 12`, counted from 1."""
+    index: int
+    """Position in the split, counted from 0."""
+    values: dict[str, Any]
+
+    def text(self, column: str) -> str:
+        """Return a column that must hold text.
+
+        Raises:
+            InputError: there is no such column, or it is null, empty or not text.
+        """
+        value = self.value(column)
+        if not isinstance(value, str):
+            kind = "null" if value is None else type(value).__name__
+            raise InputError(f"{self.where}: '{column}' must be text, found {kind}")
+        if not value.strip():
+            raise InputError(f"{self.where}: '{column}' is empty")
+        return value
+
+    def value(self, column: str) -> Any:
+        """Return a column's value.
+
+        Raises:
+            InputError: there is no such column.
+        """
+        if column not in self.values:
+            near = did_you_mean(column, self.values)
+            found = ", ".join(self.values) or "none"
+            raise InputError(f"{self.where}: no column '{column}'; found: {found}{near}")
+        return self.values[column]
+
+    def texts(self, column: str) -> list[str]:
+        """Return a column that must hold a list of texts, with at least one.
+
+        Raises:
+            InputError: it holds something else.
+        """
+        value = self.value(column)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            raise InputError(f"{self.where}: '{column}' must be a list of texts, found {str(value)[:40]!r}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where raw records come from: files, or a dataset on the hub."""
+
+    splits: Mapping[str, Callable[[BadRows], Iterator[Record]]]
+    provenance: dict[str, object]
+    """What identifies the raw data: name and sha256 of each file, or the hub's name and revision."""
+    unread: tuple[str, ...] = ()
+    """Files that were left out, each with the reason."""
+    digests: tuple[tuple[str, str], ...] = ()
+    """Name and sha256 of every raw file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A dataset on the Hugging Face hub."""
+
+    name: str
+    config: str | None
+    splits: tuple[str, ...]
+    """By the hub's names; none for a set whose files there do not load."""
+    raw_files: str
+    """Which of its files a user without network should fetch, for messages."""
+    script: bool = False
+    """It comes as a loading script, which `datasets` no longer runs: its parquet form is taken."""
+
+
+def open_source(raw: Path | None, hub: Hub, layout: Layout, revision: str | None = None) -> Source:
+    """Return the raw data that a user passed or, without any, the dataset on the hub.
+
+    Raises:
+        InputError: as of `open_raw` and `open_hub`.
+        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+    """
+    return open_hub(hub, layout, revision) if raw is None else open_raw(raw, layout)
+
+
+def open_raw(raw: Path, layout: Layout | None = None) -> Source:
+    """Return the splits found in a file or a folder, as the layout says.
+
+    Raises:
+        InputError: there is no such path, nothing usable in it, or a split in two formats.
+    """
+    layout = layout or Layout()
+    try:
+        raw.stat()
+        found = find_files(raw, layout)
+    except OSError as error:
+        raise InputError(
+            f"cannot read {raw}: {error.strerror}; pass the raw dataset's path with --raw"
+        ) from error
+    root = raw if raw.is_dir() else raw.parent
+    return Source(
+        splits={split: file_reader(files, root, layout.header) for split, files in found.splits.items()},
+        unread=found.unread,
+        **described([file for files in found.splits.values() for file in files], root),
+    )
+
+
+def described(files: list[Path], root: Path) -> dict[str, Any]:
+    """Return `provenance` and `digests` of raw files.
+
+    A few files are recorded one by one; thousands (MATH is a file a problem) by the sha256 of their list, in
+    the form of `sha256sum`, which a card writes in full.
+    """
+    digests = tuple((file.relative_to(root).as_posix(), _sha256(file)) for file in files)
+    if len(digests) <= _MOST_LISTED:
+        listed = [{"name": name, "sha256": digest} for name, digest in digests]
+        return {"provenance": {"files": listed}, "digests": digests}
+    whole = hashlib.sha256(sha256sums(digests).encode()).hexdigest()
+    return {"provenance": {"files": len(digests), "sha256_of_list": whole}, "digests": digests}
+
+
+def sha256sums(digests: Iterable[tuple[str, str]]) -> str:
+    """Return names and digests as `sha256sum --check` reads them."""
+    return "".join(f"{digest}  {name}\n" for name, digest in digests)
+
+
+def open_hub(hub: Hub, layout: Layout | None = None, revision: str | None = None) -> Source:
+    """Return the splits of a dataset on the hub, streamed at one revision: that given, or this moment's.
+
+    Raises:
+        MissingDependencyError: the package `datasets` is not installed.
+        InputError: the hub cannot be reached, or has no such dataset.
+    """
+    layout = layout or Layout()
+    name = hub.name
+    remedy = (
+        f"download {hub.raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
+    )
+    if not hub.splits:
+        raise InputError(f"{name} cannot be read from the hub as it is: {remedy}")
+    try:
+        datasets = importlib.import_module("datasets")
+        huggingface_hub = importlib.import_module("huggingface_hub")
+    except ImportError:
+        raise MissingDependencyError(
+            f"fetching {name} needs the package datasets: {remedy}, or install rewardkit[hub]"
+        ) from None
+    try:
+        asked = revision or (_CONVERTED if hub.script else None)
+        revision = huggingface_hub.HfApi().dataset_info(name, revision=asked).sha
+        loaded = {split: _load(datasets, hub, split, str(revision)) for split in hub.splits}
+    except Exception as error:
+        # The hub client lets a dozen unrelated exception classes of its HTTP stack through.
+        raise InputError(f"cannot fetch {name} ({type(error).__name__}): {remedy}") from error
+    names = {split: layout.splits.get(split, split) for split in loaded}
+    if layout.validation_is_test and "test" not in names.values():
+        names = {split: "test" if to == "validation" else to for split, to in names.items()}
+    return Source(
+        splits={names[split]: _hub_reader(rows, f"{name} {split}", remedy) for split, rows in loaded.items()},
+        provenance={"hub": name, "config": hub.config, "revision": revision},
+    )
+
+
+def _load(datasets: Any, hub: Hub, split: str, revision: str) -> Any:
+    """A split of a set, streamed; images stay the bytes that they are."""
+    if hub.script:
+        files = f"hf://datasets/{hub.name}@{revision}/{hub.config or 'default'}/{split}/*.parquet"
+        rows = datasets.load_dataset("parquet", data_files={split: files}, split=split, streaming=True)
+    else:
+        rows = datasets.load_dataset(hub.name, hub.config, split=split, streaming=True, revision=revision)
+    return rows.decode(False) if hasattr(rows, "decode") else rows
+
+
+def _hub_reader(rows: Any, label: str, remedy: str) -> Callable[[BadRows], Iterator[Record]]:
+    def read(bad: BadRows) -> Iterator[Record]:
+        try:
+            for index, values in enumerate(rows):
+                yield Record(f"{label} row {index + 1}", index, values)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"lost {label} while fetching ({type(error).__name__}): {remedy}") from error
+
+    return read
+
+
+def file_reader(
+    files: list[Path], root: Path, header: tuple[str, ...] = ()
+) -> Callable[[BadRows], Iterator[Record]]:
+    """Return a function that reads the records of some files, one after another."""
+
+    def read(bad: BadRows) -> Iterator[Record]:
+        index = 0
+        for file in files:
+            label = file.relative_to(root).as_posix()
+            before = index
+            try:
+                for number, values in read_file(file, label, bad, header):
+                    yield Record(f"{label} row {number}", before + number - 1, values)
+                    index = before + number
+            except READ_ERRORS as error:
+                why = str(error).partition("\n")[0]
+                raise InputError(f"cannot read {file}: {why}") from error
+            if index == before and not bad.dropped:
+                raise InputError(f"{file} is empty: it holds no rows")
+
+    return read
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error

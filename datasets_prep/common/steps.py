@@ -1,0 +1,191 @@
+"""What is done to the rows of a split between their making and their writing, batch by batch.
+
+Each step takes a stream of batches and gives one: `short_enough`, `in_random_order`, `first`, `parted`. Steps
+that need all rows at once keep them in a file, not in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rewardkit.datasets_prep.common.schema import BATCH_CHARS, BATCH_ROWS
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.errors import InputError, MissingDependencyError
+
+Batches = Iterable[pa.RecordBatch]
+
+
+@dataclass(slots=True)
+class Notes:
+    """What the steps left out, for the user."""
+
+    too_long: dict[str, int] = field(default_factory=dict)
+    """Of each split, the rows whose prompt was too long."""
+
+    def lines(self, settings: Settings) -> list[str]:
+        """Return one line for each split that lost rows."""
+        limit = settings.max_prompt_tokens
+        return [
+            f"{split}: left out {n:,} rows with prompts of more than {limit} tokens"
+            for split, n in self.too_long.items()
+            if n
+        ]
+
+
+def apply(
+    splits: Mapping[str, Batches], settings: Settings, notes: Notes, scratch: Path
+) -> Iterator[tuple[str, Batches]]:
+    """Give each split with the steps that the settings ask for, in this order: length, order, limit, parting.
+
+    A split must be used before the next is asked for: they share the folder `scratch`, which exists.
+    """
+    count = token_counter(settings.tokenizer) if settings.tokenizer else None
+    for split, batches in splits.items():
+        if count is not None and settings.max_prompt_tokens is not None:
+            batches = short_enough(batches, count, settings.max_prompt_tokens, split, notes)
+        if settings.shuffle:
+            batches = in_random_order(batches, settings.seed, scratch / f"{Path(split).name}.arrow")
+        if settings.limit is not None:
+            batches = first(batches, settings.limit)
+        *folders, name = split.split("/")
+        if settings.val_size is not None and name == "train":
+            parts = parted(batches, settings.val_size, settings.seed, scratch / "parted.arrow")
+            yield from (("/".join([*folders, part]), rows) for part, rows in parts)
+        else:
+            yield split, batches
+
+
+def first(batches: Batches, limit: int) -> Iterator[pa.RecordBatch]:
+    """Keep the first rows, and read no further."""
+    left = limit
+    for batch in batches:
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+        if left <= 0:
+            return
+
+
+def in_random_order(batches: Batches, seed: int, path: Path) -> Iterator[pa.RecordBatch]:
+    """Put the rows in an order that the seed decides."""
+    with _kept(batches, path) as table:
+        if table is not None:
+            yield from _taken(table, _order(table.num_rows, seed))
+
+
+def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tuple[str, Batches]]:
+    """Part a split into `train` and `val`: so many random rows, or such a share of them, in their order.
+
+    Raises:
+        InputError: nothing would be left for `train`, or there is nothing for `val`.
+    """
+    with _kept(batches, path) as table:
+        rows = table.num_rows if table is not None else 0
+        wanted = int(size) if size >= 1 else round(size * rows)
+        if not 0 < wanted < rows:
+            raise InputError(f"val_size {size:g} is {wanted:,} of {rows:,} rows; both parts need some")
+        order = _order(rows, seed)
+        for split, chosen in (("val", order[:wanted]), ("train", order[wanted:])):
+            in_order = chosen.take(pc.array_sort_indices(chosen))
+            yield split, _in_split(_taken(table, in_order), split)
+
+
+def short_enough(
+    batches: Batches, count: Callable[[list[Any]], list[int]], most: int, split: str, notes: Notes
+) -> Iterator[pa.RecordBatch]:
+    """Leave out the rows whose prompt has more tokens than `most`."""
+    for batch in batches:
+        if "prompt" not in batch.schema.names:
+            raise InputError("max_prompt_tokens needs a column 'prompt'")
+        lengths = count(batch.column("prompt").to_pylist())
+        kept = batch.filter(pa.array([n <= most for n in lengths]))
+        notes.too_long[split] = notes.too_long.get(split, 0) + batch.num_rows - kept.num_rows
+        if kept.num_rows:
+            yield kept
+
+
+def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
+    """Return a function from prompts, chats or texts, to their numbers of tokens with the model's chat
+    template.
+
+    Raises:
+        InputError: the folder holds no tokenizer.
+        MissingDependencyError: transformers is not installed.
+    """
+    try:
+        transformers = importlib.import_module("transformers")
+    except ImportError:
+        raise MissingDependencyError(
+            "counting tokens needs the package transformers: install rewardkit[model]"
+        ) from None
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+    except Exception as error:  # whatever its loaders let through
+        raise InputError(
+            f"cannot load a tokenizer from {folder}: {str(error).partition(chr(10))[0]}"
+        ) from None
+
+    def text(prompt: Any) -> str:
+        if isinstance(prompt, str):
+            return prompt
+        if not tokenizer.chat_template:
+            return "\n".join(message["content"] for message in prompt)
+        return str(tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True))
+
+    def count(prompts: list[Any]) -> list[int]:
+        encoded = tokenizer([text(prompt) for prompt in prompts], add_special_tokens=False)
+        return [len(ids) for ids in encoded["input_ids"]]
+
+    return count
+
+
+@contextlib.contextmanager
+def _kept(batches: Batches, path: Path) -> Iterator[pa.Table | None]:
+    """All rows as a table that lies in a file; None if there are none. The file is removed afterwards."""
+    stream = iter(batches)
+    head = next(stream, None)
+    if head is None:
+        yield None
+        return
+    try:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, head.schema) as writer:
+            writer.write_batch(head)
+            for batch in stream:
+                writer.write_batch(batch)
+        with pa.memory_map(str(path)) as source:
+            yield pa.ipc.open_file(source).read_all()
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _order(rows: int, seed: int) -> pa.Array:
+    """A permutation that depends on the seed alone."""
+    return pc.array_sort_indices(pc.random(rows, initializer=seed))
+
+
+def _taken(table: pa.Table, order: pa.Array) -> Iterator[pa.RecordBatch]:
+    step = min(BATCH_ROWS, max(1, BATCH_CHARS * table.num_rows // max(1, table.nbytes)))
+    for start in range(0, len(order), step):
+        taken = table.take(order.slice(start, step)).combine_chunks()
+        yield from taken.to_batches()
+
+
+def _in_split(batches: Batches, split: str) -> Iterator[pa.RecordBatch]:
+    """The rows with `extra_info.split` saying where they are now."""
+    for batch in batches:
+        place = batch.schema.get_field_index("extra_info")
+        if place < 0:
+            yield batch
+            continue
+        info = batch.column(place)
+        names = [info.type.field(i).name for i in range(info.type.num_fields)]
+        arrays = [pa.repeat(split, len(info)) if n == "split" else info.field(n) for n in names]
+        changed = pa.StructArray.from_arrays(arrays, fields=list(info.type))
+        yield batch.set_column(place, batch.schema.field(place), changed)

@@ -1,0 +1,232 @@
+"""The only code here that writes rows: batches in, parquet out, one file or a folder of shards for each
+split.
+
+Knows the Row contract and nothing of any dataset. `publishing` brings the files to their place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.datasets_prep.common.card import is_card
+from rewardkit.datasets_prep.common.publishing import explained, staging
+from rewardkit.errors import InputError
+
+PROVENANCE_KEY = "rewardkit"
+"""The parquet metadata key under which the provenance stands, as JSON."""
+
+_REPEATED = [
+    "data_source",
+    "prompt.list.element.role",
+    "ability",
+    "reward_model.style",
+    "agent_name",
+    "extra_info.split",
+    "extra_info.metadata",
+    "extra_info.interaction_kwargs.name",
+]
+"""Columns of few values, written as a dictionary; one of questions only costs time and space."""
+
+Progress = Callable[[str, int], None]
+"""Called with the split and the rows written so far, once for each row group."""
+
+
+Splits = Callable[[Path], Iterable[tuple[str, Iterable[pa.RecordBatch]]]]
+"""Gives the splits one after another, each to be used before the next is asked for; they may keep files in
+the folder that they are given."""
+
+
+class Screen(Protocol):
+    """Looks at the rows before they are published, and may leave some out."""
+
+    def keep(self, split: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows that stay."""
+        ...
+
+    def finish(self) -> None:
+        """Every row has been seen, and nothing is published yet; raise InputError to keep it so."""
+        ...
+
+    def describe(self) -> dict[str, object]:
+        """Return what stands in the provenance of the files."""
+        ...
+
+
+_SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
+
+
+@contextlib.contextmanager
+def screened(screen: Screen | None) -> Iterator[None]:
+    """Let a screen see all rows that are written within this context, those of `train` last: whatever else is
+    in the set then stands, and what repeats it is taken from `train`."""
+    token = _SCREEN.set(screen)
+    try:
+        yield
+    finally:
+        _SCREEN.reset(token)
+
+
+def screen_of_this_run() -> Screen | None:
+    """Return the screen that looks at the rows, if there is one."""
+    return _SCREEN.get()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """One split that was published."""
+
+    path: Path
+    """Its file, or the folder of its shards."""
+    rows: int
+    bytes: int
+
+    @property
+    def parts(self) -> list[Path]:
+        """Its parquet files, in order."""
+        return sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
+
+
+Beside = Callable[[Path, Mapping[str, list[Path]]], None]
+"""Called with the folder and the files of each split when all are written, before they are published; it may
+put files of its own there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How files are written."""
+
+    provenance: Mapping[str, object]
+    shard_rows: int | None = None
+    """Rows of a file; None for one file a split."""
+    progress: Progress | None = None
+    beside: tuple[Beside, ...] = ()
+
+
+def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, WrittenFile]:
+    """Write each split in turn to `out_dir/<split>.parquet`, or as shards to `out_dir/<split>/`.
+
+    Every file is written in full in a folder of its own and synced to disk; then all of them take their
+    places in one step (`publishing`). The bytes depend on the rows, the provenance and the version of pyarrow
+    alone.
+
+    Raises:
+        InputError: the folder cannot be written, the disk is full, a split has no rows, the screen refuses,
+            or another run is writing to the same folder.
+    """
+    screen = _SCREEN.get()
+    if screen is not None:
+        provenance = {**writing.provenance, "quality": screen.describe()}
+        writing = replace(writing, provenance=provenance)
+    with staging(out_dir, is_card) as folder, explained(out_dir):
+        scratch = folder.parent / "scratch"
+        scratch.mkdir(exist_ok=True)
+        files = {
+            split: _write_split(folder, split, batches, writing, screen) for split, batches in splits(scratch)
+        }
+        if screen is not None:
+            screen.finish()
+        for write in writing.beside:
+            write(folder, files)
+        published = {split: _described(found, folder, out_dir, split) for split, found in files.items()}
+    return published
+
+
+def read_provenance(path: Path) -> dict[str, object]:
+    """Return the provenance of a file that `write_splits` made; empty for any other parquet file."""
+    metadata = pq.read_metadata(path).metadata or {}
+    found: dict[str, object] = json.loads(metadata.get(PROVENANCE_KEY.encode(), b"{}"))
+    return found
+
+
+def _write_split(
+    folder: Path, split: str, batches: Iterable[pa.RecordBatch], writing: Writing, screen: Screen | None
+) -> list[Path]:
+    """Write one split into a folder and return its files."""
+    path = folder / f"{split}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = batches if screen is None else (screen.keep(split, batch) for batch in batches)
+    counted = _counted(kept, split, writing.progress)
+    first = next(counted, None)
+    if first is None:
+        left = " left" if screen is not None else ""
+        raise InputError(f"split '{split}' has no rows{left}; nothing was written")
+    stream = itertools.chain([first], counted)
+    if writing.shard_rows is None:
+        _write_file(path, stream, writing)
+        return [path]
+    return _write_shards(path.with_suffix(""), stream, writing, writing.shard_rows)
+
+
+def _counted(
+    batches: Iterable[pa.RecordBatch], split: str, progress: Progress | None
+) -> Iterator[pa.RecordBatch]:
+    done = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        yield batch
+        done += batch.num_rows
+        if progress is not None:
+            progress(split, done)
+
+
+def _write_file(path: Path, batches: Iterable[pa.RecordBatch], writing: Writing) -> None:
+    stream = iter(batches)
+    head = next(stream)
+    with open(path, "wb") as file:
+        with pq.ParquetWriter(file, head.schema, compression="zstd", use_dictionary=_REPEATED) as writer:
+            for batch in itertools.chain([head], stream):
+                writer.write_batch(batch, row_group_size=batch.num_rows)
+            writer.add_key_value_metadata(
+                {PROVENANCE_KEY: json.dumps(writing.provenance, sort_keys=True, default=str)}
+            )
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_shards(
+    folder: Path, batches: Iterable[pa.RecordBatch], writing: Writing, shard_rows: int
+) -> list[Path]:
+    """Files of so many rows each, named as the hub names them: how many there are is known at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pieces = _pieces(batches, shard_rows)
+    shards = itertools.groupby(pieces, key=lambda numbered: numbered[0])
+    written = []
+    for number, piece in shards:
+        written.append(folder / f"{number:05d}.partial")
+        _write_file(written[-1], (batch for _, batch in piece), writing)
+    named = [folder / f"{number:05d}-of-{len(written):05d}.parquet" for number in range(len(written))]
+    for old, new in zip(written, named, strict=True):
+        os.replace(old, new)
+    return named
+
+
+def _pieces(batches: Iterable[pa.RecordBatch], shard_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows, cut where a shard ends, each piece with the number of its shard."""
+    done = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            room = shard_rows - done % shard_rows
+            piece = batch.slice(start, min(room, batch.num_rows - start))
+            yield done // shard_rows, piece
+            start += piece.num_rows
+            done += piece.num_rows
+
+
+def _described(files: list[Path], folder: Path, out_dir: Path, split: str) -> WrittenFile:
+    first = out_dir / files[0].relative_to(folder)
+    path = first if first.name == f"{Path(split).name}.parquet" else first.parent
+    rows = sum(pq.read_metadata(file).num_rows for file in files)
+    return WrittenFile(path, rows, sum(file.stat().st_size for file in files))

@@ -1,0 +1,161 @@
+"""Any data of your own, without code: jsonl, csv, json or parquet files, or a set on the hub.
+
+Say which column is what: `--prompt-key`, `--answer-key`, and `--map TARGET=COLUMN|STEP|...` for the targets
+question, ground_truth and answer (a whole response that is right). Steps: last_number, after('####'), boxed,
+letter, json('a.b.0'). The prompt's column may hold a text or a chat. Or say the same in YAML: `--mapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+
+from rewardkit.datasets_prep.common.layout import Layout, find_files
+from rewardkit.datasets_prep.common.prompts import Instruction, read_template
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.recipe import Prepared, named, publish
+from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, open_hub
+from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.custom.blocks import Block, column_names, file_blocks, record_blocks
+from rewardkit.datasets_prep.custom.columns import Wording, batches
+from rewardkit.datasets_prep.custom.mapping import Columns, columns_of, read_mapping
+from rewardkit.errors import InputError
+from rewardkit.files import published
+
+LAYOUT = Layout(
+    {"train": "train", "test": "test", "validation": "validation", "valid": "validation", "dev": "validation"}
+)
+
+
+def prepare(
+    out_dir: Path,
+    settings: Settings | None = None,
+    *,
+    data_source: Annotated[str | None, "Name of the data; its reward is --reward, or known."] = None,
+    reward: Annotated[str | None, "The reward that scores the rows: math, gsm8k, choice, ..."] = None,
+    prompt_key: Annotated[str | None, "Column of the question."] = None,
+    answer_key: Annotated[str | None, "Column of the answer, or of a solution."] = None,
+    map: Annotated[tuple[str, ...], "TARGET=COLUMN|STEP|..., may be repeated."] = (),
+    keep: Annotated[tuple[str, ...], "Column to keep as metadata, may be repeated."] = (),
+    mapping: Annotated[Path | None, "YAML file that says the same."] = None,
+    ability: Annotated[str | None, "What the rows exercise."] = None,
+    licence: Annotated[str | None, "Of the data, for the provenance."] = None,
+    hub: Annotated[str | None, "Set on the hub, instead of --raw."] = None,
+    config: Annotated[str | None, "Its configuration."] = None,
+    hub_splits: Annotated[tuple[str, ...], "Its splits, may be repeated."] = ("train",),
+    progress: Progress | None = None,
+) -> Prepared:
+    """Write a user's rows to `out_dir`, one parquet file for each split.
+
+    Where the data source is a new name, `rewards.yaml` beside the files says what scores it.
+
+    Raises:
+        InputError: the mapping does not fit the data, the data cannot be used, or nothing can be written.
+        UnknownDataSourceError: nothing says what scores the rows.
+        MissingDependencyError: `hub`, and the package `datasets` is not installed.
+    """
+    settings = settings or Settings()
+    said = read_mapping(
+        mapping,
+        {
+            "data_source": data_source,
+            "reward": reward,
+            "prompt_key": prompt_key,
+            "answer_key": answer_key,
+            "map": map,
+            "keep": keep,
+            "ability": ability,
+            "licence": licence,
+        },
+    )
+    bad = BadRows(skip=settings.skip_bad)
+    wording = Wording(
+        settings.system,
+        Instruction().chosen(settings.instruction, "custom"),
+        read_template(settings.template),
+    )
+    there, readers, source = (
+        _from_hub(hub, config, hub_splits, settings) if hub else _from_files(settings, bad)
+    )
+    columns = columns_of(said, there)
+    return publish(
+        out_dir,
+        "custom",
+        {
+            split: batches(read(columns.roots), columns, wording, split, bad)
+            for split, read in readers.items()
+        },
+        settings,
+        source=source,
+        arguments={"instruction": wording.instruction, **columns.described},
+        progress=progress,
+        bad=bad,
+        licence=columns.licence or "unknown",
+        beside=(partial(_rewards_file, columns),),
+    )
+
+
+_Readers = dict[str, Callable[[tuple[str, ...]], Iterator[Block]]]
+"""For each split, a function from the columns wanted to blocks of them."""
+
+
+def _from_files(settings: Settings, bad: BadRows) -> tuple[list[str], _Readers, Source]:
+    raw = settings.raw
+    if raw is None:
+        raise InputError("say where the data is: --raw FILE_OR_FOLDER, or --hub NAME")
+    try:
+        raw.stat()
+        found = find_files(raw, LAYOUT)
+    except OSError as error:
+        raise InputError(f"cannot read {raw}: {error.strerror}; pass the data's path with --raw") from None
+    root = raw if raw.is_dir() else raw.parent
+    files = [file for paths in found.splits.values() for file in paths]
+    source = Source(dict.fromkeys(found.splits, _nothing), unread=found.unread, **described(files, root))
+    source = named(source, settings.split_name)
+    readers: _Readers = {
+        split: partial(_file_blocks, paths, root, bad)
+        for split, paths in zip(source.splits, found.splits.values(), strict=True)
+    }
+    return column_names(files[0], files[0].name), readers, source
+
+
+def _file_blocks(files: list[Path], root: Path, bad: BadRows, roots: tuple[str, ...]) -> Iterator[Block]:
+    return file_blocks(files, root, roots, bad)
+
+
+def _from_hub(
+    name: str, config: str | None, splits: tuple[str, ...], settings: Settings
+) -> tuple[list[str], _Readers, Source]:
+    if settings.raw is not None:
+        raise InputError("pass --raw or --hub, not both")
+    source = open_hub(Hub(name, config, splits, "its files"), LAYOUT, settings.revision)
+    source = named(source, settings.split_name)
+    first = next(next(iter(source.splits.values()))(BadRows()), None)
+    if first is None:
+        raise InputError(f"{name} holds no rows")
+    readers: _Readers = {
+        split: partial(_hub_blocks, read, f"{name} {split}") for split, read in source.splits.items()
+    }
+    return list(first.values), readers, source
+
+
+def _hub_blocks(
+    read: Callable[[BadRows], Iterator[Record]], label: str, roots: tuple[str, ...]
+) -> Iterator[Block]:
+    return record_blocks(read(BadRows()), roots, label)
+
+
+def _nothing(bad: BadRows) -> Iterator[Record]:
+    return iter(())
+
+
+def _rewards_file(columns: Columns, folder: Path, files: Mapping[str, list[Path]]) -> None:
+    """Say what scores rows whose data source is a new name."""
+    if columns.composed:
+        with published(folder / "rewards.yaml") as file:
+            file.write(yaml.safe_dump(columns.composed, sort_keys=False).encode())

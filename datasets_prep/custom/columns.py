@@ -1,0 +1,262 @@
+"""Makes batches of the common schema from blocks of a user's columns, column by column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rewardkit.datasets_prep.common.prompts import pieces
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.schema import SCHEMA, SINGLE_TURN_AGENT
+from rewardkit.datasets_prep.custom.blocks import Block, Values
+from rewardkit.datasets_prep.custom.extractors import Expression
+from rewardkit.datasets_prep.custom.mapping import Columns
+from rewardkit.errors import InputError
+from rewardkit.rows import ground_truth_text, plain, value_at
+
+_PROMPT = SCHEMA.field("prompt").type
+_MESSAGE = _PROMPT.value_type
+_MODEL = SCHEMA.field("reward_model").type
+_INFO = SCHEMA.field("extra_info").type
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What goes around every question."""
+
+    system: str
+    instruction: str
+    template: str | None
+
+
+def batches(
+    blocks: Iterator[Block], columns: Columns, wording: Wording, split: str, bad: BadRows
+) -> Iterator[pa.RecordBatch]:
+    """Make a batch of each block, without its bad rows.
+
+    Raises:
+        InputError: a bad row that is not to be skipped, or no good row at all.
+    """
+    none_good = True
+    for block in blocks:
+        made = _batch(block, columns, wording, split, bad)
+        none_good = none_good and not made.num_rows
+        if made.num_rows:
+            yield made
+    if none_good and bad.first:
+        raise InputError(f"no row of split '{split}' can be used; the first: {bad.first[0]}")
+
+
+def _batch(block: Block, columns: Columns, wording: Wording, split: str, bad: BadRows) -> pa.RecordBatch:
+    values = {name: block.columns.get(name, [None] * len(block.numbers)) for name in columns.roots}
+    chats = _chats(values, columns.fields["question"])
+    made = {target: _texts(values, e) for target, e in columns.fields.items() if target != "question"}
+    asked = columns.fields["question"]
+    made["question"] = (
+        _texts(values, asked) if chats is None else _as_text([_last_user(c) for c in _listed(chats)])
+    )
+    good = _good(block, made, columns, values, bad)
+    if good is not None:
+        made = {target: array.filter(good) for target, array in made.items()}
+        values = {name: _filtered(found, good) for name, found in values.items()}
+        chats = _filtered(chats, good) if chats is not None else None
+    indices = pa.array(block.numbers, pa.int64())
+    indices = pc.add(indices if good is None else indices.filter(good), block.before - 1)
+    return _assembled(made, values, chats, indices, columns, wording, split)
+
+
+def _assembled(
+    made: dict[str, pa.Array],
+    values: dict[str, Values],
+    chats: Values | None,
+    indices: pa.Array,
+    columns: Columns,
+    wording: Wording,
+    split: str,
+) -> pa.RecordBatch:
+    rows = len(indices)
+    question, truth = made["question"], made["ground_truth"]
+    if chats is None:
+        fields = {**values, "question": question, "instruction": wording.instruction}
+        prompt = _prompts(_wording(wording, fields, question), wording.system)
+    else:
+        prompt = pa.array([_messages(chat, wording.system) for chat in chats], _PROMPT)
+    answer = made.get("answer")
+    if answer is None:
+        answer = _as_response(truth, columns.response)
+    info = [pa.repeat(split, rows), indices, question, answer, _metadata(values, columns.keep, rows)]
+    arrays = {
+        "data_source": pa.repeat(columns.data_source, rows),
+        "prompt": prompt,
+        "ability": pa.repeat(columns.ability, rows),
+        "ground_truth": truth,
+        "reward_model": _struct(_MODEL, [pa.repeat("rule", rows), truth]),
+        "agent_name": pa.repeat(SINGLE_TURN_AGENT, rows),
+        "extra_info": _struct(_INFO, info),
+    }
+    return pa.RecordBatch.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
+    """A column as texts, null where it holds nothing or an extractor finds nothing."""
+    texts = _as_text(_column(values, expression.column))
+    if not expression.steps:
+        return texts
+    return pa.array(expression.values(texts.to_pylist()), pa.string())
+
+
+def _as_response(truth: pa.Array, wording: str | None) -> pa.Array:
+    """The ground truths, said as responses; empty where they are no answers."""
+    if wording is None:
+        return pa.repeat("", len(truth))
+    head, _, tail = wording.format("\0").partition("\0")
+    return _joined([head, truth, tail])
+
+
+def _column(values: dict[str, Values], name: str) -> Values:
+    """A column, or for `a.b` what the objects of the column `a` hold."""
+    if name in values:
+        return values[name]
+    root = name.split(".")[0]
+    return [value_at({root: plain(value)}, name) for value in _listed(values[root])]
+
+
+def _as_text(values: Values) -> pa.Array:
+    if isinstance(values, pa.Array):
+        if pa.types.is_string(values.type):
+            return values
+        if pa.types.is_integer(values.type) or pa.types.is_large_string(values.type):
+            return values.cast(pa.string())
+    texts = [_clean(ground_truth_text(value)) for value in _listed(values)]
+    return pa.array(texts, pa.string())
+
+
+def _clean(text: str | None) -> str | None:
+    """Text that can be written; a lone surrogate is no text."""
+    try:
+        if text is not None:
+            text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def _good(
+    block: Block, made: dict[str, pa.Array], columns: Columns, values: dict[str, Values], bad: BadRows
+) -> pa.Array | None:
+    """Which rows can be used; None if all can. The others are counted, or stop the run."""
+    bad_rows: dict[int, str] = {}
+    for target, array in made.items():
+        blank = pc.or_kleene(pc.equal(pc.binary_length(array), 0), pc.utf8_is_space(array))
+        nothing = pc.fill_null(blank, True)
+        if not pc.any(nothing).as_py():
+            continue
+        for row in pc.indices_nonzero(nothing).to_pylist():
+            bad_rows.setdefault(row, target)
+    if not bad_rows:
+        return None
+    for row, target in sorted(bad_rows.items()):
+        bad.add(InputError(f"{block.where(row)}: {_why(columns.fields[target], values, row)}"))
+    return pa.array([row not in bad_rows for row in range(len(block.numbers))])
+
+
+def _why(expression: Expression, values: dict[str, Values], row: int) -> str:
+    root = expression.column if expression.column in values else expression.column.split(".")[0]
+    value = values[root][row]
+    value = value.as_py() if isinstance(value, pa.Scalar) else value
+    if value is None or (isinstance(value, str) and not value.strip()):
+        kind = "missing or null" if value is None else "empty"
+        return f"'{expression.column}' is {kind}"
+    return f"{expression.text} finds nothing in {str(value)[-_SHOWN:]!r}"
+
+
+def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array) -> pa.Array:
+    """The user's message of each row."""
+    if wording.template is None:
+        return _joined([question, f" {wording.instruction}"]) if wording.instruction else question
+    parts: list[Any] = []
+    for literal, name in pieces(wording.template, fields):
+        parts.append(literal)
+        if name is not None:
+            value = fields[name]
+            parts.append(value if isinstance(value, str) else pc.fill_null(_as_text(value), ""))
+    return pc.utf8_trim_whitespace(_joined(parts))
+
+
+def _joined(parts: Sequence[Any]) -> pa.Array:
+    """Texts and columns of texts, one after another in each row."""
+    kept = [part for part in parts if not (isinstance(part, str) and not part)]
+    return pc.binary_join_element_wise(*kept, "") if len(kept) > 1 else kept[0]
+
+
+def _prompts(contents: pa.Array, system: str) -> pa.Array:
+    rows = len(contents)
+    roles = pa.repeat("user", rows)
+    offsets = pa.array(range(rows + 1), pa.int32())
+    if system:
+        texts = pa.concat_arrays([contents, pa.array([system])])
+        order = pa.array([place for row in range(rows) for place in (rows, row)], pa.int64())
+        contents = texts.take(order)
+        roles = pa.concat_arrays([roles, pa.array(["system"])]).take(order)
+        offsets = pa.array(range(0, 2 * rows + 1, 2), pa.int32())
+    return pa.ListArray.from_arrays(offsets, _struct(_MESSAGE, [roles, contents]), type=_PROMPT)
+
+
+def _chats(values: dict[str, Values], expression: Expression) -> Values | None:
+    """The prompts, where the question's column holds chats; None where it holds texts."""
+    found = values.get(expression.column)
+    if isinstance(found, pa.Array) and pa.types.is_list(found.type):
+        return list(found.to_pylist())
+    if isinstance(found, list) and any(isinstance(value, list) for value in found[:1]):
+        return found
+    return None
+
+
+def _last_user(chat: Any) -> str | None:
+    if isinstance(chat, str):
+        return chat
+    said = [m.get("content") for m in chat or () if isinstance(m, dict) and m.get("role") == "user"]
+    return said[-1] if said and isinstance(said[-1], str) else None
+
+
+def _messages(chat: Any, system: str) -> list[dict[str, str]]:
+    if isinstance(chat, str):
+        chat = [{"role": "user", "content": chat}]
+    messages = [{"role": str(m["role"]), "content": str(m["content"])} for m in chat]
+    if system:
+        rest = [m for m in messages if m["role"] != "system"]
+        messages = [{"role": "system", "content": system}, *rest]
+    return messages
+
+
+def _metadata(values: dict[str, Values], keep: Sequence[str], rows: int) -> pa.Array:
+    if not keep:
+        return pa.repeat("{}", rows)
+    columns = [_listed(_column(values, name)) for name in keep]
+    return pa.array(
+        [
+            json.dumps(dict(zip(keep, map(plain, row), strict=True)), sort_keys=True, ensure_ascii=False)
+            for row in zip(*columns, strict=True)
+        ],
+        pa.string(),
+    )
+
+
+def _filtered(values: Values, good: pa.Array) -> Values:
+    if isinstance(values, pa.Array):
+        return values.filter(good)
+    return [value for value, kept in zip(values, good.to_pylist(), strict=True) if kept]
+
+
+def _listed(values: Values) -> list[Any]:
+    return list(values.to_pylist()) if isinstance(values, pa.Array) else values
+
+
+def _struct(kind: pa.StructType, arrays: list[pa.Array]) -> pa.StructArray:
+    return pa.StructArray.from_arrays(arrays, fields=list(kind))

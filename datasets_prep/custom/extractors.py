@@ -1,0 +1,139 @@
+"""What can be taken out of a column: `answer|after('####')|last_number`. Each step is a text to a text, or
+None.
+
+    last_number    the last number in the text, without thousands commas; -5, 0.25, 1,234
+    after('####')  what stands after the last occurrence of a mark, trimmed
+    boxed          what the last \\boxed{} or \\fbox{} holds
+    letter         the last capital letter A to J that stands alone: "(B)", "Answer: C"
+    json('a.b.0')  a value inside JSON text or an object: keys and places, with dots
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.rewards.math import Options, extract
+from rewardkit.rows import ground_truth_text
+
+Step = Callable[[str], str | None]
+
+_NUMBER = re.compile(
+    r"(?:(?<![\w.)\]])-)?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+)"
+)
+_DIGITS = re.compile(r"[0-9][0-9.,]*")
+_AT_END = re.compile(r"[\s=$](-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)[\s.]*\Z")
+_TAIL = 40
+_LETTER = re.compile(r"(?<![A-Za-z])[A-J](?![A-Za-z'])")
+_IN_A_BOX = Options(methods=("boxed",))
+_STEP = re.compile(r"([a-z_]+)\s*(?:\(\s*(?:'([^']*)'|\"([^\"]*)\")\s*\))?")
+_SPLIT = re.compile(r"\|(?=(?:[^'\"]|'[^']*'|\"[^\"]*\")*$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A column and what is taken out of it."""
+
+    text: str
+    """As it was written."""
+    column: str
+    steps: tuple[Step, ...]
+
+    def values(self, texts: list[str | None]) -> list[str | None]:
+        """Return what the steps make of a column's texts; None where one finds nothing."""
+        for step in self.steps:
+            texts = [None if text is None else step(text) for text in texts]
+        return texts
+
+
+def parse(text: str) -> Expression:
+    """Read `column|step|step`.
+
+    Raises:
+        InputError: no column, or a step that is not known.
+    """
+    column, *steps = (part.strip() for part in _SPLIT.split(text))
+    if not column:
+        raise InputError(
+            f"'{text}' names no column; expected COLUMN|STEP|..., for example answer|last_number"
+        )
+    return Expression(text, column, tuple(_step(step, text) for step in steps))
+
+
+def _step(written: str, text: str) -> Step:
+    match = _STEP.fullmatch(written)
+    name = match[1] if match else written
+    if match is None or name not in _STEPS:
+        near = did_you_mean(name, _STEPS)
+        raise InputError(f"no extractor '{name}' in '{text}'; expected one of {', '.join(_STEPS)}{near}")
+    argument = match[2] if match[2] is not None else match[3]
+    make = _STEPS[name]
+    if name in _WITH_ARGUMENT and not argument:
+        raise InputError(f"'{name}' in '{text}' needs a text in quotes: {_WITH_ARGUMENT[name]}")
+    if name not in _WITH_ARGUMENT and argument is not None:
+        raise InputError(f"'{name}' in '{text}' takes no text in brackets")
+    return make(argument or "")
+
+
+def last_number(text: str) -> str | None:
+    """Return the last number of a text, without thousands commas."""
+    # Most texts end in their last number, or near it; looking there first is many times cheaper.
+    if at_end := _AT_END.search(text[-_TAIL:]):
+        return at_end[1].replace(",", "")
+    for start in (max(0, len(text) - _TAIL), 0):
+        digits = list(_DIGITS.finditer(text, start))
+        if digits and (digits[-1].start() > start or not start):
+            break
+    if not digits:
+        return None
+    found = list(_NUMBER.finditer(text, max(0, digits[-1].start() - 2)))
+    return found[-1][0].replace(",", "") if found else None
+
+
+def boxed(text: str) -> str | None:
+    """Return what the last box of a text holds."""
+    return extract(text, _IN_A_BOX).answer
+
+
+def letter(text: str) -> str | None:
+    """Return the last letter from A to J that stands alone."""
+    found = _LETTER.findall(text)
+    return found[-1] if found else None
+
+
+def _after(mark: str) -> Step:
+    def step(text: str) -> str | None:
+        _, found, rest = text.rpartition(mark)
+        return rest.strip() or None if found else None
+
+    return step
+
+
+def _json(path: str) -> Step:
+    keys = [int(key) if key.lstrip("-").isdigit() else key for key in path.split(".")]
+
+    def step(text: str) -> str | None:
+        try:
+            value: Any = msgspec.json.decode(text)
+            for key in keys:
+                value = value[key]
+        except (msgspec.DecodeError, RecursionError, KeyError, IndexError, TypeError):
+            return None
+        return ground_truth_text(value)
+
+    return step
+
+
+_STEPS: dict[str, Callable[[str], Step]] = {
+    "last_number": lambda _: last_number,
+    "after": _after,
+    "boxed": lambda _: boxed,
+    "letter": lambda _: letter,
+    "json": _json,
+}
+_WITH_ARGUMENT = {"after": "after('####')", "json": "json('answer.value')"}

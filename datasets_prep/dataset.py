@@ -1,0 +1,59 @@
+"""One entry of the table of datasets; what is known of a set without importing its module."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One dataset that `rewardkit prep` knows."""
+
+    name: str
+    summary: str
+    licence: str
+    source: str
+    """Where it is published: its name on the hub, or an address."""
+    rows: str
+    """How many it has, by split, as its card says; `train 7,473, test 1,319`."""
+    data_source: str
+    """Of its rows; decides their reward. With a `*` where the rows say more."""
+    raw: str
+    """What to pass after its name on the command line, in an example that works."""
+    module: str = ""
+    """File below `datasets_prep`, and after a colon the recipe in it (by its name, or in its table
+    `RECIPES`); empty: as the dataset is called."""
+    verifiable: bool = True
+    """Its rows have solutions and a rule that scores them."""
+
+    @property
+    def example(self) -> str:
+        """A command line that works."""
+        return f"rewardkit prep {self.name} {self.raw} --out data/{self.name}"
+
+    def load(self) -> Callable[..., Any]:
+        """Import the dataset's module and return its `prepare(out_dir, settings, *, ..., progress=None)`.
+
+        Keyword arguments of its own, with their types, defaults and help, are its options on the command
+        line."""
+        prepare: Callable[..., Any] = self._recipe().prepare
+        return prepare
+
+    def describe(self) -> str:
+        """Return the first lines of its file, which say what the raw form is."""
+        return str(importlib.import_module(self._place()[0]).__doc__ or "").strip()
+
+    def _recipe(self) -> Any:
+        module, attribute = self._place()
+        found = importlib.import_module(module)
+        if not attribute:
+            return found
+        recipes = getattr(found, "RECIPES", {})
+        return recipes[attribute] if attribute in recipes else getattr(found, attribute)
+
+    def _place(self) -> tuple[str, str]:
+        module, _, attribute = (self.module or self.name).partition(":")
+        return f"rewardkit.datasets_prep.{module}", attribute

@@ -1,0 +1,65 @@
+"""Geometry3K (Lu et al. 2021, arXiv:2105.04165) as hiyouga/geometry3k publishes it: problems about a figure.
+MIT.
+
+Raw files: the hub's parquet in `data/`. Raw columns: `images` (a list of {bytes, path}), `problem`, which
+begins with `<image>`, `answer` in LaTeX. Images are kept as the bytes of their files, in a schema of their
+own (`images`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewardkit.datasets_prep.common.layout import ALL_THREE, Layout
+from rewardkit.datasets_prep.common.prompts import Instruction, after
+from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, Row, chat
+from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.errors import InputError
+
+DATA_SOURCE = "hiyouga/geometry3k"
+INSTRUCTION = Instruction(
+    "Think first, between <think> and </think>; then put the final answer in \\boxed{}.",
+    "You FIRST think about the reasoning process as an internal monologue and then provide the final answer. "
+    "The reasoning process MUST BE enclosed within <think> </think> tags. The final answer MUST BE put in "
+    "\\boxed{}.",
+)
+
+
+def _to_row(record: Record, context: Context) -> Row:
+    problem, answer = record.text("problem"), record.text("answer")
+    images = tuple(_bytes(image, record.where) for image in record.value("images") or ())
+    marks = problem.count("<image>")
+    if marks != len(images):
+        raise InputError(f"{record.where}: {marks} marks <image> in the problem, and {len(images)} images")
+    return Row(
+        data_source=DATA_SOURCE,
+        prompt=chat(after(problem, context.instruction)),
+        ability="math",
+        ground_truth=answer,
+        split=context.split,
+        index=record.index,
+        question=problem,
+        answer=f"<think>The figure gives it.</think> The answer is \\boxed{{{answer}}}.",
+        metadata={name: record.values[name] for name in ("id", "choices") if name in record.values},
+        images=images,
+    )
+
+
+def _bytes(image: Any, where: str) -> bytes:
+    data = image.get("bytes") if isinstance(image, dict) else image
+    if not isinstance(data, bytes) or not data:
+        raise InputError(f"{where}: an image must hold its file's bytes, found {type(data).__name__}")
+    return data
+
+
+RECIPE = Recipe(
+    "geo3k",
+    Hub(DATA_SOURCE, None, ("train", "validation", "test"), "the parquet files of data/"),
+    _to_row,
+    INSTRUCTION,
+    Layout(ALL_THREE),
+    schema=IMAGE_SCHEMA,
+    tool="calc_geo3k_reward",
+)
+prepare = RECIPE.prepare

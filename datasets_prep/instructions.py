@@ -1,0 +1,71 @@
+"""IFEval (Zhou et al. 2023, arXiv:2311.07911) and IFBench: prompts with instructions that a program can
+verify.
+
+Raw files: `input_data.jsonl` of google-research or `ifeval_input_data.jsonl` of the hub;
+`IFBench_test.jsonl`, or the hub's parquet. Raw columns: `key`, `prompt`, `instruction_id_list`, and `kwargs`,
+one object for each instruction: with the names that it uses alone, or with all names and nulls. Test sets;
+nobody publishes responses.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
+from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.schema import Row, chat
+from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.errors import InputError
+
+
+def _to_row(data_source: str, record: Record, context: Context) -> Row:
+    prompt = record.text("prompt")
+    names = record.texts("instruction_id_list")
+    given = [_used(kwargs, record.where) for kwargs in _list(record)]
+    if len(given) != len(names):
+        raise InputError(f"{record.where}: {len(names)} instructions and {len(given)} kwargs")
+    return Row(
+        data_source=data_source,
+        prompt=chat(f"{prompt} {context.instruction}" if context.instruction else prompt),
+        ability="instructions",
+        ground_truth=json.dumps({"instruction_id_list": names, "kwargs": given}, ensure_ascii=False),
+        split=context.split,
+        index=record.index,
+        question=prompt,
+        answer="",
+        metadata={"key": record.values.get("key")},
+    )
+
+
+def _list(record: Record) -> list[Any]:
+    value = record.value("kwargs")
+    if not isinstance(value, list):
+        raise InputError(f"{record.where}: 'kwargs' must be a list, found {type(value).__name__}")
+    return value
+
+
+def _used(kwargs: Any, where: str) -> dict[str, Any]:
+    """What is not null: Arrow fills every object up to the names of all."""
+    kwargs = {} if kwargs is None else json.loads(kwargs) if isinstance(kwargs, str) else kwargs
+    if not isinstance(kwargs, dict):
+        raise InputError(f"{where}: each of 'kwargs' must be an object, found {type(kwargs).__name__}")
+    return {name: value for name, value in kwargs.items() if value is not None}
+
+
+_TEST = Layout(TEST_ONLY, "test")
+RECIPES = {
+    "ifeval": Recipe(
+        "ifeval",
+        Hub("google/IFEval", None, ("train",), "ifeval_input_data.jsonl"),
+        partial(_to_row, "google/IFEval"),
+        layout=_TEST,
+    ),
+    "ifbench": Recipe(
+        "ifbench",
+        Hub("allenai/IFBench_test", None, ("train",), "IFBench_test.jsonl"),
+        partial(_to_row, "allenai/IFBench"),
+        layout=_TEST,
+    ),
+}

@@ -1,0 +1,36 @@
+"""KodCode (Xu et al. 2025, arXiv:2503.02951): synthetic tasks with solutions and pytest functions.
+CC-BY-NC-4.0.
+
+Raw files: the parquet of KodCode/KodCode-V1 in `data/`, split `train` (`use_with_caution` is left out). Raw
+columns: `question`, `solution`, `test_code` (pytest functions that import from `solution`), `test_info`
+(function_declaration, ...), `subset`, `style`, `question_id`.
+"""
+
+from __future__ import annotations
+
+from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.programs import Problem, ProblemSet
+from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.errors import InputError
+
+
+def _problem(record: Record, max_tests: int | None) -> Problem:
+    if max_tests is not None:
+        raise InputError("kodcode knows no --max-tests; leave it out")
+    told = record.values.get("test_info") or [{}]
+    first = told[0] if isinstance(told, list) and isinstance(told[0], dict) else {}
+    return Problem(
+        question=record.text("question"),
+        ground_truth={"test_code": record.text("test_code")},
+        solution=record.text("solution"),
+        function=str(first.get("function_name") or ""),
+    )
+
+
+prepare = ProblemSet(
+    "kodcode",
+    Hub("KodCode/KodCode-V1", "default", ("train",), "the files train-*.parquet of data/"),
+    metadata=("question_id", "subset", "style", "gpt_difficulty"),
+    problem=_problem,
+    layout=Layout({"train": "train"}, ignore=("use_with_caution",)),
+).prepare

@@ -1,0 +1,35 @@
+"""LeetCodeDataset (Xia et al. 2025, arXiv:2504.14655): LeetCode problems by date, with many tests each. MIT.
+
+Raw files: `LeetCodeDataset-vVERSION-{train, test}.jsonl(.gz)` of github.com/newfacade/LeetCodeDataset, or the
+hub's. Raw columns: `task_id`, `problem_description` (before v0.3.1 in `query` alone), `starter_code`,
+`prompt` (imports and helpers), `completion`, `entry_point` (`Solution().name`), `test` (defines `check`),
+`difficulty`, `tags`. Its `input_output` is not used: many of its outputs are error messages.
+"""
+
+from __future__ import annotations
+
+from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, optional_text
+from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.errors import InputError
+
+
+def _problem(record: Record, max_tests: int | None) -> Problem:
+    if max_tests is not None:
+        raise InputError("leetcode knows no --max-tests; leave it out")
+    prompt, test, entry = (record.text(name) for name in ("prompt", "test", "entry_point"))
+    return Problem(
+        question=optional_text(record, "problem_description") or record.text("query"),
+        ground_truth={"prompt": prompt, "test": test, "entry_point": entry},
+        solution=optional_text(record, "completion"),
+        starter=optional_text(record, "starter_code"),
+    )
+
+
+prepare = ProblemSet(
+    "leetcode",
+    Hub(
+        "newfacade/LeetCodeDataset", None, ("train", "test"), "LeetCodeDataset-*-train.jsonl and -test.jsonl"
+    ),
+    metadata=("task_id", "question_id", "difficulty", "tags", "estimated_date", "entry_point"),
+    problem=_problem,
+).prepare

@@ -1,0 +1,1 @@
+"""What leaves rows out of a dataset while it is prepared, and why: `screen` puts the stages together."""

@@ -1,0 +1,56 @@
+"""Rows whose own solution their reward does not score as right, found before they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from rewardkit.datasets_prep.common.verify import verify_records
+from rewardkit.datasets_prep.quality.screen import Dropped, Reason
+from rewardkit.errors import InputError
+from rewardkit.scoring.scorer import Scorer
+
+REASON = "solution scored as wrong"
+_SCORED_ROWS = 1_024
+
+
+class Unverified(InputError):
+    """Rows fail their own reward, and that is to be an error."""
+
+    def __init__(self, rows: Sequence[Dropped]) -> None:
+        super().__init__(
+            f"{len(rows):,} rows whose own solution is not scored as right; nothing was written "
+            "(--verify keep writes them, --verify drop leaves them out)"
+        )
+        self.rows = rows
+
+
+class Verifier:
+    """Scores the solution of every row that has one."""
+
+    def __init__(self, scorer: Scorer, *, fail: bool) -> None:
+        self._scorer = scorer
+        self._fail = fail
+        self._failed: list[Dropped] = []
+
+    def find(self, split: str, batch: pa.RecordBatch, seen: int) -> Mapping[int, Reason]:
+        """See `Stage.find`. Where failing is an error they are all collected first."""
+        failed: dict[int, Reason] = {}
+        for start in range(0, batch.num_rows, _SCORED_ROWS):
+            records = batch.slice(start, _SCORED_ROWS).to_pylist()
+            for row, why in verify_records(records, self._scorer)[1].items():
+                failed[start + row] = Reason(REASON, why)
+                if self._fail:
+                    extra = records[row]["extra_info"]
+                    self._failed.append(Dropped(split, extra["index"], REASON, why, extra["question"][:80]))
+        return {} if self._fail else failed
+
+    def finish(self) -> None:
+        """Raise Unverified if rows have failed and that is an error."""
+        if self._failed:
+            raise Unverified(self._failed)
+
+    def describe(self) -> dict[str, object]:
+        """See `Stage.describe`."""
+        return {"verify": "fail" if self._fail else "drop"}

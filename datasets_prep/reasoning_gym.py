@@ -1,0 +1,137 @@
+"""reasoning_gym (github.com/open-thought/reasoning-gym, Apache-2.0): tasks made on the spot, each with a
+verifier.
+
+Needs the package (`pip install 'rewardkit[reasoning-gym]'`) and no network. Nothing is read: tasks are drawn
+by `--task` and `--seed`. The ground truth is the whole entry (question, answer, metadata) as JSON, which the
+task's verifier needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from rewardkit.datasets_prep.common.prompts import Instruction, after, read_template, shaped
+from rewardkit.datasets_prep.common.recipe import Prepared, publish
+from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
+from rewardkit.datasets_prep.common.settings import Settings, check_count
+from rewardkit.datasets_prep.common.sources import Source
+from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
+
+INSTRUCTION = Instruction("Give the final answer between <answer> and </answer>.")
+
+
+def prepare(
+    out_dir: Path,
+    settings: Settings | None = None,
+    *,
+    task: Annotated[tuple[str, ...], "Task to draw from, may be repeated."] = (
+        "chain_sum",
+        "basic_arithmetic",
+    ),
+    n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
+    n_test: Annotated[int, "Problems in test.parquet, drawn with other seeds."] = 500,
+    seed: Annotated[int, "Another seed draws other problems."] = 0,
+    progress: Progress | None = None,
+) -> Prepared:
+    """Write problems of some tasks, in turns, to `out_dir` as train.parquet and test.parquet.
+
+    Raises:
+        InputError: no such task, or the folder cannot be written.
+        MissingDependencyError: the package reasoning_gym is not installed.
+    """
+    settings = settings or Settings()
+    settings.refuse("reasoning_gym", "raw", "split_name", "revision")
+    sizes = {"train": n_train, "test": n_test}
+    for split, wanted in sizes.items():
+        check_count(f"n_{split}", wanted)
+    instruction = INSTRUCTION.chosen(settings.instruction, "reasoning_gym")
+    template = read_template(settings.template)
+
+    seen: set[bytes] = set()
+
+    def rows(split: str) -> Iterator[Row]:
+        for row in _rows(task, split, sizes[split], seed, instruction, seen):
+            yield shaped(row, template, instruction, settings.system)
+
+    return publish(
+        out_dir,
+        "reasoning_gym",
+        {split: to_batches(rows(split)) for split in sizes},
+        settings,
+        source=Source({}, {"generator": "reasoning_gym", "version": _version()}),
+        arguments={"task": list(task), "n_train": n_train, "n_test": n_test, "seed": seed},
+        progress=progress,
+    )
+
+
+def _rows(
+    tasks: tuple[str, ...], split: str, wanted: int, seed: int, instruction: str, seen: set[bytes]
+) -> Iterator[Row]:
+    """Rows of the tasks in turns; no question that was seen."""
+    each = -(-wanted // len(tasks))
+    drawn = [_entries(task, each, _start(task, split, seed), seen) for task in tasks]
+    for index in range(wanted):
+        task = tasks[index % len(tasks)]
+        entry = next(drawn[index % len(tasks)], None)
+        if entry is None:
+            raise InputError(f"reasoning_gym has not that many different problems of '{task}'; ask for fewer")
+        question = str(entry["question"])
+        answer = entry["answer"]
+        kept = {"question": question, "answer": answer, "metadata": entry["metadata"]}
+        yield Row(
+            data_source=f"reasoning_gym/{task}",
+            prompt=chat(after(question, instruction)),
+            ability="reasoning",
+            ground_truth=json.dumps(kept, default=str, ensure_ascii=False),
+            split=split,
+            index=index,
+            question=question,
+            answer="" if answer is None else f"<answer>{answer}</answer>",
+            metadata={"task": task},
+        )
+
+
+def _entries(task: str, wanted: int, start: int, seen: set[bytes]) -> Iterator[dict[str, Any]]:
+    dataset = _dataset(task, wanted * 4 + 100, start)
+    for place in range(len(dataset)):
+        entry = dataset[place]
+        digest = hashlib.blake2b(str(entry["question"]).encode(), digest_size=16).digest()
+        if digest not in seen:
+            seen.add(digest)
+            yield entry
+
+
+def _start(task: str, split: str, seed: int) -> int:
+    """The package draws problem `i` of seed `s` as problem 0 of seed `s + i`: seeds have to lie far apart."""
+    digest = hashlib.blake2b(f"{task} {split} {seed}".encode(), digest_size=5).digest()
+    return int.from_bytes(digest, "big")
+
+
+def _dataset(task: str, size: int, seed: int) -> Any:
+    gym = _package()
+    known = sorted(importlib.import_module("reasoning_gym.factory").DATASETS)
+    if task not in known:
+        raise InputError(f"reasoning_gym has no task '{task}'{did_you_mean(task, known)}")
+    try:
+        return gym.create_dataset(task, size=size, seed=seed)
+    except Exception as error:  # whatever a generator's own checks raise
+        raise InputError(f"reasoning_gym cannot draw '{task}': {str(error)[:120]}") from error
+
+
+def _package() -> Any:
+    try:
+        return importlib.import_module("reasoning_gym")
+    except ImportError:
+        raise MissingDependencyError(
+            "reasoning_gym is not installed: pip install 'rewardkit[reasoning-gym]'"
+        ) from None
+
+
+def _version() -> str:
+    return str(getattr(_package(), "__version__", "unknown"))

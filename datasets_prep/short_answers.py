@@ -1,0 +1,248 @@
+"""The sets of short answers: one table of their columns.
+
+Raw files: those of the hub (parquet), FlashRAG's jsonl, or the original releases of SQuAD, HotpotQA, TriviaQA
+and DROP (one nested JSON file for each split). Raw columns, of which the first that is there counts:
+
+    set        question             accepted answers                            read with it
+    nq         question             answer, golden_answers                      -
+    triviaqa   question, Question   answer {value, aliases}, golden_answers     -
+    hotpotqa   question             answer, golden_answers                      -
+    squad      question             answers {text}; none: left out              context
+    drop       question             answers_spans {spans}, answer {number,      passage
+                                    spans, date} and validated_answers
+    searchr1   question             reward_model.ground_truth.target,           -
+                                    golden_answers
+
+The ground truth is a JSON list of the accepted answers; one that consists of several spans is a list in it.
+Where a test set has no answers, test.parquet holds the validation rows. `searchr1`
+(PeterJinGo/nq_hotpotqa_train) keeps the set that a row comes from in its data source, `searchR1_nq`, and has
+the tool `search`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from rewardkit.datasets_prep.common.layout import ALL_THREE, Layout
+from rewardkit.datasets_prep.common.prompts import Instruction, after
+from rewardkit.datasets_prep.common.readers import LeftOutError
+from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.schema import Row, chat
+from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.errors import InputError
+from rewardkit.rows import value_at
+
+INSTRUCTION = Instruction("Give a short answer between <answer> and </answer>.")
+
+Answers = list[Any]
+"""Texts, or lists of texts for answers of several spans."""
+
+_NO_ANSWER = "no answer is published"
+
+
+@dataclass(frozen=True, slots=True)
+class QA:
+    """One set of the table."""
+
+    name: str
+    hub: Hub
+    answers: Callable[[Record], Answers]
+    data_source: str = ""
+    """Empty: the set's name on the hub; with `{source}` for the raw column `data_source`."""
+    context: str = ""
+    """The column of the text that the question is about."""
+    expand: Callable[[Record], Iterator[Record]] | None = None
+    layout: Layout = Layout(ALL_THREE, validation_is_test=True)  # noqa: RUF009  (frozen)
+    tool: str = "search"
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the set."""
+        return Recipe(
+            self.name,
+            self.hub,
+            partial(_to_row, self),
+            INSTRUCTION,
+            self.layout,
+            expand=self.expand,
+            tool=self.tool,
+        )
+
+
+def _to_row(published: QA, record: Record, context: Context) -> Row:
+    name = "question" if "question" in record.values or "Question" not in record.values else "Question"
+    question = record.text(name).strip()
+    accepted = [answer for answer in published.answers(record) if answer]
+    if not accepted:
+        raise LeftOutError(_NO_ANSWER)
+    asked = f"{record.text(published.context)}\n\n{question}" if published.context else question
+    first = accepted[0]
+    said = first if isinstance(first, str) else ", ".join(first)
+    source = published.data_source or published.hub.name
+    return Row(
+        data_source=source.format(source=record.values.get("data_source") or "nq"),
+        prompt=chat(after(asked, context.instruction)),
+        ability="qa",
+        ground_truth=json.dumps(accepted, ensure_ascii=False),
+        split=context.split,
+        index=record.index,
+        question=question,
+        answer=f"<answer>{said}</answer>",
+        metadata={n: record.values[n] for n in ("id", "title", "type", "level") if n in record.values},
+    )
+
+
+def _plain(record: Record) -> Answers:
+    """A text, a list of texts, or FlashRAG's `golden_answers`."""
+    value = record.values.get("golden_answers", record.values.get("answer"))
+    if value is None:
+        record.value("answer")
+    return _texts(value, record)
+
+
+def _triviaqa(record: Record) -> Answers:
+    answer = record.values.get("answer", record.values.get("Answer"))
+    if not isinstance(answer, dict):
+        return _plain(record)
+    answer = {name.lower(): value for name, value in answer.items()}
+    listed = [answer.get("value"), *(answer.get("aliases") or ())]
+    return list(dict.fromkeys(text for text in listed if isinstance(text, str) and text and text != "<unk>"))
+
+
+def _squad(record: Record) -> Answers:
+    answers = record.value("answers")
+    texts = answers.get("text") if isinstance(answers, dict) else [item.get("text") for item in answers or ()]
+    return list(dict.fromkeys(_texts(texts or [], record)))
+
+
+def _drop(record: Record) -> Answers:
+    if "answers_spans" in record.values:
+        spans = (record.values["answers_spans"] or {}).get("spans") or []
+        distinct = list(dict.fromkeys(spans))
+        return [distinct[0] if len(distinct) == 1 else distinct] if distinct else []
+    found = [_drop_answer(answer) for answer in _drop_answers(record)]
+    kept = [answer for answer in found if answer]
+    return [answer for place, answer in enumerate(kept) if answer not in kept[:place]]
+
+
+def _drop_answers(record: Record) -> list[Any]:
+    """The answer and what was validated, a list of answers or, on the hub, an answer of lists."""
+    validated = record.values.get("validated_answers") or []
+    if isinstance(validated, dict):
+        names = list(validated)
+        validated = [dict(zip(names, row, strict=True)) for row in zip(*validated.values(), strict=False)]
+    return [record.value("answer"), *validated]
+
+
+def _drop_answer(answer: Any) -> Any:
+    """The number, else the spans, else the date."""
+    if not isinstance(answer, dict):
+        return None
+    if str(answer.get("number") or "").strip():
+        return str(answer["number"]).strip()
+    spans = [span for span in answer.get("spans") or () if span]
+    if spans:
+        return spans[0] if len(spans) == 1 else spans
+    date = answer.get("date") or {}
+    return " ".join(part for name in ("day", "month", "year") if (part := str(date.get(name) or "").strip()))
+
+
+def _searchr1(record: Record) -> Answers:
+    target = value_at(record.values, "reward_model.ground_truth.target")
+    return _texts(target, record) if target is not None else _plain(record)
+
+
+def _texts(value: Any, record: Record) -> Answers:
+    texts = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise InputError(f"{record.where}: expected answers as texts, found {str(value)[:60]!r}")
+    return texts
+
+
+def _nested(record: Record) -> Iterator[Record]:
+    """The questions of SQuAD's, TriviaQA's and DROP's original files; a flat record as it is."""
+    values = record.values
+    if isinstance(values.get("data"), list):
+        yield from _numbered(record, _squad_questions(values["data"]))
+    elif isinstance(values.get("Data"), list):
+        yield from _numbered(record, iter(values["Data"]))
+    elif values and all(isinstance(v, dict) and "qa_pairs" in v for v in values.values()):
+        pairs = ({**qa, "passage": v["passage"]} for v in values.values() for qa in v["qa_pairs"])
+        yield from _numbered(record, pairs)
+    else:
+        yield record
+
+
+def _squad_questions(articles: list[Any]) -> Iterator[dict[str, Any]]:
+    for article in articles:
+        for paragraph in article.get("paragraphs", ()):
+            for qa in paragraph.get("qas", ()):
+                yield {**qa, "context": paragraph.get("context"), "title": article.get("title")}
+
+
+def _numbered(record: Record, rows: Iterator[dict[str, Any]]) -> Iterator[Record]:
+    label = record.where.rpartition(" row ")[0]
+    for index, values in enumerate(rows):
+        yield Record(f"{label} question {index + 1}", index, values)
+
+
+_VALIDATED = Layout(
+    {name: split for name, split in ALL_THREE.items() if split != "test"},
+    ignore=("test",),
+    validation_is_test=True,
+)
+
+SETS = (
+    QA(
+        "nq",
+        Hub("google-research-datasets/nq_open", None, ("train", "validation"), "the parquet files"),
+        _plain,
+    ),
+    QA(
+        "triviaqa",
+        Hub("mandarjoshi/trivia_qa", "rc.nocontext", ("train", "validation"), "rc.nocontext/"),
+        _triviaqa,
+        expand=_nested,
+        layout=replace(_VALIDATED, prefer=("rc.nocontext", "unfiltered-web")),
+    ),
+    QA(
+        "hotpotqa",
+        Hub(
+            "hotpotqa/hotpot_qa",
+            "distractor",
+            ("train", "validation"),
+            "the files of distractor/",
+            script=True,
+        ),
+        _plain,
+        layout=Layout(ALL_THREE, prefer=("distractor/",), ignore=("fullwiki",), validation_is_test=True),
+    ),
+    QA(
+        "squad",
+        Hub("rajpurkar/squad", "plain_text", ("train", "validation"), "the parquet files of plain_text/"),
+        _squad,
+        context="context",
+        expand=_nested,
+        layout=_VALIDATED,
+    ),
+    QA(
+        "drop",
+        Hub("ucinlp/drop", None, ("train", "validation"), "the parquet files of data/"),
+        _drop,
+        context="passage",
+        expand=_nested,
+        layout=_VALIDATED,
+    ),
+    QA(
+        "searchr1",
+        Hub("PeterJinGo/nq_hotpotqa_train", None, ("train", "test"), "train.parquet and test.parquet"),
+        _searchr1,
+        data_source="searchR1_{source}",
+    ),
+)
+
+RECIPES = {published.name: published.recipe for published in SETS}

@@ -1,0 +1,166 @@
+"""What a single row has to have: a known data source, a prompt, an agent and tools that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rewardkit.checks.agents import AGENTS, SINGLE_TURN, VERL_AGENTS, VERL_INTERACTIONS, VERL_TOOLS
+from rewardkit.checks.findings import Findings, Level
+from rewardkit.checks.forms import Form
+from rewardkit.checks.items import MEDIA, Item, content_text
+from rewardkit.errors import UnknownDataSourceError, did_you_mean
+from rewardkit.registry import Registry
+from rewardkit.rows import ground_truth_text, value_at
+from rewardkit.types import Message
+
+ROLES = ("system", "user", "assistant", "tool", "developer")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What rows may refer to."""
+
+    registry: Registry
+    agents: tuple[str, ...] = AGENTS
+    tools: frozenset[str] = frozenset()
+    interactions: frozenset[str] = frozenset()
+    verl: bool = True
+    """What verl ships counts as well: a warning rather than an error."""
+    any_source: bool = False
+    """Data sources are not looked at: somebody else scores."""
+
+    @cached_property
+    def _sources(self) -> dict[str, str | None]:
+        return {}
+
+    def problem_of(self, data_source: str) -> str | None:
+        """Return why nothing scores a data source; None where a reward does."""
+        if data_source not in self._sources:
+            try:
+                self.registry.resolve(data_source)
+                self._sources[data_source] = None
+            except UnknownDataSourceError as error:
+                self._sources[data_source] = str(error)
+        return self._sources[data_source]
+
+
+def check_contents(item: Item, form: Form, file: str, known: Known, findings: Findings) -> None:
+    """Look at one row by itself."""
+
+    def say(level: Level, check: str, what: str, key: str = "") -> None:
+        findings.add(level, check, file, what, item.row, key=key)
+
+    if not known.any_source and (form.needs_source or item.data_source):
+        problem = known.problem_of(item.data_source) if item.data_source else "no data source"
+        if problem and item.data_source and value_at(item.raw, "reward_model.style") == "model":
+            what = f"'{item.data_source}' is scored by a model: name one with --reward-model or --judge"
+            say("warning", "data source", what, item.data_source)
+        elif problem:
+            say("error", "data source", problem, item.data_source)
+        _check_ground_truths(item, say)
+    if form.names.prompt is not None:
+        _check_prompt(item, form, say)
+    _check_agent(item, known, say)
+
+
+def _check_ground_truths(item: Item, say: Any) -> None:
+    """Where a row says its ground truth twice, both must be the same: ours reads one, verl the other."""
+    if "ground_truth" not in item.raw or not isinstance(item.raw.get("reward_model"), Mapping):
+        return
+    other = ground_truth_text(value_at(item.raw, "reward_model.ground_truth"))
+    if other is not None and other != item.ground_truth:
+        say(
+            "error",
+            "ground truth",
+            f"ground_truth is {item.ground_truth!r:.40}, reward_model.ground_truth is {other!r:.40}",
+            "two",
+        )
+
+
+def _check_prompt(item: Item, form: Form, say: Any) -> None:
+    prompt = item.prompt
+    if not prompt or (isinstance(prompt, str) and not prompt.strip()):
+        say("error", "prompt", "the prompt is empty", "empty")
+        return
+    if isinstance(prompt, str):
+        if form.needs_messages:
+            say("error", "prompt", "the prompt is text; expected chat messages", "text")
+        return
+    for message in prompt:
+        problem = _message_problem(message, has_media=item.media is not None)
+        if problem:
+            say("error", "prompt", problem, problem)
+            return
+    if form.names.prompt != "messages" and prompt[-1].get("role") == "assistant":
+        say("warning", "prompt", "the last message is the assistant's; a model is asked to go on", "last")
+
+
+def _message_problem(message: Message, *, has_media: bool) -> str | None:
+    role, content = message.get("role"), message.get("content")
+    if not isinstance(role, str):
+        return "a message without a role"
+    if role not in ROLES:
+        return f"role '{role}'; expected one of {', '.join(ROLES)}{did_you_mean(role, ROLES)}"
+    calls = bool(message.get("tool_calls"))
+    has_text = isinstance(content, str | list) and bool(content_text(content).strip())
+    has_parts = has_media or (isinstance(content, list) and any(_is_medium(part) for part in content))
+    return None if has_text or has_parts or calls or role == "assistant" else f"an empty message of {role}"
+
+
+def _is_medium(part: Any) -> bool:
+    return isinstance(part, Mapping) and any(part.get(name) or part.get("type") == name for name in MEDIA)
+
+
+def _check_agent(item: Item, known: Known, say: Any) -> None:
+    """An agent, tools and an interaction have to be there, and tools need an agent that calls them."""
+    agent = item.raw.get("agent_name")
+    if "agent_name" in item.raw:
+        if not agent:
+            say("warning", "agent", f"agent_name is null; a plain question has '{SINGLE_TURN}'", "null")
+        elif known.verl and agent in VERL_AGENTS and agent not in known.agents:
+            say("warning", "agent", f"'{agent}' is verl's; our trainer has {', '.join(AGENTS)}", str(agent))
+        elif agent not in known.agents:
+            near = did_you_mean(str(agent), known.agents) or f"; known: {', '.join(known.agents)}"
+            say("error", "agent", f"there is no agent '{agent}'{near}", str(agent))
+    tools = _tools(item)
+    interaction = _interaction(item)
+    for name, settings in tools.items():
+        if settings is None:
+            say("error", "tools", f"tools_kwargs['{name}'] is null, which verl cannot use", f"null {name}")
+        elif name not in known.tools and not (known.verl and name in VERL_TOOLS):
+            near = did_you_mean(name, known.tools)
+            say("error", "tools", f"there is no tool '{name}'{near}; name its file with --tools", name)
+    shipped = known.verl and interaction in VERL_INTERACTIONS
+    if interaction is not None and interaction not in known.interactions and not shipped:
+        near = did_you_mean(interaction, known.interactions)
+        what = f"there is no interaction '{interaction}'{near}; name its file with --interactions"
+        say("error", "interaction", what, interaction)
+    if (tools or interaction) and (agent or SINGLE_TURN) == SINGLE_TURN:
+        kind = "tools" if tools else "interaction"
+        say("warning", "agent", f"the row has {kind}, and its agent '{SINGLE_TURN}' takes none", "unused")
+
+
+def _tools(item: Item) -> Mapping[str, Any]:
+    found = _plain_or_json(item.extra_info.get("tools_kwargs"))
+    return found if isinstance(found, Mapping) else {}
+
+
+def _interaction(item: Item) -> str | None:
+    found = _plain_or_json(item.extra_info.get("interaction_kwargs"))
+    name = found.get("name") if isinstance(found, Mapping) else None
+    return str(name) if name else None
+
+
+def _plain_or_json(value: Any) -> Any:
+    """Files that mix sets hold such settings as JSON, so that their schema is one."""
+    if not isinstance(value, str):
+        return value
+    import msgspec
+
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,96 @@
+"""The cheap part: the first rows of files, looked at before a model is loaded or many rows are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rewardkit.checks.contents import Known, check_contents
+from rewardkit.checks.findings import Finding, Findings
+from rewardkit.checks.forms import check_columns, form_of
+from rewardkit.checks.ground_truths import check_ground_truths
+from rewardkit.checks.items import Item, read_items
+from rewardkit.checks.shaping import check_shaping
+from rewardkit.errors import InputError
+from rewardkit.offline.formats import open_rows
+from rewardkit.offline.inputs import STDIN, Input, find_inputs
+from rewardkit.offline.layout import ReadOptions
+from rewardkit.offline.reader import opened
+from rewardkit.offline.samples import to_batch
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import RowNames
+from rewardkit.scoring.scorer import Scorer
+
+AS_FOUND = RowNames()
+"""No column is named."""
+ROWS = 256
+"""Rows of each file that are looked at."""
+_SCORED = 32
+"""Rows whose ground truths are tried: some rewards start a process for it."""
+
+
+def look_at_prompts(
+    paths: Iterable[str | Path],
+    names: RowNames = AS_FOUND,
+    scorer: Scorer | None = None,
+    *,
+    data_source: str | None = None,
+) -> list[Finding]:
+    """Return what is odd about the first rows of files of prompts, but for what is far away.
+
+    Args:
+        names: columns by name; None: the first that is there of those that are known.
+        scorer: tries the ground truths, and knows the data sources; None: neither is looked at.
+        data_source: of every row, whatever the file says.
+
+    Raises:
+        InputError: a file cannot be read, or has no form of prompts.
+    """
+    findings = Findings()
+    known = Known(REGISTRY, verl=False, any_source=scorer is None)
+    for source in _near(paths):
+        file = open_rows(source)
+        try:
+            form = form_of(file, names)
+            check_columns(file, form, findings, data_source=data_source)
+            for rows in read_items(file, form.names, data_source, limit=ROWS):
+                items = [row for row in rows if isinstance(row, Item)]
+                for item in items:
+                    check_contents(item, form, source.path, known, findings)
+                if scorer is not None:
+                    check_ground_truths(items[:_SCORED], source.path, scorer, findings)
+                    sources = {item.data_source for item in items}
+                    check_shaping((s for s in sources if known.problem_of(s) is None), scorer, findings)
+        finally:
+            file.close()
+    return [finding for finding in findings if finding.level != "note"]
+
+
+def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> list[Finding]:
+    """Return which ground truths in the first rows of files of responses their reward cannot use.
+
+    What is far away is not looked at, nor what cannot be read: scoring says so.
+    """
+    findings = Findings()
+    for source in _near(paths):
+        try:
+            check_ground_truths(_first_items(source, options), source.path, scorer, findings)
+        except InputError:
+            continue
+    return list(findings)
+
+
+def _near(paths: Iterable[str | Path]) -> list[Input]:
+    """The files that are neither standard input, which comes once, nor far away, where a look takes long."""
+    return [s for s in find_inputs(paths) if s.path != STDIN and "://" not in s.path]
+
+
+def _first_items(source: Input, options: ReadOptions) -> Sequence[Item]:
+    with opened(source, options) as (file, layout):
+        records = next(file.chunks())
+        batch = to_batch(records.first(_SCORED), layout)
+        return [
+            Item(row, sample.data_source, sample.prompt, sample.ground_truth, sample.extra_info)
+            for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True))
+            if i not in batch.bad
+        ]

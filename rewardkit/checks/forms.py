@@ -1,0 +1,155 @@
+"""Which form a file of prompts has (ours, verl's, TRL's), and whether its columns are what the form promises.
+
+Sources of the forms: verl's `RLHFDataset` and its prep scripts (0.9), TRL's page on dataset types (0.29).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from rewardkit.checks.findings import Findings
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.offline.formats import RowFile
+from rewardkit.rows import PROMPT, RowNames, find_names, first_of, has_value
+from rewardkit.tables import is_list, is_text, type_of
+
+QUESTION = (*PROMPT, "question", "problem", "query", "instruction", "text")
+"""Columns that may hold the prompt, in order of precedence, in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of one file."""
+
+    name: str
+    names: RowNames
+    needs_source: bool
+    """Its rows have to say a data source, and have something to score against."""
+    needs_messages: bool = False
+    """A prompt is a list of chat messages; a plain text is none that verl takes."""
+
+
+def form_of(file: RowFile, chosen: RowNames) -> Form:
+    """Recognise the form of a file by its columns.
+
+    Args:
+        chosen: columns that the user names.
+
+    Raises:
+        InputError: it has a form that is no prompts', or a named column is not there.
+    """
+    first = file.first_row()
+    columns = file.schema.names if file.schema is not None else list(first)
+    has = _has(file, first)
+    for name in (chosen.data_source, chosen.ground_truth, chosen.prompt):
+        if name and not has(name):
+            hint = did_you_mean(name, columns)
+            raise InputError(f"{file.source.path} has no column '{name}'{hint}; it has: {', '.join(columns)}")
+    found = find_names(has)
+    names = replace(
+        found,
+        data_source=chosen.data_source or found.data_source,
+        ground_truth=chosen.ground_truth or found.ground_truth,
+        prompt=chosen.prompt or first_of(QUESTION, has) or _in_any_case(columns),
+    )
+    return _recognised(set(columns), names, file.source.path)
+
+
+def _in_any_case(columns: Sequence[str]) -> str | None:
+    """The first column that may hold the prompt but for its case: `Problem`, `Question`."""
+    by_folded = {column.casefold(): column for column in columns}
+    return next((by_folded[name] for name in QUESTION if name in by_folded), None)
+
+
+def _has(file: RowFile, first: Mapping[str, Any]) -> Callable[[str], bool]:
+    schema = file.schema
+    if schema is None:
+        return lambda name: has_value(first, name)
+    return lambda name: type_of(schema, name) is not None
+
+
+def _recognised(columns: set[str], names: RowNames, path: str) -> Form:
+    if {"chosen", "rejected"} <= columns:
+        return Form("preferences (TRL)", names, needs_source=False)
+    if "reward_model" in columns and "ground_truth" in columns:
+        return Form("rewardkit", names, needs_source=True, needs_messages=True)
+    if "reward_model" in columns:
+        return Form("verl", names, needs_source=True, needs_messages=True)
+    if names.data_source is not None:
+        return Form("rows with a data source", names, needs_source=True)
+    if "messages" in columns and names.prompt is None:
+        return Form("conversations (TRL)", replace(names, prompt="messages"), needs_source=False)
+    if "completion" in columns and names.prompt is not None and names.ground_truth is None:
+        return Form("prompts and completions (TRL)", names, needs_source=False)
+    if names.prompt is not None:
+        return Form("prompts (TRL)", names, needs_source=False)
+    raise InputError(
+        f"{path} has no column of prompts; expected one of {', '.join(QUESTION)} or messages (or name it "
+        f"with --prompt-key); it has: {', '.join(sorted(columns))}"
+    )
+
+
+def check_columns(file: RowFile, form: Form, findings: Findings, *, data_source: str | None) -> None:
+    """Find columns that are not there, or have a type that the form does not allow."""
+    path = file.source.path
+    names = form.names
+
+    def wrong(column: str, what: str) -> None:
+        findings.add("error", "schema", path, what, key=column)
+
+    if form.needs_source:
+        if names.data_source is None and data_source is None:
+            wrong("data_source", "no column 'data_source'; name the rows' with --data-source")
+        if names.ground_truth is None:
+            wrong("ground_truth", "no column 'ground_truth' or 'reward_model.ground_truth'")
+        if names.prompt is None:
+            wrong("prompt", "no column 'prompt'")
+    elif data_source is None and "prompts (" in form.name:
+        what = "nothing says the data source, so ground truths are not looked at; name it with --data-source"
+        findings.add("note", "schema", path, what)
+    if file.schema is not None:
+        for column, what in _misfits(file.schema, form):
+            wrong(column, what)
+
+
+def _misfits(schema: pa.Schema, form: Form) -> list[tuple[str, str]]:
+    """Columns whose type the form does not allow, with what would be right."""
+    names = form.names
+    found = []
+    for column in (names.data_source, "ability" if form.needs_messages else None):
+        kind = type_of(schema, column) if column else None
+        if kind is not None and not is_text(kind):
+            found.append((column or "", f"'{column}' holds {kind}; expected a string"))
+    prompt = type_of(schema, names.prompt) if names.prompt else None
+    if prompt is not None and not _is_prompt(prompt, may_be_text=not form.needs_messages):
+        found.append((names.prompt or "", f"'{names.prompt}' holds {prompt}; expected {_prompts(form)}"))
+    if form.needs_messages:
+        found += _struct_misfits(schema, "reward_model", ("ground_truth",))
+        found += _struct_misfits(schema, "extra_info", ())
+    return found
+
+
+def _struct_misfits(schema: pa.Schema, column: str, fields: Sequence[str]) -> list[tuple[str, str]]:
+    kind = type_of(schema, column)
+    if kind is None:
+        return []
+    if not pa.types.is_struct(kind):
+        return [(column, f"'{column}' holds {kind}; expected a struct")]
+    missing = [name for name in fields if kind.get_field_index(name) < 0]
+    return [(column, f"'{column}' has no field '{name}'") for name in missing]
+
+
+def _is_prompt(kind: pa.DataType, *, may_be_text: bool) -> bool:
+    if is_list(kind):
+        inner = kind.value_type
+        return pa.types.is_struct(inner) and {"role", "content"} <= {f.name for f in inner}
+    return may_be_text and is_text(kind)
+
+
+def _prompts(form: Form) -> str:
+    messages = "chat messages: a list of structs with role and content"
+    return messages if form.needs_messages else f"a string, or {messages}"

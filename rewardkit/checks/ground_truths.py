@@ -1,0 +1,85 @@
+"""Whether ground truths are such that their reward can score against them.
+
+The reward itself says so: with a malformed ground truth every response is `invalid`, the empty one too, which
+costs little to score. Rewards of maths take any text; what reads as no answer is a warning. Users' own
+rewards and judges are not called: nobody knows what a call costs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rewardkit.checks.findings import Findings
+from rewardkit.checks.items import Item
+from rewardkit.errors import UnknownDataSourceError
+from rewardkit.registry import Reward
+from rewardkit.rewards import declarations
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample
+
+_MATHS = {"math", "math_dapo"}
+_PLACEHOLDERS = frozenset(
+    ("proof", "notfound", "not found", "n/a", "na", "none", "null", "nan", "unknown", "-", "?", "todo", "tbd")
+)
+_SENTENCE_WORDS = 5
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
+    """Find ground truths that a reward refuses, or that are hardly answers."""
+    sources = {item.data_source for item in items if item.data_source}
+    ours = {source for source in sources if _is_ours(source, scorer)}
+    usable = [item for item in items if item.data_source in ours]
+    for item, why in _refused(usable, scorer):
+        findings.add("error", "ground truth", file, why, item.row, key=item.data_source)
+    maths = {s: any(r.name in _MATHS for r in _rewards_in(scorer.reward_for(s))) for s in ours}
+    for item in usable:
+        if maths[item.data_source]:
+            odd = _odd(item.ground_truth)
+            if odd:
+                findings.add("warning", "ground truth", file, odd, item.row, key=odd.partition(":")[0])
+
+
+def _is_ours(data_source: str, scorer: Scorer) -> bool:
+    """Whether a data source has a reward, and none but rewards that ship with rewardkit."""
+    try:
+        rewards = _rewards_in(scorer.reward_for(data_source))
+    except UnknownDataSourceError:
+        return False
+    return all(reward.target.__module__ == declarations.__name__ for reward in rewards)
+
+
+def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]]:
+    """Items whose reward cannot score anything against their ground truth, and why."""
+    by_truth: dict[tuple[str, ...], list[Item]] = {}
+    for item in items:
+        alone = str(item.row) if scorer.reward_for(item.data_source).reads else ""
+        by_truth.setdefault((item.data_source, item.ground_truth, alone), []).append(item)
+    first = [same[0] for same in by_truth.values()]
+    samples = [Sample(i.data_source, "", i.ground_truth, i.prompt, dict(i.extra_info)) for i in first]
+    for same, score in zip(by_truth.values(), scorer.score_batch(samples), strict=True):
+        if score.status == "invalid":
+            yield from ((item, score.detail or "the reward cannot use it") for item in same)
+
+
+def _rewards_in(reward: Reward) -> list[Reward]:
+    """A reward, or those that a composition is made of."""
+    composition = getattr(reward.target, "composition", None)
+    return [reward] if composition is None else [member.reward for member in composition.members]
+
+
+def _odd(ground_truth: str) -> str | None:
+    """Why a ground truth of maths is hardly an answer; None where it is one."""
+    text = ground_truth.strip()
+    if text.casefold().rstrip(".") in _PLACEHOLDERS:
+        return f"a placeholder rather than an answer: {text!r}"
+    plain = re.sub(r"\\[a-zA-Z]+|[{}$]", " ", text)
+    if len(_WORD.findall(plain)) >= _SENTENCE_WORDS:
+        return f"a sentence rather than an answer: {text!r:.60}"
+    from rewardkit.rewards.math.reading.prepared import prepare
+
+    read = prepare(text)
+    if text and read.number is None and read.reading is None:
+        return f"cannot be read ({read.problem}), so that only the same text is right: {text!r:.60}"
+    return None

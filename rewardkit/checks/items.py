@@ -1,0 +1,94 @@
+"""One row of a file of prompts, whatever its form, as the checks see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.offline.formats import RowFile
+from rewardkit.offline.records import BadRowError, Records, Row
+from rewardkit.offline.samples import parsed
+from rewardkit.rows import RowNames, ground_truth_text, plain_mapping, prompt_of, value_at
+from rewardkit.types import Message
+
+MEDIA = ("images", "image", "videos", "video", "audio", "audios")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What stands in one row."""
+
+    row: int
+    """Its number in the file, from 0."""
+    data_source: str
+    prompt: str | list[Message] | None
+    ground_truth: str
+    extra_info: Mapping[str, Any]
+    raw: Row = field(repr=False, default_factory=dict)
+    """The row as it was read."""
+
+    @property
+    def question(self) -> str:
+        """What the user asks last, as text."""
+        if not isinstance(self.prompt, list):
+            return self.prompt or ""
+        asked = [m for m in self.prompt if isinstance(m, Mapping) and m.get("role") == "user"]
+        return content_text(asked[-1].get("content")) if asked else ""
+
+    @property
+    def media(self) -> Any:
+        """Images and the like that belong to the prompt; None where there are none."""
+        found = [self.raw[name] for name in MEDIA if self.raw.get(name)]
+        return found or None
+
+
+def content_text(content: Any) -> str:
+    """Return the text of a message's content: itself, or that of its parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
+
+
+def item_of(raw: Row, row: int, names: RowNames, data_source: str | None) -> Item:
+    """Return a row as an item."""
+    source = data_source if data_source is not None else value_at(raw, names.data_source)
+    return Item(
+        row,
+        "" if source is None else str(source),
+        prompt_of(value_at(raw, names.prompt)),
+        ground_truth_text(value_at(raw, names.ground_truth)) or "",
+        plain_mapping(value_at(raw, names.extra_info)),
+        raw,
+    )
+
+
+def read_items(
+    file: RowFile, names: RowNames, data_source: str | None, *, limit: int | None = None
+) -> Iterator[list[Item | tuple[int, str]]]:
+    """Yield the rows of a file, some thousands at a time; of one that cannot be read, its number and why.
+
+    Args:
+        data_source: of every row, whatever the file says.
+        limit: stop after about so many rows.
+    """
+    seen = 0
+    for records in file.chunks():
+        if limit is not None:
+            records = records.first(limit - seen)
+        yield list(_items(records, names, data_source))
+        seen += records.count
+        if limit is not None and seen >= limit:
+            return
+
+
+def _items(records: Records, names: RowNames, data_source: str | None) -> Iterator[Item | tuple[int, str]]:
+    if records.damaged is not None:
+        yield from ((records.first_row + i, records.damaged) for i in range(records.count))
+        return
+    for row, raw in enumerate(parsed(records), start=records.first_row):
+        if isinstance(raw, BadRowError):
+            yield row, str(raw)
+        elif raw is not None:
+            yield item_of(raw, row, names, data_source)

@@ -1,0 +1,64 @@
+"""How many tokens prompts have under a tokenizer, with its chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rewardkit.checks.findings import Findings
+from rewardkit.checks.items import Item, content_text
+from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.types import Message
+
+
+class Lengths:
+    """Counts the tokens of prompts, and finds those that are too long.
+
+    Args:
+        tokenizer: a folder or hub id of transformers.
+        most: tokens that a prompt may have; None: any number.
+
+    Raises:
+        InputError: there is no such tokenizer.
+        MissingDependencyError: transformers is not installed.
+    """
+
+    def __init__(self, tokenizer: str, most: int | None) -> None:
+        self._tokenizer = _load(tokenizer)
+        self._most = most
+        self.longest = 0
+        """Tokens of the longest prompt so far."""
+
+    def check(self, items: Sequence[Item], file: str, findings: Findings) -> None:
+        """Count the tokens of some rows' prompts."""
+        texts = [self._text(item.prompt) for item in items]
+        counts = [len(ids) for ids in self._tokenizer(texts, add_special_tokens=False)["input_ids"]]
+        for item, count in zip(items, counts, strict=True):
+            self.longest = max(self.longest, count)
+            if self._most is not None and count > self._most:
+                what = f"the prompt has {count:,} tokens; at most {self._most:,} are allowed"
+                findings.add("error", "length", file, what, item.row)
+
+    def _text(self, prompt: str | list[Message] | None) -> str:
+        turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt or []
+        messages = [{"role": str(t.get("role")), "content": content_text(t.get("content"))} for t in turns]
+        if not self._tokenizer.chat_template:
+            return "\n".join(message["content"] for message in messages)
+        try:
+            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+            return str(text)
+        except Exception as error:  # whatever a template refuses
+            raise InputError(f"the tokenizer's chat template refuses a prompt: {error}") from None
+
+
+def _load(tokenizer: str) -> Any:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise MissingDependencyError(
+            "--tokenizer needs transformers: pip install 'rewardkit[model]'"
+        ) from None
+    try:
+        return AutoTokenizer.from_pretrained(tokenizer)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no tokenizer {tokenizer}: {str(error).splitlines()[0]}") from None

@@ -1,0 +1,107 @@
+"""Whether a question holds one of an evaluation set: word for word, or by the n-grams that they share.
+
+An n-gram alone proves little where problems are phrased alike. A question counts as found in another when at
+least half of its n-grams stand there and all of its numbers do, or nearly all of its n-grams whatever the
+numbers. Eight words as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewardkit.checks.texts import digest, numbers_in
+
+N = 8
+_ENOUGH = 0.5
+_NEARLY_ALL = 0.8
+_COMMON = 16
+"""An n-gram of more questions than this is a phrase of the set's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A question of an evaluation set that was found."""
+
+    place: str
+    """Its file and row."""
+    share: float
+    """Of its n-grams; 1.0 for the same question."""
+    same: bool
+    """The whole question is the same."""
+
+    def describe(self) -> str:
+        """Return it as text."""
+        how = "the same question as" if self.same else f"{self.share:.0%} of the {N}-grams of"
+        return f"{how} {self.place}"
+
+
+class EvalIndex:
+    """The questions of evaluation sets, found again by their n-grams."""
+
+    def __init__(self) -> None:
+        self._places: list[str] = []
+        self._sizes: list[int] = []
+        self._numbers: list[frozenset[str]] = []
+        self._whole: dict[int, int] = {}
+        self._grams: dict[int, int | tuple[int, ...]] = {}
+        """The questions that an n-gram is of: most are of one, for which no tuple is made."""
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, asked: Sequence[Sequence[str]], place: str, media: object = None) -> None:
+        """Add a question.
+
+        Args:
+            asked: its tokens; after them further forms of it, such as the whole prompt.
+            place: its file and row.
+        """
+        number = len(self._places)
+        tokens = asked[0]
+        grams = set() if media is not None else _grams(tokens)
+        self._places.append(place)
+        self._sizes.append(len(grams))
+        self._numbers.append(numbers_in(tokens))
+        for form in asked:
+            if form:
+                self._whole.setdefault(digest(form, media), number)
+        for gram in grams:
+            known = self._grams.setdefault(gram, number)
+            if isinstance(known, tuple):
+                self._grams[gram] = (*known, number) if len(known) <= _COMMON else known
+            elif known != number:
+                self._grams[gram] = (known, number)
+
+    def find(self, asked: Sequence[Sequence[str]], media: object = None) -> Overlap | None:
+        """Return the question of the sets that these tokens hold most of; None where they hold none."""
+        if not self._places:
+            return None
+        for form in asked:
+            same = self._whole.get(digest(form, media)) if form else None
+            if same is not None:
+                return Overlap(self._places[same], 1.0, same=True)
+        tokens = asked[0]
+        shared: Counter[int] = Counter()
+        for gram in self._grams.keys() & _grams(tokens):
+            known = self._grams[gram]
+            if isinstance(known, int):
+                shared[known] += 1
+            elif len(known) <= _COMMON:
+                shared.update(known)
+        found = [
+            (count / self._sizes[number], number)
+            for number, count in shared.items()
+            if count / self._sizes[number] >= _ENOUGH
+        ]
+        numbers = numbers_in(tokens) if found else frozenset()
+        for share, number in sorted(found, reverse=True):
+            if share >= _NEARLY_ALL or self._numbers[number] <= numbers:
+                return Overlap(self._places[number], share, same=False)
+        return None
+
+
+def _grams(tokens: Sequence[str]) -> set[int]:
+    """The n-grams of tokens as hashes; Python's own, which are good for one process."""
+    return set(map(hash, zip(*(tokens[start:] for start in range(N)), strict=False)))

@@ -1,0 +1,194 @@
+"""Looks at files of prompts, row by row, in bounded memory, and returns what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rewardkit.checks.contents import Known, check_contents
+from rewardkit.checks.findings import Findings
+from rewardkit.checks.forms import Form, check_columns, form_of
+from rewardkit.checks.ground_truths import check_ground_truths
+from rewardkit.checks.items import Item, read_items
+from rewardkit.checks.lengths import Lengths
+from rewardkit.checks.overlap import EvalIndex
+from rewardkit.checks.repeats import (
+    Repeats,
+    check_against,
+    check_near,
+    file_template,
+    question_tokens,
+    split_of,
+)
+from rewardkit.checks.shaping import check_shaping
+from rewardkit.checks.texts import Template
+from rewardkit.offline.formats import open_rows
+from rewardkit.offline.inputs import Input, find_inputs
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import RowNames
+from rewardkit.scoring.scorer import Scorer
+
+_HELD_OUT_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What files are held against."""
+
+    names: RowNames = field(default_factory=RowNames)
+    """Columns by name; None: the first that is there of those that are known."""
+    data_source: str | None = None
+    """Of every row, whatever the files say."""
+    known: Known = field(default_factory=lambda: Known(REGISTRY))
+    lengths: Lengths | None = None
+    against: tuple[str, ...] = ()
+    """Evaluation sets whose questions must not be in the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """One file that was looked at."""
+
+    path: str
+    form: str
+    rows: int
+
+
+def check_files(
+    paths: Iterable[str | Path], scorer: Scorer, settings: Settings
+) -> tuple[list[CheckedFile], Findings]:
+    """Look at every row of files, folders, globs and URLs.
+
+    Raises:
+        InputError: one of them cannot be read, or has no form of prompts.
+    """
+    findings = Findings()
+    inputs = find_inputs(paths)
+    held = Held(_index_of(settings.against), _index_of(_splits_to_hold_out(inputs)), Repeats())
+    sources: set[str] = set()
+    checked = [_check_file(source, scorer, settings, findings, held, sources) for source in inputs]
+    known = settings.known
+    check_shaping((s for s in sources if known.problem_of(s) is None), scorer, findings)
+    return checked, findings
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the questions of a file are held against."""
+
+    against: EvalIndex
+    """The evaluation sets that the user names."""
+    splits: EvalIndex
+    """The other splits among the files, for those of train."""
+    repeats: Repeats
+    """All questions so far."""
+
+
+def _index_of(paths: Sequence[str]) -> EvalIndex:
+    index = EvalIndex()
+    for question in eval_questions(paths) if paths else ():
+        index.add(question.forms, question.place, question.media)
+    return index
+
+
+def _splits_to_hold_out(inputs: Sequence[Input]) -> list[str]:
+    """The files that are not train, by their names, if some are; but for large ones, whose n-grams take much
+    memory, and standard input, which comes once."""
+    others = [source for source in inputs if not _is_train(source)]
+    if len(others) == len(inputs):
+        return []
+    return [
+        s.path for s in others if Path(s.path).is_file() and Path(s.path).stat().st_size < _HELD_OUT_BYTES
+    ]
+
+
+def _is_train(source: Input) -> bool:
+    return "train" in source.name
+
+
+@dataclass(frozen=True, slots=True)
+class EvalQuestion:
+    """A question of an evaluation set."""
+
+    forms: list[list[str]]
+    """As `question_tokens` returns it."""
+    place: str
+    """Its file and row."""
+    media: object
+
+
+def eval_questions(paths: Iterable[str | Path], data_source: str | None = None) -> Iterator[EvalQuestion]:
+    """Yield the questions of evaluation sets, files of any form of prompts.
+
+    Raises:
+        InputError: one of the files cannot be read, or has no form of prompts.
+    """
+    for source in find_inputs(paths):
+        file = open_rows(source)
+        try:
+            form = form_of(file, RowNames())
+            template: Template | None = None
+            for rows in read_items(file, form.names, data_source):
+                items = [item for item in rows if isinstance(item, Item)]
+                template = template or file_template(items)
+                for item in items:
+                    place = f"{source.name}[{item.row}]"
+                    yield EvalQuestion(question_tokens(item, template), place, item.media)
+        finally:
+            file.close()
+
+
+def _check_file(
+    source: Input,
+    scorer: Scorer,
+    settings: Settings,
+    findings: Findings,
+    held: Held,
+    sources: set[str],
+) -> CheckedFile:
+    count = 0
+    template: Template | None = None
+    file = open_rows(source)
+    try:
+        form = form_of(file, settings.names)
+        check_columns(file, form, findings, data_source=settings.data_source)
+        for rows in read_items(file, form.names, settings.data_source):
+            items = check_rows(rows, form, source.path, scorer, settings, findings)
+            if template is None:
+                template = file_template(items)
+                held.repeats.open(source.path, split_of(source.name, items))
+            for item in items:
+                asked = question_tokens(item, template)
+                held.repeats.check(item, asked, findings)
+                check_against(item, asked, source.path, held.against, findings)
+                if _is_train(source):
+                    check_near(item, asked, source.path, held.splits, findings)
+            sources.update(item.data_source for item in items if item.data_source)
+            count += len(rows)
+        return CheckedFile(source.path, form.name, count)
+    finally:
+        file.close()
+
+
+def check_rows(
+    rows: Sequence[Item | tuple[int, str]],
+    form: Form,
+    file: str,
+    scorer: Scorer,
+    settings: Settings,
+    findings: Findings,
+) -> list[Item]:
+    """Look at some rows, each by itself, and return those that could be read."""
+    items: list[Item] = []
+    for row in rows:
+        if isinstance(row, Item):
+            check_contents(row, form, file, settings.known, findings)
+            items.append(row)
+        else:
+            findings.add("error", "row", file, row[1], row[0])
+    if settings.lengths is not None:
+        settings.lengths.check([item for item in items if item.prompt], file, findings)
+    if form.names.ground_truth is not None:
+        check_ground_truths(items, file, scorer, findings)
+    return items

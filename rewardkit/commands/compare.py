@@ -1,0 +1,106 @@
+"""`rewardkit compare`: two scored files over the same prompts, side by side.
+
+Parses, calls `rewardkit.offline.comparison` and prints.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rewardkit.commands.common import interval, signed
+from rewardkit.commands.input_options import input_options
+from rewardkit.offline import ReadOptions
+from rewardkit.offline.comparison import Comparison, Flip, compare
+from rewardkit.offline.intervals import Difference
+from rewardkit.offline.scored import dumps_in, read_groups
+from rewardkit.text import printable
+
+
+@click.command(epilog="Example: rewardkit compare before.scored.parquet after.scored.parquet")
+@click.argument("first")
+@click.argument("second")
+@input_options
+@click.option("--prefix", default="", help="What `rewardkit score --prefix` put before the score columns.")
+@click.option("--allow-missing", is_flag=True, help="Compare what both have where their prompts differ.")
+@click.option(
+    "--flips",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Prompts to show that got worse, and that got better.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    first: str,
+    second: str,
+    read_options: ReadOptions,
+    prefix: str,
+    allow_missing: bool,
+    flips: int,
+    as_json: bool,
+) -> None:
+    """Compare the scored responses in FIRST and SECOND, files or folders of any kind, prompt by prompt.
+
+    Differences are SECOND less FIRST, with 95 % intervals; p is McNemar's where each prompt has one right or
+    wrong response, otherwise that of a sign-flip test over prompts. Files over different prompts are refused.
+    """
+    groups = [read_groups([dumps_in(one)], read_options, prefix) for one in (first, second)]
+    found = compare(*groups, allow_missing=allow_missing)
+    if as_json:
+        click.echo(json.dumps(asdict(found), indent=2))
+        return
+    console = Console(highlight=False)
+    console.print(_table(found))
+    notes = {
+        "prompts only in the first file": found.only_first,
+        "prompts only in the second file": found.only_second,
+        "prompts without a judged response in one of the files": found.not_judged,
+    }
+    for what, n in notes.items():
+        if n:
+            console.print(f"left out: {n} {what}")
+    worse = [flip for flip in found.flips if flip.after < flip.before]
+    better = [flip for flip in found.flips if flip.after > flip.before]
+    _print_flips(console, "got worse", worse, flips)
+    _print_flips(console, "got better", better, flips)
+
+
+def _table(found: Comparison) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("data source")
+    for column in ("prompts", "of", "difference", "95 % interval", "p", "test", "better", "worse"):
+        table.add_column(column, justify="left" if column in ("of", "test") else "right")
+    for name, source in found.sources.items():
+        for what, difference in (("accuracy", source.accuracy), ("score", source.score)):
+            if difference is not None:
+                table.add_row(name, f"{source.prompts:,}", what, *_cells(difference))
+    return table
+
+
+def _cells(difference: Difference) -> list[str]:
+    return [
+        signed(difference.mean),
+        interval(difference.low, difference.high, signed),
+        f"{difference.p_value:.3g}",
+        difference.test,
+        str(difference.better),
+        str(difference.worse),
+    ]
+
+
+def _print_flips(console: Console, what: str, flips: list[Flip], limit: int) -> None:
+    if not flips or not limit:
+        return
+    console.print(
+        f"\n[bold]{len(flips)} prompts {what}[/bold]" + ("" if len(flips) <= limit else f", {limit} shown")
+    )
+    for flip in sorted(flips, key=lambda flip: -abs(flip.after - flip.before))[:limit]:
+        prompt = printable(flip.prompt[:2_000]).replace("\n", " ")
+        line = f"  {flip.before:.2f} to {flip.after:.2f}  {flip.data_source}  {prompt}"
+        console.print(Text(line), no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,217 @@
+"""`rewardkit diff`: two scorers on the same responses; pinned responses whose verdicts must not move.
+
+Parses, calls `rewardkit.offline.rescoring` and prints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rewardkit.commands.common import option_words_to_options
+from rewardkit.commands.input_options import input_options
+from rewardkit.commands.scoring import note
+from rewardkit.errors import OptionsError
+from rewardkit.offline import ReadOptions, read_samples
+from rewardkit.offline.rescoring import (
+    Asked,
+    Flip,
+    Rescoring,
+    ScoreBatch,
+    moved,
+    pick,
+    read_pins,
+    rescore,
+    verdict,
+    write_pins,
+)
+from rewardkit.registry import load_reward_file
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.text import printable
+
+_TOLD = 5
+"""Rows that are left out whose reasons are printed."""
+VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "math": (
+        {"preset": "strict"},
+        {"compat": "verl_math_reward"},
+        {"compat": "math_dapo"},
+        {"compat": "math_dapo_0_8"},
+    ),
+    "gsm8k": ({"method": "flexible"}, {"compat": "verl"}),
+}
+"""Reward -> options under which it grades as others do: where these disagree is where changes show."""
+
+
+@click.command(
+    epilog="Examples: rewardkit diff responses.parquet --second math:preset=strict;  "
+    "rewardkit diff responses.parquet --pin golden.jsonl;  rewardkit diff --check golden.jsonl"
+)
+@click.argument("files", nargs=-1)
+@input_options
+@click.option(
+    "--first",
+    "first_words",
+    multiple=True,
+    metavar="SOURCE:NAME=VALUE",
+    help="Option of the first scorer. Default: as rewards are. May be repeated.",
+)
+@click.option(
+    "--second",
+    "second_words",
+    multiple=True,
+    metavar="SOURCE:NAME=VALUE",
+    help="Option of the second scorer: a preset, another grader (math:compat=math_verify). May be repeated.",
+)
+@click.option(
+    "--reward",
+    "reward_files",
+    multiple=True,
+    metavar="[SOURCE=]FILE.py[:FUNCTION]",
+    help="Register your own reward.",
+)
+@click.option(
+    "--pin",
+    type=click.Path(path_type=Path),
+    help="Write the responses that best tell changes of the first scorer.",
+)
+@click.option(
+    "--pins", "n_pins", type=click.IntRange(min=1), default=500, show_default=True, help="Responses to pin."
+)
+@click.option(
+    "--check",
+    type=click.Path(path_type=Path),
+    help="Score pinned responses again; exit with 1 if a verdict moved.",
+)
+@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True, help="Flips to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    files: tuple[str, ...],
+    read_options: ReadOptions,
+    first_words: tuple[str, ...],
+    second_words: tuple[str, ...],
+    reward_files: tuple[str, ...],
+    pin: Path | None,
+    n_pins: int,
+    check: Path | None,
+    examples: int,
+    as_json: bool,
+) -> int:
+    """Score the responses in FILES with two scorers, and show which verdicts flip.
+
+    Also what that does to the advantages of GRPO, where a prompt has several responses. --pin keeps the
+    responses that best tell changes apart, with the first scorer's verdicts; --check scores them again, as a
+    test that a new version moves nothing.
+    """
+    for spec in reward_files:
+        load_reward_file(spec)
+    with ExitStack() as stack:
+
+        def scorer(options: Mapping[str, Mapping[str, Any]]) -> ScoreBatch:
+            return stack.enter_context(Scorer(options=options)).score_batch
+
+        first = scorer(option_words_to_options(first_words, "--first"))
+        if check is not None:
+            return _check(check, first, as_json)
+        if not files:
+            raise click.UsageError("name FILES of responses, or --check a file of pinned ones")
+        asked = _read(files, read_options)
+        if pin is not None:
+            others = [scorer(options) for options in _variants()]
+            pins = pick(asked, first, others, n_pins)
+            write_pins(pins, pin)
+            click.echo(f"{len(pins)} responses pinned: {pin}; later: rewardkit diff --check {pin}")
+            return 0
+        if not second_words:
+            raise OptionsError("say with --second what the second scorer does otherwise, or --pin a file")
+        second = scorer(option_words_to_options(second_words, "--second"))
+        found = rescore(asked, first, second, examples=examples)
+    _print(found, as_json)
+    return 0
+
+
+def _variants() -> Iterator[dict[str, dict[str, Any]]]:
+    for i in range(max(map(len, VARIANTS.values()))):
+        yield {name: dict(options[i % len(options)]) for name, options in VARIANTS.items()}
+
+
+def _read(files: Sequence[str], read_options: ReadOptions) -> Iterator[Asked]:
+    left_out = 0
+    for batch in read_samples(files, read_options):
+        for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True)):
+            if i in batch.bad:
+                left_out += 1
+                if left_out <= _TOLD:
+                    note(f"row {row}: {batch.bad[i]}; left out")
+                continue
+            group = batch.groups[i] if batch.groups else None
+            prompt = sample.prompt
+            told_apart = (
+                prompt
+                if isinstance(prompt, str)
+                else json.dumps(prompt, default=str)
+                if prompt
+                else f"row {row}"
+            )
+            yield Asked(row, sample, group or told_apart)
+    if left_out > _TOLD:
+        note(f"left out: {left_out:,} rows")
+
+
+def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
+    pins = read_pins(path)
+    found = moved(pins, scorer)
+    if as_json:
+        lines = [{"line": i, "was": pin.verdict, "is": verdict(score)} for i, pin, score in found]
+        click.echo(json.dumps({"pinned": len(pins), "moved": lines}, indent=2))
+        return 1 if found else 0
+    console = Console(highlight=False)
+    for i, pin, score in found[:20]:
+        now = f"{verdict(score)} ({score.score:g})"
+        line = f"line {i}: {pin.verdict} ({pin.score:g}) is now {now}: {_short(pin.response)}"
+        console.print(Text(line), soft_wrap=True)
+    console.print(f"{len(found)} of {len(pins)} pinned verdicts moved")
+    return 1 if found else 0
+
+
+def _print(found: Rescoring, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({name: one.as_dict() for name, one in found.sources.items()}, indent=2))
+        return
+    console = Console(highlight=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("data source")
+    for column in ("n", "changed", "groups", "with other advantages", "signs turned", "mean |change|"):
+        table.add_column(column, justify="right")
+    for name, one in found.sources.items():
+        cells = (one.n, one.changed, one.groups, one.groups_changed, one.signs_changed)
+        table.add_row(
+            name, *(f"{cell:,}" for cell in cells), f"{one.advantage_change:.4f}" if one.groups else "-"
+        )
+    console.print(table)
+    for name, one in found.sources.items():
+        for flip, n in one.flips.most_common():
+            console.print(f"  {name}: {n:,} {flip}")
+    for example in found.examples:
+        console.print(Text(_line(example)), soft_wrap=True)
+
+
+def _line(flip: Flip) -> str:
+    read_as = f"{_short(flip.first.extracted)} and {_short(flip.second.extracted)}"
+    return (
+        f"row {flip.row}: {verdict(flip.first)} to {verdict(flip.second)}; "
+        f"ground truth {_short(flip.ground_truth)}, read as {read_as}"
+    )
+
+
+def _short(text: str | None) -> str:
+    shown = printable((text or "-")[-200:]).replace("\n", "\\n")
+    return repr(shown[-60:])

@@ -1,0 +1,186 @@
+"""`rewardkit eval`: generate if there is a model, score, and say what it comes to, with intervals.
+
+Parses, calls the rooms and prints; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from rewardkit.commands.common import err, figure, interval, read_reward_options, reward_options
+from rewardkit.commands.generate import PromptForm, generate_file
+from rewardkit.commands.generation_options import generation_options
+from rewardkit.commands.input_options import input_options
+from rewardkit.commands.scoring import RunOptions, default_output, on_ray, run_options, score_files
+from rewardkit.errors import InputError
+from rewardkit.offline import ReadOptions
+from rewardkit.offline.evaluation import Figures, evaluate
+from rewardkit.offline.html import write_report
+from rewardkit.offline.intervals import Estimate
+from rewardkit.offline.scored import dumps_in, is_scored, read_groups, read_rows
+from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_config
+
+
+@click.command(
+    epilog="Examples: rewardkit eval scored.parquet --report report.html;  "
+    "rewardkit eval rollouts.jsonl --data-source gsm8k;  "
+    "rewardkit eval data/gsm8k/test.parquet --model MODEL_FOLDER -n 4 --out gsm8k.scored.parquet"
+)
+@click.argument("files", nargs=-1)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Where the scored rows go. Default: beside FILE, as `rewardkit score` does; those of standard "
+    "input, URLs and several files are not kept.",
+)
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page to look at in a browser.")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="A YAML file with the keys of verl's evaluation.yaml."
+)
+@click.option("--model", help="Generate with this model first; FILES is one file of prompts then.")
+@generation_options
+@click.option("--system", default="", help="With --model: system prompt, for rows that have none.")
+@click.option("--limit", type=click.IntRange(min=1), help="With --model: only the first so many rows.")
+@input_options
+@run_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@reward_options
+def command(
+    files: tuple[str, ...],
+    out: Path | None,
+    report: Path | None,
+    config: Path | None,
+    model: str | None,
+    generation: dict[str, Any],
+    system: str,
+    limit: int | None,
+    read_options: ReadOptions,
+    run: RunOptions,
+    as_json: bool,
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
+) -> int:
+    """Evaluate the responses in FILES, or those of --model to the prompts in a file.
+
+    Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
+    step. Scores them unless they are scored already, and prints for each data source: accuracy, mean score
+    and format rate with 95 % intervals clustered by prompt, failures, lengths, and unbiased pass@k, pass^k,
+    maj@k and best@k. Exits with 1 when nothing could be judged.
+    """
+    given = read_evaluation_config(config) if config is not None else None
+    files = files or _file_of(given)
+    if given is not None:
+        read_options = ReadOptions(given.names, read_options.data_source, read_options.join)
+        reward_files = (*reward_files, *([given.reward] if given.reward else []))
+    options = read_reward_options(reward_files, option_words, options_file)
+    run = on_ray(run, generation.get("engine"), given.cluster if given is not None else None)
+    if model is not None:
+        prompts, out = _prompts_and_output(files, out)
+        generated = out.with_name(f"{out.stem}.generated.parquet")
+        form = PromptForm(read_options.names.prompt, system, "", limit)
+        values = generation | {"model": model}
+        if run.resume and generated.exists():
+            err.print(f"the responses are there: {generated}", highlight=False)
+        elif not generate_file(prompts, generated, values, form, run):
+            return 1
+        files = (str(generated),)
+    files = tuple(dumps_in(file) for file in files)
+    with ExitStack() as stack:
+        kept = _beside(files) and files[0]
+        scored: Sequence[str] = files
+        if model is not None or not is_scored(files, read_options, run.prefix):
+            kept = str(out) if out else _beside(files)
+            where = kept or f"{stack.enter_context(tempfile.TemporaryDirectory())}/scored.jsonl"
+            score_files(files, where, run, read_options, options, timeout_s)
+            scored = [where]
+        found = evaluate(read_groups(scored, read_options, run.prefix))
+        if report is not None:
+            write_report(read_rows(scored, read_options, run.prefix), report, Path(files[0]).name)
+    _print(found, kept, report, as_json)
+    return 0 if any(one.judged for one in found.values()) else 1
+
+
+def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
+    if given is None or given.file is None:
+        raise click.UsageError("name FILES, or a --config with data.path")
+    path = Path(given.file).expanduser()
+    if not path.exists():
+        raise InputError(f"no such file: {path} (data.path)")
+    return (str(path),)
+
+
+def _prompts_and_output(files: Sequence[str], out: Path | None) -> tuple[Path, Path]:
+    if len(files) > 1:
+        raise click.UsageError("with --model name one file of prompts")
+    prompts = Path(files[0])
+    return prompts, out or prompts.with_name(f"{prompts.stem}.scored.parquet")
+
+
+def _beside(files: Sequence[str]) -> str | None:
+    """The output beside a local file or folder; None where there is no beside."""
+    return default_output(files) if len(files) == 1 and Path(files[0]).exists() else None
+
+
+def _print(found: dict[str, Figures], out: str | None, report: Path | None, as_json: bool) -> None:
+    if as_json:
+        content = {"out": out, "data_sources": {name: one.as_dict() for name, one in found.items()}}
+        click.echo(json.dumps(content, indent=2))
+        return
+    console = Console(highlight=False)
+    console.print(_table(found))
+    if out is not None:
+        console.print(f"\nscored rows: {out}", soft_wrap=True)
+    if report is not None:
+        console.print(f"report: {report}", soft_wrap=True)
+
+
+def _table(found: dict[str, Figures]) -> Table:
+    """A line for each figure of each data source: intervals need the width."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("data source", overflow="fold")
+    table.add_column("")
+    table.add_column("", justify="right")
+    table.add_column("95 % interval", justify="right")
+    table.add_column("of", overflow="fold")
+    for name, one in found.items():
+        for i, line in enumerate(_lines(one)):
+            table.add_row("" if i else name, *line)
+    return table
+
+
+def _lines(one: Figures) -> Iterator[tuple[str, str, str, str]]:
+    judged = f"{one.judged:,} of {one.responses:,} responses judged, to {one.prompts:,} prompts"
+    shares = {"accuracy": one.accuracy, "mean score": one.score, "format rate": one.format_rate}
+    for what, estimate in shares.items():
+        if estimate is not None:
+            yield (what, *_estimate(estimate), judged)
+            judged = ""
+    for what, of_k in one.at_k.items():
+        for at in of_k:
+            left_out = f"{at.left_out:,} prompts with fewer responses left out" if at.left_out else ""
+            yield (what.replace("k", str(at.k)), *_estimate(at.estimate), left_out)
+    if one.mean_length is not None:
+        cut = "" if one.truncated is None else f"{one.truncated:.1%} cut off"
+        yield "mean length", f"{one.mean_length:,.0f}", "", cut
+    failures = ", ".join(f"{n:,} {status}" for status, n in one.failures.items())
+    if failures:
+        yield "not judged", f"{one.responses - one.judged:,}", "", failures
+
+
+def _estimate(estimate: Estimate) -> tuple[str, str]:
+    return figure(estimate.mean), interval(estimate.low, estimate.high, _short)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}"

@@ -1,0 +1,228 @@
+"""`rewardkit generate`: a file of prompts in, the same rows with a model's responses out.
+
+Parses, calls `rewardkit.generation` and prints.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from rewardkit.checks.first_look import look_at_prompts
+from rewardkit.commands.common import err, print_findings, read_reward_options, reward_options
+from rewardkit.commands.generation_options import generation_options, to_settings
+from rewardkit.commands.input_options import input_options
+from rewardkit.commands.scoring import RunOptions, on_ray, print_report, resuming_options
+from rewardkit.errors import InputError
+from rewardkit.generation.files import check_form, read_prompts_table, write_table
+from rewardkit.generation.prompts import messages_of
+from rewardkit.generation.run import GenerationReport, check_columns, generate, with_responses
+from rewardkit.generation.scoring import ScoringAlong, samples_to_answer
+from rewardkit.generation.types import Completion
+from rewardkit.generation.verl_config import read_generation_config
+from rewardkit.offline import ReadOptions, Report
+from rewardkit.offline.ray_workers import RaySettings
+from rewardkit.offline.reader import PLAIN
+from rewardkit.scoring.scorer import Scorer
+
+
+@click.command(
+    epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4"
+)
+@click.argument("file", required=False)
+@click.option("--model", help="Model folder, hub id, or the name that an endpoint knows it by.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write: .parquet or .jsonl.")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="A YAML file with the keys of verl's generation.yaml."
+)
+@generation_options
+@input_options
+@click.option("--score", "with_scores", is_flag=True, help="Score each response, from when it ends.")
+@click.option("--system", default="", help="System prompt, for rows that have none.")
+@click.option("--template", default="", help="Text with {prompt} in it, for prompts that are texts.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many rows.")
+@click.option("--price-in", type=float, help="Cost of a million prompt tokens, to print what was spent.")
+@click.option("--price-out", type=float, help="Cost of a million response tokens.")
+@resuming_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reward_options
+def command(
+    file: str | None,
+    out: Path | None,
+    config: Path | None,
+    price_in: float | None,
+    price_out: float | None,
+    read_options: ReadOptions,
+    with_scores: bool,
+    system: str,
+    template: str,
+    limit: int | None,
+    run: RunOptions,
+    as_json: bool,
+    model: str | None,
+    generation: dict[str, Any],
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
+) -> int:
+    """Generate responses of a model to the prompts in FILE.
+
+    Writes the same rows with the columns responses, finish_reason, prompt_tokens and response_tokens: lists
+    of n. The same settings give the same responses; a killed run goes on with --resume. With --score also
+    what `rewardkit score` adds; each response is scored from when it ends, while others are generated.
+    """
+    values = read_generation_config(config) if config else {}
+    values |= generation | ({"model": model} if model else {})
+    file = file or _expanded(values.get("file"))
+    out = out or (Path(_expanded(values["out"]) or "") if values.get("out") else None)
+    if file is None or out is None or not values.get("model"):
+        raise click.UsageError(
+            "FILE, --out and --model are needed (or data.path, data.output_path and model.path)"
+        )
+    cluster = RaySettings(None, values.get("num_cpus"), values.get("timeline"))
+    run = on_ray(run, values.get("engine"), cluster)
+    form = PromptForm(read_options.names.prompt or values.get("prompt_key"), system, template, limit)
+    with ExitStack() as stack:
+        scorer: Scorer | None = None
+        if with_scores:
+            options = read_reward_options(reward_files, option_words, options_file)
+            scorer = stack.enter_context(Scorer(options=options, timeout_s=timeout_s))
+        found = generate_file(file, out, values, form, run, scorer, read_options)
+    if found is None:
+        return 1
+    _print(found, out, price_in, price_out, as_json)
+    return 0 if found.scores is None or found.scores.judged else 1
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForm:
+    """How rows become prompts."""
+
+    key: str | None = None
+    system: str = ""
+    template: str = ""
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What came of a run that is finished."""
+
+    report: GenerationReport
+    scores: Report | None
+    """None where the responses were not scored."""
+
+
+def generate_file(
+    file: str | Path,
+    out: Path,
+    values: dict[str, Any],
+    form: PromptForm,
+    run: RunOptions,
+    scorer: Scorer | None = None,
+    read_options: ReadOptions = PLAIN,
+) -> Generated | None:
+    """Generate and write `out`, with a progress bar; None, the reason on stderr, where requests failed.
+
+    Args:
+        scorer: scores each response from when it ends; None: they are not scored.
+    """
+    check_form(out)
+    engine, settings = to_settings(values)
+    if out.exists() and not run.force:
+        raise InputError(f"{out} is there already; --force writes over it")
+    table = read_prompts_table(file, form.limit)
+    check_columns(table.schema)
+    prompts = messages_of(table, file, prompt_key=form.key, system=form.system, template=form.template)
+    _look_at(file, form, scorer, read_options)
+    along: ScoringAlong | None = None
+    if scorer is not None:
+        along = ScoringAlong(scorer, samples_to_answer(table, read_options), settings.n)
+    with _progress() as progress:
+        task = progress.add_task("generating", total=len(prompts) * settings.n, speed="")
+        tokens = 0
+
+        def told(one: Completion) -> None:
+            nonlocal tokens
+            if along is not None:
+                along.take(one)
+            tokens += one.response_tokens or 0
+            elapsed = progress.tasks[0].elapsed or 0.0
+            speed = f"{tokens / elapsed:,.0f} tokens/s" if elapsed > 1 else ""
+            progress.update(task, advance=1, speed=speed)
+
+        journal, found, report = generate(
+            prompts, out, engine, settings, resume=run.resume, restart=run.restart, told=told, cluster=run.ray
+        )
+    if report.failed:
+        err.print(
+            f"{report.failed} of {len(found)} requests could not be answered ({report.first_failure}); "
+            "nothing is written yet: --resume tries those again",
+            highlight=False,
+            markup=False,
+        )
+        return None
+    table = with_responses(table, found, settings)
+    scores: Report | None = None
+    if along is not None:
+        table, scores = along.into(table)
+    write_table(table, out)
+    journal.remove()
+    return Generated(report, scores)
+
+
+def _look_at(file: str | Path, form: PromptForm, scorer: Scorer | None, read_options: ReadOptions) -> None:
+    """Tell what is odd about the first rows, before a model is loaded."""
+    names = replace(read_options.names, prompt=form.key)
+    with ExitStack() as stack:
+        used = scorer or stack.enter_context(Scorer(workers=1))
+        print_findings(look_at_prompts([file], names, used, data_source=read_options.data_source))
+
+
+def _expanded(value: Any) -> str | None:
+    return None if value is None else str(Path(str(value)).expanduser())
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+
+
+def _print(
+    found: Generated, out: Path, price_in: float | None, price_out: float | None, as_json: bool
+) -> None:
+    report, scores = found.report, found.scores
+    cost = None
+    if price_in is not None or price_out is not None:
+        cost = (report.prompt_tokens * (price_in or 0) + report.response_tokens * (price_out or 0)) / 1e6
+    if as_json:
+        content = {"out": str(out), "cost": cost, **report.as_dict()}
+        if scores is not None:
+            content["data_sources"] = scores.as_dict()
+        click.echo(json.dumps(content, indent=2))
+        return
+    click.echo(
+        f"{report.responses:,} responses, {report.response_tokens:,} tokens, {report.truncated:,} cut off"
+        + (f", {report.resumed:,} from the interrupted run" if report.resumed else "")
+        + (f", cost {cost:.4f}" if cost is not None else "")
+    )
+    if scores is not None:
+        print_report(scores, str(out), Console())
+    else:
+        click.echo(f"written: {out}; next: rewardkit score {out}")

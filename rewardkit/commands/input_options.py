@@ -1,0 +1,73 @@
+"""The options that say what files of responses hold, for every command that reads them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rewardkit.errors import OptionsError
+from rewardkit.offline import ReadOptions, read_join
+from rewardkit.rows import GROUND_TRUTH, RESPONSE, RowNames
+
+_OF_EVERY_ROW = click.option("--data-source", help="Data source of every row, for files that do not say it.")
+_SHOWN = click.option(
+    "--data-source", help="Only responses of this data source, and of files that do not say it."
+)
+_OPTIONS = (
+    click.option("--data-source-key", help="Column of the data source. Default: data_source."),
+    click.option(
+        "--response-key", help=f"Column of the response(s). Default: the first of {', '.join(RESPONSE)}."
+    ),
+    click.option(
+        "--ground-truth-key",
+        help=f"Column of the ground truth. Default: the first of {', '.join(GROUND_TRUTH)}.",
+    ),
+    click.option("--prompt-key", help="Column of the prompt. Default: prompt or input."),
+    click.option(
+        "--join", "join_file", type=click.Path(), help="File that has the ground truths, where FILES do not."
+    ),
+    click.option("--on", metavar="KEY[=OTHER]", help="Column to join by, and its name in the joined file."),
+)
+
+
+def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options to a command, which gets what they say as `read_options`.
+
+    Raises:
+        OptionsError: one of `--join` and `--on` without the other.
+        InputError: the joined file cannot be used.
+    """
+    return _OF_EVERY_ROW(_collected(function))
+
+
+def looking_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same to a command that shows rows, where `--data-source` chooses among them."""
+    return _SHOWN(_collected(function))
+
+
+def _collected(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def with_read_options(
+        *,
+        data_source: str | None,
+        data_source_key: str | None,
+        response_key: str | None,
+        ground_truth_key: str | None,
+        prompt_key: str | None,
+        join_file: str | None,
+        on: str | None,
+        **rest: Any,
+    ) -> Any:
+        if (join_file is None) != (on is None):
+            raise OptionsError("--join FILE and --on KEY go together")
+        names = RowNames(data_source_key, response_key, ground_truth_key, prompt_key)
+        joined = read_join([join_file], on) if join_file is not None and on is not None else None
+        return function(read_options=ReadOptions(names, data_source, joined), **rest)
+
+    command: Callable[..., Any] = with_read_options
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

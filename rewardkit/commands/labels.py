@@ -1,0 +1,131 @@
+"""`rewardkit labels`: likely wrong ground truths, ranked, with the evidence.
+
+Parses, calls `rewardkit.labels` and prints.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from rewardkit.commands.common import err, read_reward_options, reward_options
+from rewardkit.errors import InputError
+from rewardkit.files import published
+from rewardkit.labels.rows import Labelled, add_responses, read_labelled
+from rewardkit.labels.run import Suspicion, find_suspicions
+from rewardkit.offline import ReadOptions, read_join
+from rewardkit.rows import GROUND_TRUTH, RowNames
+from rewardkit.scoring.scorer import Scorer
+
+_WIDTH = 160
+
+
+@click.command(
+    epilog="Examples: rewardkit labels data/gsm8k/train.parquet --responses a.parquet --responses b.jsonl;  "
+    "rewardkit labels data/math/test.parquet"
+)
+@click.argument("file", type=click.Path())
+@click.option(
+    "--responses",
+    "response_files",
+    multiple=True,
+    metavar="GEN",
+    help="File of responses to the prompts of FILE, of any kind that `rewardkit score` takes. May be "
+    "repeated: several models are better evidence.",
+)
+@click.option(
+    "--on",
+    metavar="KEY[=OTHER]",
+    help="Column by which responses and rows belong together, and its name in FILE. Default: the prompt.",
+)
+@click.option("--data-source", help="Data source of every row, for files that do not say it.")
+@click.option(
+    "--ground-truth-key", help=f"Column of the ground truth. Default: first of {', '.join(GROUND_TRUTH)}."
+)
+@click.option("--prompt-key", help="Column of the prompt. Default: prompt, input, question or problem.")
+@click.option("--response-key", help="Column of the response(s) in GEN.")
+@click.option("--top", type=click.IntRange(min=1), default=50, show_default=True, help="How many to list.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the list as jsonl too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reward_options
+def command(
+    file: str,
+    response_files: tuple[str, ...],
+    on: str | None,
+    data_source: str | None,
+    ground_truth_key: str | None,
+    prompt_key: str | None,
+    response_key: str | None,
+    top: int,
+    out: Path | None,
+    as_json: bool,
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
+) -> int:
+    """List the ground truths of FILE that are likely to be wrong, the most suspicious first.
+
+    One is suspicious where independent responses agree with each other and not with it, under our grader and,
+    for maths, under verl's rule and Math-Verify (if it is installed); and where the row's own worked solution
+    (`extra_info.answer` or `solution`) gives something else, or more. Rows are counted from 0.
+    """
+    options = read_reward_options(reward_files, option_words, options_file)
+    rows = read_labelled(file, RowNames(None, None, ground_truth_key, prompt_key), data_source)
+    given = lost = 0
+    if response_files:
+        joined = read_join([file], on) if on else None
+        reading = ReadOptions(RowNames(response=response_key), data_source, joined)
+        given, lost = add_responses(rows, response_files, reading)
+    elif not any(row.solution for row in rows):
+        raise InputError(f"{file} has no worked solutions; give responses to its prompts with --responses")
+    with Scorer(options=options, timeout_s=timeout_s) as scorer:
+        scorer.check({row.item.data_source for row in rows})
+        found = find_suspicions(rows, scorer, most=top)[:top]
+    if out is not None:
+        with published(out) as written:
+            written.writelines(msgspec.json.encode(one.as_dict()) + b"\n" for one in found)
+    if as_json:
+        click.echo(json.dumps([one.as_dict() for one in found], indent=2))
+    else:
+        _print(rows, found, given, lost, out)
+    return 0
+
+
+def _print(rows: list[Labelled], found: list[Suspicion], given: int, lost: int, out: Path | None) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDTH
+    if lost:
+        err.print(f"{lost:,} responses belong to no row of the file", highlight=False)
+    if found:
+        console.print(_table(found))
+    with_responses = sum(bool(row.responses) for row in rows)
+    console.print(
+        f"{len(found):,} suspicious of {len(rows):,} rows, {with_responses:,} with {given:,} responses"
+    )
+    if out is not None:
+        console.print(f"written: {out}", soft_wrap=True)
+
+
+def _table(found: list[Suspicion]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("row", justify="right")
+    for heading in ("ground truth", "rather", "responses for it : for the ground truth", "why", "question"):
+        table.add_column(heading, overflow="fold")
+    for one in found:
+        votes = ", ".join(f"{v.grader} {v.other}:{v.ground_truth}" for v in one.votes)
+        cells = (
+            one.row.item.ground_truth[:60],
+            one.answer[:60],
+            votes,
+            "; ".join(one.why)[:120],
+            one.row.question[:60],
+        )
+        table.add_row(str(one.row.item.row), *(cell.replace("[", r"\[") for cell in cells))
+    return table

@@ -1,0 +1,187 @@
+"""`rewardkit serve --config serve.yaml`: the command's options from a file that SIGHUP has read anew.
+
+Rewards are registered, and models named, in the processes that serve, never in the one that supervises: what
+they have loaded goes with them, and their successors start from nothing but the file.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from rewardkit.commands.common import read_mapping
+from rewardkit.errors import ConfigError, RewardkitError, did_you_mean
+from rewardkit.processes import adopts_orphans
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from rewardkit.server.listening import Listening
+    from rewardkit.server.processes import AppMaker
+    from rewardkit.server.siblings import Siblings
+
+_ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
+"""Keys that are no option of the command line: secrets do not belong there, and options have words there."""
+
+_KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
+"""What stays as it was when the file is read anew, as the sockets are open."""
+
+_IN_FILE = "rewardkit.serve.file"
+_ARGS = "rewardkit.serve.args"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the command line asks for: an application, and where to serve it."""
+
+    make_app: AppMaker
+    host: str
+    port: int
+    workers: int
+    drain_s: float
+    certfile: Path | None
+    keyfile: Path | None
+
+
+def config_option(function: Any) -> Any:
+    """Add `--config` to a command."""
+    return click.option(
+        "--config",
+        "config_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        is_eager=True,
+        expose_value=False,
+        callback=_take_defaults,
+        help="YAML file of these options, and of tokens and reward options; SIGHUP has it read anew.",
+    )(function)
+
+
+def in_file(key: str, default: Any) -> Any:
+    """What the file of `--config` says under a key that is no option of the command line."""
+    return click.get_current_context().meta.get(_IN_FILE, {}).get(key, default)
+
+
+def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a file's values by parameter of the command, and those that only files have.
+
+    Keys are the names of the options, with `-` or `_`.
+
+    Raises:
+        InputError: the file cannot be read, or is no mapping.
+        ConfigError: an unknown key, or a value of the wrong kind.
+    """
+    given = read_mapping(path, dict[str, Any], "options to values")
+    names = {
+        max(option.opts, key=len).lstrip("-"): option.name
+        for option in command.params
+        if isinstance(option, click.Option) and option.name != "config_file"
+    }
+    defaults: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
+    for key, value in given.items():
+        name = key.replace("_", "-")
+        if key in _ONLY_IN_FILES:
+            extras[key] = _converted(path, key, value)
+        elif name in names:
+            defaults[str(names[name])] = value
+        else:
+            raise ConfigError(f"{path} has no key '{key}'{did_you_mean(name, [*names, *_ONLY_IN_FILES])}")
+    return defaults, extras
+
+
+def _converted(path: Path, key: str, value: Any) -> Any:
+    try:
+        return msgspec.convert(value, _ONLY_IN_FILES[key])
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {key}: {error}") from None
+
+
+def _take_defaults(ctx: click.Context, option: click.Parameter, path: Path | None) -> None:
+    """Make the file's values the defaults, over which the command line stands."""
+    if path is not None:
+        ctx.default_map, ctx.meta[_IN_FILE] = read_config(path, ctx.command)
+
+
+class ServingCommand(click.Command):
+    """A command whose function returns a `Serving`, and which serves it.
+
+    With `--config` it is the processes that serve who call the function, each anew.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ARGS] = list(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> None:
+        if _IN_FILE in ctx.meta:
+            return _serve_reloadable(self, ctx)
+        _serve(super().invoke(ctx))
+        return None
+
+    def called(self, args: list[str]) -> Serving:
+        """Call the function with what the arguments, and the file that they name, say now."""
+        with self.make_context("serve", list(args)) as ctx:
+            made: Serving = super().invoke(ctx)
+            return made
+
+
+def _serve(wanted: Serving) -> None:
+    from rewardkit.server import processes
+
+    address, sockets = _listen(wanted)
+    if wanted.workers == 1 and not adopts_orphans():
+        processes.serve(wanted.make_app, address, sockets[0])
+    elif exit_code := processes.supervise(wanted.make_app, address, sockets):
+        sys.exit(exit_code)
+
+
+def _serve_reloadable(command: ServingCommand, ctx: click.Context) -> None:
+    from rewardkit.server import processes
+
+    args = ctx.meta[_ARGS]
+    _try_once(command, args)
+
+    def make_app(siblings: Siblings | None) -> AbstractContextManager[FastAPI]:
+        return command.called(args).make_app(siblings)
+
+    kept = {name: ctx.params[name] for name in _KEPT}
+    address, sockets = _listen(Serving(make_app, **kept))
+    if exit_code := processes.supervise(make_app, address, sockets, reloadable=True):
+        sys.exit(exit_code)
+
+
+def _try_once(command: ServingCommand, args: list[str]) -> None:
+    """Make sure that the file can be served, in a process whose registrations go with it."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            command.called(args)
+            code = 0
+        except RewardkitError as error:
+            print(f"error: {error}", file=sys.stderr, flush=True)
+            code = error.exit_code
+        finally:
+            os._exit(code)
+    if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        sys.exit(code)
+
+
+def _listen(wanted: Serving) -> tuple[Listening, list[socket.socket]]:
+    """Open the sockets, and say where."""
+    from rewardkit.server import listening, logs
+
+    sockets = listening.listen(wanted.host, wanted.port, wanted.workers)
+    port = sockets[0].getsockname()[1]
+    address = listening.Listening(wanted.host, port, wanted.drain_s, wanted.certfile, wanted.keyfile)
+    url = address.url
+    logs.write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
+    return address, sockets

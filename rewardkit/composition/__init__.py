@@ -1,0 +1,80 @@
+"""Rewards made of rewards: `tree` reads them, `combining` says what scores make together, `running` runs
+them, `check` warns. `compose` registers one, `load_compositions` those of a YAML file.
+
+    >>> from rewardkit.composition import compose
+    >>> compose("mix", {"sum": ["gsm8k", {"reward": "think_format", "weight": 0.1}]}, ["my/data"]).name
+    'mix'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import rewardkit.rewards  # noqa: F401  (registers what compositions are made of)
+from rewardkit.composition.check import warnings
+from rewardkit.composition.running import reward_from
+from rewardkit.composition.tree import compose_tree
+from rewardkit.errors import InputError, OptionsError
+from rewardkit.registry import REGISTRY, Registry, Reward
+
+__all__ = ["check", "compose", "load_compositions"]
+
+
+def compose(
+    name: str,
+    spec: Mapping[str, Any],
+    data_sources: Sequence[str] = (),
+    *,
+    registry: Registry = REGISTRY,
+    replace_existing: bool = True,
+) -> Reward:
+    """Register a composition as the reward of `data_sources` (or of the spec's own) and return it.
+
+    Raises:
+        OptionsError: the spec cannot be read, or names no data source.
+    """
+    composition = compose_tree(spec, name, data_sources, registry)
+    if not composition.data_sources:
+        raise OptionsError(f"composition '{composition.name}' needs data_sources")
+    return registry.register(reward_from(composition), replace_existing=replace_existing)
+
+
+def check(reward: Reward) -> list[str]:
+    """Return warnings about a reward that is a composition; none for any other."""
+    composition = getattr(reward.target, "composition", None)
+    return warnings(composition) if composition is not None else []
+
+
+def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> list[Reward]:
+    """Register the compositions of a YAML file: one, a list of them, or a mapping of name to composition.
+
+    Raises:
+        InputError: the file cannot be read, or is no YAML.
+        OptionsError: one of them cannot be read; the message says where.
+    """
+    path = Path(path)
+    try:
+        given = msgspec.yaml.decode(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path} is not YAML: {str(error).splitlines()[0]}") from None
+    return [compose(name, spec, registry=registry) for name, spec in _named(given, path)]
+
+
+def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
+    if isinstance(given, Mapping) and "data_sources" in given:
+        return [(path.stem, given)]
+    if isinstance(given, list):
+        named = [(f"{path.stem}_{i + 1}", spec) for i, spec in enumerate(given)]
+    elif isinstance(given, Mapping):
+        named = [(str(name), spec) for name, spec in given.items()]
+    else:
+        named = []
+    if not named or not all(isinstance(spec, Mapping) for _, spec in named):
+        raise InputError(f"{path} holds no composition: expected data_sources and a tree, or several of them")
+    return named

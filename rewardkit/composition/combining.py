@@ -1,0 +1,184 @@
+"""What a composition makes of its members' scores. It is given a way to look scores up, and runs nothing.
+
+A score that is not there yet is None; what depends on it is None too, and evaluated again once it is there.
+So the same rules serve one sample at a time and a batch whose members run in workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from rewardkit.composition.tree import Combine, Member, Node
+from rewardkit.types import Score, failure
+
+Lookup = Callable[[Member | Combine], Score | None]
+"""The score of a member, or of a `normalize`; None: asked for, and not there yet."""
+
+
+def combine(node: Node, lookup: Lookup) -> Score | None:
+    """Return the score of a node, None while something is missing.
+
+    A failure below becomes what `on_failure` says: it stays one (`fail`), or counts as a value. `drop` is
+    the business of whoever combines.
+    """
+    if isinstance(node, Member) or node.kind == "normalize":
+        found = lookup(node)
+    else:
+        found = _KINDS[node.kind](node, lookup)
+    if found is not None and found.status != "ok" and not isinstance(node.on_failure, str):
+        return Score(float(node.on_failure), correct=False, detail=f"{node.path} failed: {found.status}")
+    return found
+
+
+def is_right(score: Score, threshold: float) -> bool:
+    """Whether a score counts as right."""
+    return score.correct if score.correct is not None else score.score >= threshold
+
+
+def _below(nodes: Sequence[Node], lookup: Lookup) -> list[tuple[Node, Score]] | Score | None:
+    """The scores of some items, those left out that failed and may be; a failure if one may not."""
+    found = [(node, combine(node, lookup)) for node in nodes]  # all are asked for before any is waited for
+    if any(score is None for _, score in found):
+        return None
+    kept = [(node, score) for node, score in found if score is not None]
+    for node, score in kept:
+        if score.status != "ok" and node.on_failure == "fail":
+            return failure(score.status, f"{node.path}: {score.detail or score.status}")
+    passed = [(node, score) for node, score in kept if score.status == "ok"]
+    if not passed and kept:
+        node, score = kept[0]
+        return failure(score.status, f"{node.path} and all others failed: {score.detail or score.status}")
+    return passed
+
+
+def _correct(found: Sequence[tuple[Node, Score]]) -> bool | None:
+    """Right if all that say so say right; None where none says."""
+    said = [score.correct for _, score in found if score.correct is not None]
+    return all(said) if said else None
+
+
+def _sum(node: Combine, lookup: Lookup) -> Score | None:
+    found = _below(node.items, lookup)
+    if not isinstance(found, list):
+        return found
+    total = sum(item.weight * score.score for item, score in found)
+    return Score(total, correct=_correct(found), extracted=_extracted(found), detail=f"sum of {len(found)}")
+
+
+def _product(node: Combine, lookup: Lookup) -> Score | None:
+    found = _below(node.items, lookup)
+    if not isinstance(found, list):
+        return found
+    value = prod(item.weight * score.score for item, score in found)
+    return Score(
+        value, correct=_correct(found), extracted=_extracted(found), detail=f"product of {len(found)}"
+    )
+
+
+def _min(node: Combine, lookup: Lookup) -> Score | None:
+    return _extreme(node, lookup, largest=False)
+
+
+def _max(node: Combine, lookup: Lookup) -> Score | None:
+    return _extreme(node, lookup, largest=True)
+
+
+def _extreme(node: Combine, lookup: Lookup, *, largest: bool) -> Score | None:
+    found = _below(node.items, lookup)
+    if not isinstance(found, list):
+        return found
+    item, score = (max if largest else min)(found, key=lambda pair: pair[0].weight * pair[1].score)
+    value = item.weight * score.score
+    return Score(value, correct=score.correct, extracted=score.extracted, detail=f"{item.path} decided")
+
+
+def _all(node: Combine, lookup: Lookup) -> Score | None:
+    found = _below(node.items, lookup)
+    if not isinstance(found, list):
+        return found
+    wrong = next((item.path for item, score in found if not is_right(score, node.threshold)), None)
+    detail = f"{wrong} is wrong" if wrong else "all are right"
+    return Score(float(wrong is None), correct=wrong is None, extracted=_extracted(found), detail=detail)
+
+
+def _any(node: Combine, lookup: Lookup) -> Score | None:
+    found = _below(node.items, lookup)
+    if not isinstance(found, list):
+        return found
+    right = next(((i, s) for i, s in found if is_right(s, node.threshold)), None)
+    if right is None:
+        return Score(0.0, correct=False, extracted=_extracted(found), detail="none is right")
+    return Score(1.0, correct=True, extracted=right[1].extracted, detail=f"{right[0].path} is right")
+
+
+def _vote(node: Combine, lookup: Lookup) -> Score | None:
+    """The weights of those that say right against the others; a tie is wrong."""
+    found = _below(node.items, lookup)
+    if not isinstance(found, list):
+        return found
+    votes = sum(item.weight for item, score in found if is_right(score, node.threshold))
+    total = sum(item.weight for item, _ in found)
+    right = votes > total - votes
+    return Score(
+        float(right), correct=right, extracted=_extracted(found), detail=f"{votes:g} of {total:g} say right"
+    )
+
+
+def _first(node: Combine, lookup: Lookup) -> Score | None:
+    last: Score | None = None
+    for item in node.items:
+        score = combine(item, lookup)
+        if score is None:
+            return None
+        if score.status != "ok":
+            last = (
+                last
+                if last is not None and last.status == "ok"
+                else failure(score.status, f"{item.path}: {score.detail or score.status}")
+            )
+            if item.on_failure == "fail" and item is node.items[-1]:
+                return failure(score.status, f"{item.path}: {score.detail or score.status}")
+            continue
+        last = Score(
+            item.weight * score.score,
+            correct=score.correct,
+            extracted=score.extracted,
+            detail=f"{item.path} decided",
+        )
+        if score.correct or (node.until == "decided" and score.correct is not None):
+            return last
+    return last
+
+
+def _gate(node: Combine, lookup: Lookup) -> Score | None:
+    condition = node.items[0]
+    score = combine(condition, lookup)
+    if score is None or score.status != "ok":
+        if score is None:
+            return None
+        return failure(score.status, f"{condition.path}: {score.detail or score.status}")
+    right = is_right(score, node.threshold)
+    found = _below(node.then if right else node.otherwise, lookup)
+    if not isinstance(found, list):
+        return found
+    total = condition.weight * score.score + sum(item.weight * inner.score for item, inner in found)
+    detail = f"{condition.path} is {'right' if right else 'wrong'}"
+    return Score(total, correct=right, extracted=score.extracted, detail=detail)
+
+
+def _extracted(found: Sequence[tuple[Node, Score]]) -> str | None:
+    return next((score.extracted for _, score in found if score.extracted is not None), None)
+
+
+_KINDS: dict[str, Callable[[Combine, Lookup], Score | None]] = {
+    "sum": _sum,
+    "product": _product,
+    "min": _min,
+    "max": _max,
+    "all": _all,
+    "any": _any,
+    "vote": _vote,
+    "first": _first,
+    "gate": _gate,
+}

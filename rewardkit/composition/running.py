@@ -1,0 +1,274 @@
+"""Runs compositions: one sample at a time in this thread where all members may, else a batch in rounds, each
+member with workers and a deadline of its own. What their scores make together is decided in `combining`.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from rewardkit.composition.combining import combine
+from rewardkit.composition.tree import Combine, Composition, Member, walk
+from rewardkit.groups import group_places, z_scores
+from rewardkit.registry import NoOptions, Registry, Reward, import_reward_file, user_reward_file
+from rewardkit.scoring.runner import Runner, is_async
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample, Score
+
+BATCH_TIMEOUT_S = 86_400.0
+"""Every member has its own deadline; a batch has none beyond them."""
+
+
+def runs_inline(composition: Composition) -> bool:
+    """Return True when every member may run in the calling thread, one sample at a time."""
+    plain = all(
+        m.reward.runs == "inline" and not m.reward.batch and not is_async(m.reward)
+        for m in composition.members
+    )
+    return plain and not any(isinstance(n, Combine) and n.kind == "normalize" for n in walk(composition.root))
+
+
+def reward_from(composition: Composition) -> Reward:
+    """Return the composition as a reward."""
+    inline = runs_inline(composition)
+    reads = tuple(sorted({name for member in composition.members for name in member.reward.reads}))
+    made = Reward(
+        name=composition.name,
+        version=composition.version,
+        target=InlineComposite(composition) if inline else BatchComposite(composition),
+        data_sources=composition.data_sources,
+        runs="inline" if inline else "process",
+        parts=tuple(member.path for member in composition.members),
+        options_type=NoOptions,
+        reads=reads if inline else tuple(sorted({*reads, "extra_info", "prompt"})),
+        summary=f"Composition: {composition.root.label} of {len(composition.members)} rewards",
+    )
+    return made if inline else replace(made, batch=True, processes=1, timeout_s=BATCH_TIMEOUT_S)
+
+
+class InlineComposite:
+    """Scores one sample in this thread."""
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+        self._members = [_Inline(member) for member in composition.members]
+
+    def __call__(self, sample: Sample, options: NoOptions) -> Score:
+        """Return the composition's score; members that nothing depends on are not run."""
+        known: dict[str, Score] = {}
+
+        def lookup(node: Member | Combine) -> Score | None:
+            score = known.get(node.path)
+            if score is None:
+                score = known[node.path] = self._members[node.index].score(sample)  # type: ignore[union-attr]
+            return score
+
+        found = combine(self.composition.root, lookup)
+        assert found is not None
+        return with_parts(found, known)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _unpickled, (InlineComposite, *_pickled(self.composition))
+
+    def explain(self, sample: Sample) -> Explanation:
+        """Return the tree and what each member says of a sample."""
+        return _explained(self.composition, self(sample, NoOptions()))
+
+
+class _Inline:
+    """One member, called in this thread."""
+
+    def __init__(self, member: Member) -> None:
+        self.runner = Runner(member.reward, member.options)
+        self.call = self.runner.reward.function
+        self.options = member.options
+
+    def score(self, sample: Sample) -> Score:
+        return self.runner.run_one(sample)
+
+
+class BatchComposite:
+    """Scores a batch: each round asks the members for what is missing, all samples together."""
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+        self._scorers: dict[int, Scorer] = {}
+
+    def __call__(self, samples: list[Sample], options: NoOptions) -> list[Score]:
+        """Return the composition's scores, in order."""
+        rounds = _Rounds(self.composition, samples)
+        while (asked := rounds.asked()) is not None:
+            pending = [
+                (member, places, self._scorer(member).submit([samples[i] for i in places]))
+                for member, places in asked
+            ]
+            for member, places, scores in pending:
+                rounds.put(member, places, scores.wait())
+        return rounds.results()
+
+    def _scorer(self, member: Member) -> Scorer:
+        """The member's own scorer, made at first use: it takes every data source."""
+        if member.index not in self._scorers:
+            registry = Registry()
+            registry.use_for_all(member.reward)
+            self._scorers[member.index] = Scorer(registry=registry)
+            atexit.register(self._scorers[member.index].close)
+        return self._scorers[member.index]
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _unpickled, (BatchComposite, *_pickled(self.composition))
+
+    def explain(self, sample: Sample) -> Explanation:
+        """Return the tree and what each member says of a sample."""
+        return _explained(self.composition, self([sample], NoOptions())[0])
+
+
+class _Rounds:
+    """What is known of a batch so far, and what is asked for next."""
+
+    def __init__(self, composition: Composition, samples: Sequence[Sample]) -> None:
+        self.root = composition.root
+        self.groups = group_places(samples)
+        self.known: list[dict[str, Score]] = [{} for _ in samples]
+        self.found: list[Score | None] = [None] * len(samples)
+
+    def asked(self) -> list[tuple[Member, list[int]]] | None:
+        """What the members are asked for next, None when every sample has its score."""
+        while True:
+            members, normalizers = self._missing()
+            if members:
+                return list(members.values())
+            if not normalizers:
+                return None
+            for node, places in normalizers.values():
+                self._normalize(node, places)
+
+    def _missing(self) -> tuple[dict[str, tuple[Member, list[int]]], dict[str, tuple[Combine, list[int]]]]:
+        members: dict[str, tuple[Member, list[int]]] = {}
+        normalizers: dict[str, tuple[Combine, list[int]]] = {}
+        for i, known in enumerate(self.known):
+            if self.found[i] is None:
+                look = partial(self._look, i=i, known=known, members=members, normalizers=normalizers)
+                self.found[i] = combine(self.root, look)
+        return members, normalizers
+
+    def _look(
+        self,
+        node: Member | Combine,
+        i: int,
+        known: dict[str, Score],
+        members: dict[str, tuple[Member, list[int]]],
+        normalizers: dict[str, tuple[Combine, list[int]]],
+    ) -> Score | None:
+        score = known.get(node.path)
+        if score is not None:
+            return score
+        if isinstance(node, Member):
+            members.setdefault(node.path, (node, []))[1].append(i)
+            return None
+        look = partial(self._look, i=i, known=known, members=members, normalizers=normalizers)
+        inner = combine(node.items[0], look)
+        if inner is not None:
+            known[node.path + ".raw"] = inner
+            normalizers.setdefault(node.path, (node, []))[1].append(i)
+        return None
+
+    def _normalize(self, node: Combine, places: list[int]) -> None:
+        """Put the scores of each group in units of its deviation; failures stay what they are."""
+        wanted = set(places)
+        for group in self.groups:
+            mine = [i for i in group if i in wanted]
+            raw = {i: self.known[i].pop(node.path + ".raw") for i in mine}
+            judged = [i for i in mine if raw[i].status == "ok"]
+            relative = dict(zip(judged, z_scores([raw[i].score for i in judged]), strict=True))
+            for i in mine:
+                score = raw[i]
+                if i in relative:
+                    score = Score(
+                        relative[i], correct=score.correct, extracted=score.extracted, detail="z-score"
+                    )
+                self.known[i][node.path] = score
+
+    def put(self, member: Member, places: list[int], scores: Sequence[Score]) -> None:
+        """Note a member's scores."""
+        for i, score in zip(places, scores, strict=True):
+            self.known[i][member.path] = score
+
+    def results(self) -> list[Score]:
+        """The composition's scores."""
+        return [
+            with_parts(score, known) for score, known in zip(self.found, self.known, strict=True) if score
+        ]
+
+
+def with_parts(found: Score, known: dict[str, Score]) -> Score:
+    """Return a score with those of the members that were asked, under their paths; a failed one has none."""
+    parts = {path: score.score for path, score in known.items() if score.status == "ok"}
+    value = found.score if found.status == "ok" else 0.0
+    return Score(value, found.status, found.correct, found.extracted, parts, found.detail)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One item of a composition's tree."""
+
+    depth: int
+    """Items above it."""
+    role: str
+    """`then` or `else` of a gate, "" for any other."""
+    label: str
+    score: float | None
+    """A member's score; None for a way to combine, and for a member that was not asked."""
+    asked: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A composition's tree and what came of each member."""
+
+    tree: str
+    score: Score
+    members: tuple[Branch, ...]
+    """The items of the tree from its root down, for who draws it."""
+
+    def __str__(self) -> str:
+        lines = [self.tree, ""]
+        lines += [f"  {path}: {value:g}" for path, value in self.score.parts.items() if isfinite(value)]
+        outcome = f"{self.score.score:g}" if self.score.status == "ok" else self.score.status
+        return "\n".join([*lines, f"  = {outcome} ({self.score.detail})"])
+
+
+def _explained(composition: Composition, score: Score) -> Explanation:
+    return Explanation(composition.draw(), score, tuple(_branches(composition.root, score)))
+
+
+def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = "") -> Iterator[Branch]:
+    weight = "" if node.weight == 1.0 else f" x {node.weight:g}"
+    found = score.parts.get(node.path) if isinstance(node, Member) else None
+    value = found if found is not None and isfinite(found) else None
+    yield Branch(
+        depth, role, f"{node.label}{weight}", value, asked=isinstance(node, Combine) or value is not None
+    )
+    if isinstance(node, Combine):
+        for how, below in (("", node.items), ("then", node.then), ("else", node.otherwise)):
+            for item in below:
+                yield from _branches(item, score, depth + 1, how)
+
+
+def _pickled(composition: Composition) -> tuple[list[str], bytes]:
+    """The composition for another process, and the reward files to import there first."""
+    files = [user_reward_file(member.reward.target) for member in composition.members]
+    return [str(path) for path in files if path], cloudpickle.dumps(composition)
+
+
+def _unpickled(kind: type[Any], files: list[str], composition: bytes) -> Any:
+    for path in files:
+        import_reward_file(Path(path))
+    return kind(cloudpickle.loads(composition))

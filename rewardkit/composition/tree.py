@@ -1,0 +1,252 @@
+"""What a composition is: a tree of members and of ways to combine them, read from plain data.
+
+An item is a reward's name, or a mapping with one of
+- `reward: NAME`, with `options`, `timeout_s`;
+- `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
+- `first`: a list of items, the next one asked where the one before leaves the matter open (`until`);
+- `gate`: an item as a mapping, with `then` and `else`: lists of items, added where it is right or not;
+- `normalize`: an item whose scores are put in units of their group's deviation;
+and with `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from rewardkit.errors import OptionsError, did_you_mean
+from rewardkit.registry import REGISTRY, Registry, Reward, import_reward_file, reward_of
+
+Kind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize"]
+KINDS: tuple[Kind, ...] = ("sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize")
+OnFailure = Literal["fail", "drop"] | float
+_COMMON = ("weight", "name", "on_failure")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A reward in a composition."""
+
+    path: str
+    reward: Reward
+    """With the composition's options as presets and its deadline."""
+    options: Any
+    weight: float = 1.0
+    on_failure: OnFailure = "fail"
+    index: int = 0
+    """Its place among the members of the composition."""
+
+    @property
+    def label(self) -> str:
+        """How it is shown in a tree."""
+        return self.reward.scorer
+
+
+@dataclass(frozen=True)
+class Combine:
+    """Several items made one."""
+
+    path: str
+    kind: Kind
+    items: tuple[Node, ...]
+    """For a gate the condition alone."""
+    then: tuple[Node, ...] = ()
+    otherwise: tuple[Node, ...] = ()
+    until: Literal["decided", "right"] = "decided"
+    """`first`: go on until a member has decided (scored and said right or wrong), or until one says right."""
+    threshold: float = 1.0
+    """From this score on an item that does not say right or wrong counts as right."""
+    weight: float = 1.0
+    on_failure: OnFailure = "fail"
+
+    @property
+    def label(self) -> str:
+        """How it is shown in a tree."""
+        return self.kind
+
+
+Node = Member | Combine
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A tree with its name and what it scores."""
+
+    name: str
+    root: Node
+    data_sources: tuple[str, ...]
+    version: int
+    """Changes with the tree, with any option in it and with the version of any member."""
+    members: tuple[Member, ...] = field(default=(), repr=False)
+
+    def draw(self) -> str:
+        """Return the tree as text, one item a line."""
+        return "\n".join([f"{self.name}@{self.version}", *_lines(self.root, "", last=True)])
+
+
+def compose_tree(
+    spec: Mapping[str, Any], name: str, data_sources: Sequence[str] = (), registry: Registry = REGISTRY
+) -> Composition:
+    """Read a composition.
+
+    Raises:
+        OptionsError: a key, reward, option or value that cannot be; the message says where in the tree.
+    """
+    spec = dict(spec)
+    sources = tuple(data_sources) or tuple(_texts(spec.pop("data_sources", ())))
+    spec.pop("data_sources", None)
+    name = str(spec.pop("name", None) or name)
+    root = _Reader(registry, name).item(spec, "")
+    members = tuple(walk_members(root))
+    digest = zlib.crc32(json.dumps(_canonical(root), sort_keys=True, default=str).encode())
+    return Composition(name, root, sources, digest, members)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and everything below it."""
+    yield node
+    if isinstance(node, Combine):
+        for below in (*node.items, *node.then, *node.otherwise):
+            yield from walk(below)
+
+
+def walk_members(node: Node) -> Iterator[Member]:
+    """Yield the members below a node, in order."""
+    return (found for found in walk(node) if isinstance(found, Member))
+
+
+class _Reader:
+    """Reads items, and remembers which paths are taken."""
+
+    def __init__(self, registry: Registry, name: str) -> None:
+        self.registry = registry
+        self.name = name
+        self.taken: set[str] = set()
+        self.count = 0
+
+    def item(self, spec: Any, above: str) -> Node:
+        spec = {"reward": spec} if isinstance(spec, str) else spec
+        if not isinstance(spec, Mapping):
+            raise self.wrong(above, f"expected a reward's name or a mapping, found {spec!r:.60}")
+        kinds = [key for key in spec if key in ("reward", *KINDS)]
+        if len(kinds) != 1:
+            known = ", ".join(("reward", *KINDS))
+            unknown = next((str(key) for key in spec if key not in _COMMON), "")
+            raise self.wrong(above, f"an item has one of {known}{did_you_mean(unknown, ('reward', *KINDS))}")
+        common = self.common(spec, above)
+        made = self.member(spec, above) if kinds == ["reward"] else self.combine(kinds[0], spec, above)
+        return replace(made, **common)
+
+    def common(self, spec: Mapping[str, Any], above: str) -> dict[str, Any]:
+        weight = spec.get("weight", 1.0)
+        rule = spec.get("on_failure", "fail")
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise self.wrong(above, f"weight is {weight!r:.40}; expected a number")
+        if rule not in ("fail", "drop") and (isinstance(rule, bool) or not isinstance(rule, int | float)):
+            raise self.wrong(above, f"on_failure is {rule!r:.40}; expected fail, drop or a number")
+        return {"weight": float(weight), "on_failure": rule}
+
+    def member(self, spec: Mapping[str, Any], above: str) -> Member:
+        self.only(spec, ("reward", "options", "timeout_s"), above)
+        reward = self.find(str(spec["reward"]), above)
+        path = self.path(above, str(spec.get("name") or reward.name))
+        presets = {**reward.presets, **(spec.get("options") or {})}
+        reward = replace(reward, presets=presets, timeout_s=float(spec.get("timeout_s") or reward.timeout_s))
+        try:
+            options = reward.make_options({})
+        except OptionsError as error:
+            raise self.wrong(path, str(error)) from None
+        self.count += 1
+        return Member(path, reward, options, index=self.count - 1)
+
+    def combine(self, kind: str, spec: Mapping[str, Any], above: str) -> Combine:
+        own = {"first": ("until",), "gate": ("threshold",)}.get(kind, ("threshold",))
+        self.only(spec, (kind, *own), above)
+        path = self.path(above, str(spec.get("name") or kind))
+        given = spec[kind]
+        then: tuple[Node, ...] = ()
+        otherwise: tuple[Node, ...] = ()
+        items: tuple[Node, ...]
+        if kind == "gate":
+            if not isinstance(given, Mapping):
+                raise self.wrong(path, "a gate is a mapping: an item, with then and else")
+            inner = {key: value for key, value in given.items() if key not in ("then", "else")}
+            items = (self.item(inner, path),)
+            then = self.several(given.get("then") or [], f"{path}.then")
+            otherwise = self.several(given.get("else") or [], f"{path}.else")
+        elif kind == "normalize":
+            items = (self.item(given, path),)
+        else:
+            items = self.several(given, path)
+            if not items:
+                raise self.wrong(path, "nothing to combine")
+        until = spec.get("until", "decided")
+        if until not in ("decided", "right"):
+            raise self.wrong(path, f"until is {until!r:.40}; expected decided or right")
+        threshold = float(spec.get("threshold", 1.0))
+        return Combine(path, kind, items, then, otherwise, until, threshold)  # type: ignore[arg-type]
+
+    def several(self, given: Any, path: str) -> tuple[Node, ...]:
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise self.wrong(path, f"expected a list of items, found {given!r:.60}")
+        return tuple(self.item(inner, path) for inner in given)
+
+    def find(self, name: str, path: str) -> Reward:
+        file, colon, function = name.rpartition(":")
+        if colon and file.endswith(".py"):
+            declared = reward_of(getattr(import_reward_file(Path(file)), function, None))
+            if declared is None:
+                raise self.wrong(path, f"{name} is no function decorated with @rewardkit.reward")
+            return declared
+        found = self.registry.by_name(name)
+        if found is None:
+            near = did_you_mean(name, [reward.name for reward in self.registry])
+            raise self.wrong(path, f"there is no reward named '{name}'{near}; see `rewardkit list`")
+        return found
+
+    def only(self, spec: Mapping[str, Any], keys: Sequence[str], path: str) -> None:
+        for key in spec:
+            if key not in (*keys, *_COMMON):
+                raise self.wrong(path, f"unknown key '{key}'{did_you_mean(str(key), (*keys, *_COMMON))}")
+
+    def path(self, above: str, name: str) -> str:
+        """A path of its own: a name that is taken gets `#2`, and so on."""
+        path = wanted = f"{above}.{name}" if above else name
+        number = 1
+        while path in self.taken:
+            number += 1
+            path = f"{wanted}#{number}"
+        self.taken.add(path)
+        return path
+
+    def wrong(self, path: str, why: str) -> OptionsError:
+        return OptionsError(f"composition '{self.name}'{f', at {path}' if path else ''}: {why}")
+
+
+def _canonical(node: Node) -> Any:
+    """What a composition's version depends on."""
+    if isinstance(node, Member):
+        values = [node.reward.scorer, repr(node.options), node.reward.timeout_s]
+        return [*values, node.weight, node.on_failure, node.path]
+    below = [list(map(_canonical, nodes)) for nodes in (node.items, node.then, node.otherwise)]
+    return [node.kind, below, node.until, node.threshold, node.weight, node.on_failure, node.path]
+
+
+def _lines(node: Node, indent: str, *, last: bool, role: str = "") -> Iterator[str]:
+    weight = "" if node.weight == 1.0 else f" x {node.weight:g}"
+    yield f"{indent}{'└─ ' if last else '├─ '}{role}{node.label}{weight}"
+    if isinstance(node, Member):
+        return
+    below = [("", n) for n in node.items] + [("then ", n) for n in node.then]
+    below += [("else ", n) for n in node.otherwise]
+    for i, (how, inner) in enumerate(below):
+        final = i == len(below) - 1
+        yield from _lines(inner, indent + ("   " if last else "│  "), last=final, role=how)
+
+
+def _texts(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [str(item) for item in value]

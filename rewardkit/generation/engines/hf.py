@@ -1,0 +1,111 @@
+"""transformers: always there, no faster than its loop over tokens. The loop is the trainer's `hf` engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from rewardkit.errors import ConfigError
+from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer, too_long
+from rewardkit.generation.types import (
+    Completion,
+    Done,
+    EngineSettings,
+    GenerationRequest,
+    GenerationSettings,
+)
+from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.rollout.hf import HfRollout
+
+
+def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngine:
+    """Load the model.
+
+    Raises:
+        ConfigError: it cannot be loaded.
+    """
+    tokenizer = load_tokenizer(engine)
+    dtype = "auto" if engine.dtype == "auto" else getattr(torch, engine.dtype, None)
+    if dtype is None:
+        raise ConfigError(f"no dtype '{engine.dtype}'; such as float32, bfloat16 or auto")
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            engine.model, dtype=dtype, trust_remote_code=engine.trust_remote_code
+        )
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"no model can be loaded from '{engine.model}': {str(error).splitlines()[0]}"
+        ) from None
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return HfEngine(model.to(device), tokenizer, eos_ids(engine.model, tokenizer), engine, settings)
+
+
+class HfEngine:
+    """A model and its tokenizer."""
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        ends: Sequence[int],
+        engine: EngineSettings,
+        settings: GenerationSettings,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._settings = settings
+        self._ends = list(ends)
+        pad = tokenizer.pad_token_id
+        self._pad = tokenizer.eos_token_id if pad is None else pad
+        self._rollout = HfRollout(
+            model, eos_ids=self._ends, pad_id=self._pad, response_length=settings.max_tokens
+        )
+        longest = engine.max_model_len or getattr(model.config, "max_position_embeddings", None) or 1 << 20
+        self._limit = settings.max_prompt_tokens or longest - settings.max_tokens
+
+    def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
+        """See `GenerationEngine.run`."""
+        ids = [encode(self._tokenizer, request.messages) for request in requests]
+        fitting = []
+        for request, prompt in zip(requests, ids, strict=True):
+            if why := too_long(len(prompt), self._limit):
+                done(Completion(request.row, request.sample, error=why))
+            else:
+                fitting.append((request, prompt))
+        if not fitting:
+            return
+        width = max(len(prompt) for _, prompt in fitting)
+        padded = torch.tensor([[self._pad] * (width - len(prompt)) + prompt for _, prompt in fitting])
+        mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for _, prompt in fitting])
+        settings = self._settings
+        sampling = Sampling(
+            1,
+            settings.temperature > 0,
+            settings.temperature or 1.0,
+            settings.top_k,
+            settings.top_p,
+            log_probs=settings.log_probs,
+        )
+        found = self._rollout.generate(padded, mask, sampling, [request.seed for request, _ in fitting])
+        for i, (request, prompt) in enumerate(fitting):
+            length = int(found.response_mask[i].sum())
+            log_probs = (
+                None if found.rollout_log_probs is None else found.rollout_log_probs[i, :length].tolist()
+            )
+            done(self._completion(request, len(prompt), found.responses[i, :length].tolist(), log_probs))
+
+    def close(self) -> None:
+        """See `GenerationEngine.close`. There is nothing to end."""
+
+    def _completion(
+        self, request: GenerationRequest, prompt_tokens: int, ids: list[int], log_probs: list[float] | None
+    ) -> Completion:
+        text = self._tokenizer.decode(ids, skip_special_tokens=True)
+        finish = "stop" if ids and ids[-1] in self._ends else "length"
+        places = [place for stop in self._settings.stop if (place := text.find(stop)) >= 0]
+        if places:
+            text = text[: min(places)]
+            finish = "stop"
+        return Completion(request.row, request.sample, text, finish, prompt_tokens, len(ids), log_probs)

@@ -1,0 +1,56 @@
+"""Chat messages to token ids by a model's own template, and token ids to text: what both local engines do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer, GenerationConfig
+
+from rewardkit.errors import ConfigError
+from rewardkit.generation.types import EngineSettings
+from rewardkit.types import Message
+
+
+def load_tokenizer(engine: EngineSettings) -> Any:
+    """Return the tokenizer of the model, which must have a chat template.
+
+    Raises:
+        ConfigError: there is no such folder, no tokenizer in it, or no chat template.
+    """
+    path = engine.model
+    if path.startswith((".", "/", "~")) and not Path(path).expanduser().is_dir():
+        raise ConfigError(f"no such model folder: {path}")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=engine.trust_remote_code)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"no tokenizer can be loaded from '{path}': {reason}") from None
+    if not tokenizer.chat_template:
+        raise ConfigError(f"the tokenizer of '{path}' has no chat template; use an instruct model")
+    return tokenizer
+
+
+def encode(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
+    """Return the ids of a conversation, up to where the model is to answer."""
+    text = tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids
+
+
+def eos_ids(path: str, tokenizer: Any) -> list[int]:
+    """Return the ids that end a response: those of the model's generation config and the tokenizer's."""
+    try:
+        given = GenerationConfig.from_pretrained(path).eos_token_id
+    except (OSError, ValueError):
+        given = None
+    ids = [] if given is None else [given] if isinstance(given, int) else list(given)
+    return sorted({*ids, tokenizer.eos_token_id} - {None})
+
+
+def too_long(length: int, limit: int) -> str | None:
+    """Say why a prompt cannot be answered, if it cannot."""
+    if length <= limit:
+        return None
+    return f"the prompt has {length} tokens, over {limit}; raise --max-prompt-tokens or --max-model-len"

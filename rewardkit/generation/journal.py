@@ -1,0 +1,105 @@
+"""What a run has got done, on disk: one line for each finished response, appended as it ends.
+
+A killed process loses at most a torn last line. The first line says which run it is.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.generation.types import Completion
+
+_decoder = msgspec.json.Decoder(Completion)
+
+
+class Journal:
+    """The journal beside an output file."""
+
+    def __init__(self, path: Path, file: Any, found: dict[tuple[int, int], Completion]) -> None:
+        self.path = path
+        self._file = file
+        self.found = found
+        """Completions of an earlier, interrupted run by (row, sample)."""
+        self._empty = not found
+
+    @classmethod
+    def open(cls, out: Path, about: dict[str, Any], *, resume: bool, restart: bool) -> Journal:
+        """Start a journal, or take up the one that an interrupted run has left.
+
+        Raises:
+            InputError: there is one and neither `resume` nor `restart` says what to do with it, it belongs to
+                a different run, or it cannot be written.
+        """
+        path = out.with_name(f".{out.name}.journal.jsonl")
+        if not out.parent.is_dir():
+            raise InputError(f"cannot write {out}: no folder {out.parent}; make it first")
+        if restart:
+            path.unlink(missing_ok=True)
+        found: dict[tuple[int, int], Completion] = {}
+        if path.exists():
+            if not resume:
+                raise InputError(
+                    f"an interrupted run has left {path.name}; --resume goes on with it, "
+                    "--restart throws it away"
+                )
+            found = _read(path, about)
+        try:
+            path.touch()
+            file = path.open("r+b", buffering=0)
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}") from None
+        file.seek(_whole_length(path))
+        file.truncate()
+        if file.tell() == 0:
+            file.write(msgspec.json.encode(about) + b"\n")
+        return cls(path, file, found)
+
+    def add(self, completion: Completion) -> None:
+        """Keep a finished response."""
+        self._file.write(msgspec.json.encode(completion) + b"\n")
+        self._empty = False
+
+    def remove(self) -> None:
+        """Forget the run: its output is there."""
+        self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.fsync(self._file.fileno())
+        self._file.close()
+        if self._empty:  # an engine that did not start leaves nothing to resume
+            self.remove()
+
+
+def _whole_length(path: Path) -> int:
+    """Bytes up to and with the last whole line."""
+    return path.read_bytes().rfind(b"\n") + 1
+
+
+def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion]:
+    whole = path.read_bytes()[: _whole_length(path)]
+    lines = whole.splitlines()
+    if not lines:
+        return {}
+    try:
+        theirs = msgspec.json.decode(lines[0])
+        completions = [_decoder.decode(line) for line in lines[1:]]
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path} cannot be read ({error}); --restart throws it away") from None
+    changed = sorted(key for key in {*theirs, *about} if theirs.get(key) != about.get(key))
+    if changed:
+        raise InputError(
+            f"the interrupted run was another one: {', '.join(changed)} differ; give it what it had, "
+            "or --restart to throw it away"
+        )
+    return {(one.row, one.sample): one for one in completions if one.error is None}

@@ -1,0 +1,62 @@
+"""The rows of a file of prompts, and the chat messages that each becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.rows import PROMPT, first_of, prompt_of
+from rewardkit.tables import type_of, values_of
+from rewardkit.types import Message
+
+QUESTION = (*PROMPT, "question", "problem")
+"""Columns that may hold the prompt, in order of precedence."""
+
+
+def messages_of(
+    table: pa.Table, path: str | Path, *, prompt_key: str | None, system: str, template: str
+) -> list[list[Message]]:
+    """Return the chat messages of every row.
+
+    Args:
+        system: a system prompt, put in front where a row has none of its own.
+        template: text in which `{prompt}` stands for a prompt that is a text; "" for the text alone.
+
+    Raises:
+        InputError: no column of prompts, or a row without one.
+    """
+    name = prompt_key or first_of(QUESTION, lambda name: type_of(table.schema, name) is not None)
+    if name is None or type_of(table.schema, name) is None:
+        hint = did_you_mean(name or "prompt", table.schema.names)
+        has = ", ".join(table.schema.names)
+        raise InputError(
+            f"{path} has no column '{name or 'prompt'}'{hint}; name it with --prompt-key; it has: {has}"
+        )
+    if template and "{prompt}" not in template:
+        raise InputError("the template has no {prompt} in it")
+    return [
+        _messages(value, row, path, name, system, template)
+        for row, value in enumerate(values_of(table, name))
+    ]
+
+
+def _messages(value: Any, row: int, path: str | Path, name: str, system: str, template: str) -> list[Message]:
+    prompt = prompt_of(value)
+    if not prompt:
+        raise InputError(f"{path}, row {row}: '{name}' is empty")
+    if isinstance(prompt, str):
+        text = template.replace("{prompt}", prompt) if template else prompt
+        prompt = [{"role": "user", "content": text}]
+    _check(prompt, row, path, name)
+    has_system = prompt[0].get("role") == "system"
+    return prompt if has_system or not system else [{"role": "system", "content": system}, *prompt]
+
+
+def _check(messages: Sequence[Message], row: int, path: str | Path, name: str) -> None:
+    for message in messages:
+        if not isinstance(message.get("role"), str) or message.get("content") is None:
+            raise InputError(f"{path}, row {row}: '{name}' must hold messages with role and content")

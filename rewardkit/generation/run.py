@@ -1,0 +1,193 @@
+"""A run of generation: prompts in, the same rows with their responses out, whatever kills it in between.
+
+Engines are in `engines/`, what is kept between runs in `journal.py`, the command in `commands/generate.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from rewardkit.errors import InputError
+from rewardkit.generation.engines import ENGINES, open_engine
+from rewardkit.generation.journal import Journal
+from rewardkit.generation.types import (
+    Completion,
+    EngineSettings,
+    GenerationEngine,
+    GenerationRequest,
+    GenerationSettings,
+    request_seed,
+)
+from rewardkit.offline.ray_workers import RaySettings
+from rewardkit.types import Message
+
+COLUMNS = ("responses", "finish_reason", "prompt_tokens", "response_tokens", "log_probs")
+
+
+@dataclass
+class GenerationReport:
+    """What came of a run."""
+
+    responses: int = 0
+    prompt_tokens: int = 0
+    response_tokens: int = 0
+    truncated: int = 0
+    """Responses that were cut off at `max_tokens`."""
+    failed: int = 0
+    """Requests that an engine could not answer."""
+    first_failure: str | None = None
+    resumed: int = 0
+    """Of the responses, those that an earlier run had made."""
+    finish_reasons: dict[str, int] = field(default_factory=dict)
+
+    def add(self, one: Completion) -> None:
+        """Count a completion."""
+        if one.error is not None:
+            self.failed += 1
+            self.first_failure = self.first_failure or f"row {one.row}: {one.error}"
+            return
+        self.responses += 1
+        self.prompt_tokens += one.prompt_tokens or 0
+        self.response_tokens += one.response_tokens or 0
+        self.truncated += one.finish_reason == "length"
+        self.finish_reasons[one.finish_reason] = self.finish_reasons.get(one.finish_reason, 0) + 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+Told = Callable[[Completion], None]
+
+
+def generate(
+    prompts: Sequence[Sequence[Message]],
+    out: Path,
+    engine: EngineSettings,
+    settings: GenerationSettings,
+    *,
+    resume: bool = False,
+    restart: bool = False,
+    told: Told | None = None,
+    cluster: RaySettings | None = None,
+) -> tuple[Journal, dict[tuple[int, int], Completion], GenerationReport]:
+    """Return `settings.n` completions to each prompt, by (row, sample), and the journal that holds them.
+
+    The caller writes the output and then removes the journal; until then a killed run can be taken up.
+
+    Args:
+        out: the file that the responses are for; the journal stands beside it.
+        cluster: where the engines run, one in each actor; None: one in this process.
+        told: told of each completion when it ends, and of those that an earlier run had made first.
+
+    Raises:
+        InputError: an interrupted run has left a journal and neither `resume` nor `restart` is given.
+        ConfigError: the engine cannot be started.
+    """
+    about = _about(prompts, engine, settings)
+    found: dict[tuple[int, int], Completion] = {}
+    report = GenerationReport()
+    with Journal.open(out, about, resume=resume, restart=restart) as journal:
+
+        def done(one: Completion) -> None:
+            journal.add(one)
+            take(one)
+
+        def take(one: Completion) -> None:
+            found[one.row, one.sample] = one
+            report.add(one)
+            if told is not None:
+                told(one)
+
+        requests = [
+            GenerationRequest(row, sample, list(messages), request_seed(settings.seed, row, sample))
+            for row, messages in enumerate(prompts)
+            for sample in range(settings.n)
+        ]
+        slice_size = ENGINES[engine.name].slice_size
+        missing = []
+        for some in _slices(requests, slice_size):
+            keys = [(one.row, one.sample) for one in some]
+            if all(key in journal.found for key in keys):
+                for key in keys:
+                    take(journal.found[key])
+            else:
+                missing.append(some)
+        report.resumed = report.responses
+        if missing and cluster is not None:
+            from rewardkit.generation.engines.ray import run_on_ray
+
+            run_on_ray(cluster, engine, settings, missing, done)
+        elif missing:
+            _run(open_engine(engine, settings), missing, done)
+    return journal, found, report
+
+
+def _run(engine: GenerationEngine, missing: Sequence[Sequence[GenerationRequest]], done: Told) -> None:
+    try:
+        if all(len(some) == 1 for some in missing):  # they do not depend on each other
+            engine.run([request for some in missing for request in some], done)
+            return
+        for some in missing:
+            engine.run(some, done)
+    finally:
+        engine.close()
+
+
+def _slices(requests: Sequence[GenerationRequest], size: int) -> Iterator[Sequence[GenerationRequest]]:
+    for start in range(0, len(requests), size):
+        yield requests[start : start + size]
+
+
+def _about(
+    prompts: Sequence[Sequence[Message]], engine: EngineSettings, settings: GenerationSettings
+) -> dict[str, Any]:
+    """What decides the responses: two runs that agree in it may share a journal."""
+    digest = hashlib.blake2b(digest_size=16)
+    for messages in prompts:
+        digest.update(msgspec.json.encode(list(messages), enc_hook=str))
+    chosen = ("name", "model", "dtype", "tensor_parallel_size", "max_model_len", "max_num_seqs")
+    return {
+        "prompts": digest.hexdigest(),
+        **{name: getattr(engine, name) for name in chosen},
+        **{name: list(v) if isinstance(v, tuple) else v for name, v in asdict(settings).items()},
+    }
+
+
+def with_responses(
+    table: pa.Table, found: dict[tuple[int, int], Completion], settings: GenerationSettings
+) -> pa.Table:
+    """Return the rows with their responses: lists of `n`, null where an engine could not answer.
+
+    Raises:
+        InputError: the rows have a column of that name already.
+    """
+    check_columns(table.schema)
+    rows = [[found[row, sample] for sample in range(settings.n)] for row in range(len(table))]
+    whole = pa.int64()
+    columns: dict[str, tuple[str, pa.DataType]] = {
+        "responses": ("text", pa.string()),
+        "finish_reason": ("finish_reason", pa.string()),
+        "prompt_tokens": ("prompt_tokens", whole),
+        "response_tokens": ("response_tokens", whole),
+    }
+    if settings.log_probs:
+        columns["log_probs"] = ("log_probs", pa.list_(pa.float32()))
+    for name, (field_name, kind) in columns.items():
+        values = [[getattr(one, field_name) for one in row] for row in rows]
+        table = table.append_column(pa.field(name, pa.list_(kind)), pa.array(values, pa.list_(kind)))
+    return table
+
+
+def check_columns(schema: pa.Schema) -> None:
+    """Raise InputError where the rows have a column that generation would add."""
+    taken = [name for name in COLUMNS if name in schema.names]
+    if taken:
+        raise InputError(f"the file already has a column '{taken[0]}'; leave it out of the file of prompts")

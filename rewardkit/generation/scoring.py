@@ -1,0 +1,116 @@
+"""Scores responses while others are still generated: each from when it ends.
+
+What generates is in `run.py`; how rows are read in `rewardkit.offline.samples`.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from rewardkit.errors import InputError
+from rewardkit.generation.types import Completion
+from rewardkit.offline.columns import score_columns
+from rewardkit.offline.layout import Layout, ReadOptions
+from rewardkit.offline.records import Records
+from rewardkit.offline.report import Report
+from rewardkit.offline.samples import SampleBatch, to_batch
+from rewardkit.rows import RowNames
+from rewardkit.scoring.pending import Pending
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.tables import names_in, type_of
+from rewardkit.types import Sample, Score, failure
+
+_NO_RESPONSE_YET = "\0response"
+
+
+class ScoringAlong:
+    """The scores of `n` responses to each of some prompts, while they come in."""
+
+    def __init__(self, scorer: Scorer, prompts: SampleBatch, n: int) -> None:
+        """Take the samples of `samples_to_answer`.
+
+        Raises:
+            UnknownDataSourceError: one has no reward; nothing is generated yet.
+        """
+        sources = {one.data_source for i, one in enumerate(prompts.samples) if i not in prompts.bad}
+        scorer.check(sources)
+        self._scorer = scorer
+        self._prompts = prompts
+        self._n = n
+        self._by_group = {one for one in sources if scorer.reward_for(one).batch == "group"}
+        self._held: dict[int, dict[int, Sample]] = {}
+        """Responses of rows whose reward has to see all of them at once."""
+        self._pending: dict[tuple[int, int], Pending] = {}
+
+    def take(self, one: Completion) -> None:
+        """Start scoring a response that has ended."""
+        if one.error is not None or one.row in self._prompts.bad:
+            return
+        prompt = self._prompts.samples[one.row]
+        sample = Sample(
+            prompt.data_source, one.text or "", prompt.ground_truth, prompt.prompt, prompt.extra_info
+        )
+        if sample.data_source not in self._by_group:
+            self._pending[one.row, one.sample] = self._scorer.submit([sample])
+            return
+        group = self._held.setdefault(one.row, {})
+        group[one.sample] = sample
+        if len(group) == self._n:
+            self._pending[one.row, 0] = self._scorer.submit([group[i] for i in range(self._n)])
+            del self._held[one.row]
+
+    def into(self, table: pa.Table) -> tuple[pa.Table, Report]:
+        """Return the rows with the scores of all their responses, lists of `n`, and the totals.
+
+        Raises:
+            InputError: the rows have a column of that name already.
+        """
+        report = Report()
+        scores: list[Score] = []
+        for row, sample in enumerate(self._prompts.samples):
+            mine = self._scores_of(row)
+            report.add([sample] * self._n, mine)
+            scores += mine
+        columns = score_columns(scores, [self._n] * len(table))
+        for name in columns.schema.names:
+            if name in table.schema.names:
+                raise InputError(f"the file already has a column '{name}'; leave it out of the prompts")
+            table = table.append_column(columns.schema.field(name), columns.column(name))
+        return table, report
+
+    def _scores_of(self, row: int) -> list[Score]:
+        if row in self._prompts.bad:
+            return [failure("invalid", self._prompts.bad[row])] * self._n
+        pending = (self._pending.get((row, i)) for i in range(self._n))
+        return [score for one in pending if one is not None for score in one.wait()]
+
+
+def samples_to_answer(table: pa.Table, options: ReadOptions) -> SampleBatch:
+    """Return the samples of a table of prompts, one a row, whose responses are still empty.
+
+    Raises:
+        InputError: no column of ground truths, or nothing that says the data source.
+    """
+    found = names_in(table.schema)
+    names = RowNames(
+        options.names.data_source or found.data_source,
+        _NO_RESPONSE_YET,
+        options.names.ground_truth or found.ground_truth,
+        options.names.prompt or found.prompt,
+        found.extra_info,
+    )
+    if options.join is None:
+        _check(table, names, options.data_source)
+    table = table.append_column(_NO_RESPONSE_YET, pa.array([""] * len(table)))
+    layout = Layout(None, names, options.data_source, many=False, join=options.join)
+    return to_batch(Records(0, len(table), table.combine_chunks()), layout)
+
+
+def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:
+    has = ", ".join(table.schema.names)
+    wanted = {"ground_truth": (names.ground_truth, "--ground-truth-key")}
+    if data_source is None:
+        wanted["data_source"] = (names.data_source, "--data-source")
+    for what, (name, option) in wanted.items():
+        if name is None or type_of(table.schema, name) is None:
+            raise InputError(f"--score needs a column '{name or what}'; name it with {option}; it has: {has}")

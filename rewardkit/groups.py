@@ -1,0 +1,62 @@
+"""Responses to one prompt belong together: which samples form a group, and values relative to their group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from math import sqrt
+from statistics import fmean
+
+from rewardkit.types import Sample
+
+GROUP_KEYS = ("group", "uid", "prompt_id")
+"""Where `extra_info` may name the group of a sample; the first that is there counts."""
+
+EPSILON = 1e-4
+"""Added to a group's deviation, as in TRL, so that equal values become 0."""
+
+
+def group_of(sample: Sample) -> str:
+    """Return what the samples of one group have in common: the group that `extra_info` names, else data
+    source, prompt and ground truth."""
+    for key in GROUP_KEYS:
+        if (named := sample.extra_info.get(key)) is not None:
+            return json.dumps([sample.data_source, key, named], default=str)
+    return json.dumps([sample.data_source, sample.prompt, sample.ground_truth], default=str)
+
+
+def group_places(samples: Sequence[Sample]) -> list[list[int]]:
+    """Return the places of the samples of each group, groups in order of their first sample."""
+    places: dict[str, list[int]] = {}
+    for i, sample in enumerate(samples):
+        places.setdefault(group_of(sample), []).append(i)
+    return list(places.values())
+
+
+class Peekable(Iterator[Sample]):
+    """Samples one after another, with a look at the next one."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self._rest = iter(samples)
+        self._next: Sample | None = None
+
+    def __next__(self) -> Sample:
+        if self._next is not None:
+            sample, self._next = self._next, None
+            return sample
+        return next(self._rest)
+
+    def next_belongs_to(self, sample: Sample) -> bool:
+        """Return True when the next sample is there and in the group of this one."""
+        if self._next is None:
+            self._next = next(self._rest, None)
+        return self._next is not None and group_of(self._next) == group_of(sample)
+
+
+def z_scores(values: Sequence[float]) -> list[float]:
+    """Return values less their mean, in standard deviations (of n - 1); zeros for a group of one."""
+    if len(values) < 2:
+        return [0.0] * len(values)
+    mean = fmean(values)
+    deviation = sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return [(value - mean) / (deviation + EPSILON) for value in values]

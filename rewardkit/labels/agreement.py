@@ -1,0 +1,108 @@
+"""Rows where the responses agree on another answer than the ground truth, and how sure that makes us.
+
+A row's ground truth is right or it is not. If it is, responses give it with the accuracy of the generators,
+and may share a mistake; if it is not, they give the right answer instead as often, and hardly ever the ground
+truth. So both counts tell, and a response that gives the ground truth tells about twice as much.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rewardkit.labels.graders import OURS, Grader, Graders
+from rewardkit.labels.rows import Labelled
+from rewardkit.scoring.scorer import Scorer
+
+_PROPOSALS = 3
+"""Answers of the responses that are tried as the right one."""
+_GROUND_TRUTH = 2.0
+"""What a response that gives the ground truth counts, where one that gives the other answer counts 1."""
+_ALONE = 3
+"""An answer that one response gives says something only if none of so many gives the ground truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one grader says of the responses to a row."""
+
+    grader: str
+    ground_truth: int
+    """Responses that give the ground truth."""
+    other: int
+    """Responses that give the other answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A row whose responses give another answer."""
+
+    row: Labelled
+    answer: str
+    """That answer, as one of them states it."""
+    votes: tuple[Vote, ...]
+    """Ours first; graders that read none of the responses are left out."""
+
+    @property
+    def weight(self) -> float:
+        """How much speaks against the ground truth, in responses, on average over the graders."""
+        return sum(vote.other - _GROUND_TRUTH * vote.ground_truth for vote in self.votes) / len(self.votes)
+
+    @property
+    def generators(self) -> int:
+        """How many files the responses come from."""
+        return len(set(self.row.generators))
+
+
+def find_disagreements(
+    rows: Sequence[Labelled], scorer: Scorer, graders: Graders, *, most: int
+) -> list[Disagreement]:
+    """Return the rows whose responses agree on another answer, the most suspicious first.
+
+    Args:
+        most: about how many are wanted; the other graders are asked about twice as many.
+    """
+    ours = [found for found in _by_our_grader(rows, scorer, graders) if found.weight > 0]
+    ours.sort(key=_rank)
+    confirmed = [_asked(found, graders.of(found.row.item.data_source)) for found in ours[: 2 * most]]
+    return sorted((found for found in confirmed if found.weight > 0), key=_rank)
+
+
+def _rank(found: Disagreement) -> tuple[float, float]:
+    share = max(vote.other for vote in found.votes) / len(found.row.responses)
+    return -found.weight, -share
+
+
+def _by_our_grader(rows: Sequence[Labelled], scorer: Scorer, graders: Graders) -> Iterator[Disagreement]:
+    grader = {row.item.data_source: graders.of(row.item.data_source)[0] for row in rows}
+    samples = (
+        grader[row.item.data_source].taken(row.sample(response)) for row in rows for response in row.responses
+    )
+    scores = scorer.stream(samples)
+    for row in rows:
+        mine = [next(scores) for _ in row.responses]
+        right = sum(score.correct is True for score in mine)
+        wrong = Counter(s.extracted for s in mine if s.ok and s.correct is False and s.extracted)
+        best: Disagreement | None = None
+        for answer, _ in wrong.most_common(_PROPOSALS):
+            other = grader[row.item.data_source].right(row.sample(text, answer) for text in row.responses)
+            agreed = other > 1 or (other == 1 and not right and len(mine) >= _ALONE)
+            if agreed and (best is None or other > best.votes[0].other):
+                best = Disagreement(row, answer, (Vote(OURS, right, other),))
+        if best is not None:
+            yield best
+
+
+def _asked(found: Disagreement, graders: Iterable[Grader]) -> Disagreement:
+    """The same with the votes of all graders that read the responses at all."""
+    votes = list(found.votes)
+    for grader in graders:
+        if grader.name == OURS:
+            continue
+        row = found.row
+        truth = grader.right(row.sample(text) for text in row.responses)
+        other = grader.right(row.sample(text, found.answer) for text in row.responses)
+        if truth or other:
+            votes.append(Vote(grader.name, truth, other))
+    return Disagreement(found.row, found.answer, tuple(votes))

@@ -1,0 +1,89 @@
+"""The graders that are asked besides ours: what we find wrong alone may be our own fault."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample
+
+_OTHERS: Mapping[str, tuple[tuple[str, str, dict[str, Any]], ...]] = {
+    "gsm8k": (
+        ("verl", "gsm8k", {"compat": "verl"}),
+        ("math-verify", "math", {"compat": "math_verify"}),
+    ),
+    "math": (
+        ("verl", "math", {"compat": "verl_math_reward"}),
+        ("math-verify", "math", {"compat": "math_verify"}),
+    ),
+    "math_dapo": (
+        ("verl", "math", {"compat": "math_dapo"}),
+        ("math-verify", "math", {"compat": "math_verify"}),
+    ),
+    "qa": (("verl", "qa", {"compat": "verl"}),),
+}
+"""For each of our rewards: other graders of its answers, as one of our rewards with options."""
+OURS = "rewardkit"
+_READ_BY = {"gsm8k": "math"}
+"""Rewards that demand a form, with the data source of one that reads the same answers in any (`#### 72`, a
+box, a sentence): responses of models that were not trained for the form count as well."""
+
+
+@dataclass(frozen=True)
+class Grader:
+    """One way to say whether a response gives an answer."""
+
+    name: str
+    scorer: Scorer
+    data_source: str | None = None
+    """Instead of the samples' own."""
+
+    def taken(self, sample: Sample) -> Sample:
+        """Return a sample as this grader scores it."""
+        if self.data_source is None:
+            return sample
+        return msgspec.structs.replace(sample, data_source=self.data_source)
+
+    def right(self, samples: Iterable[Sample]) -> int:
+        """Return how many samples' responses give their ground truths."""
+        scores = self.scorer.score_batch([self.taken(sample) for sample in samples])
+        return sum(score.correct is True for score in scores)
+
+
+class Graders:
+    """Ours, and for each reward those that others use; a context manager, as graders have workers."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._stack = contextlib.ExitStack()
+        self._others: dict[str, list[Grader]] = {}
+
+    def __enter__(self) -> Graders:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, e: BaseException | None, t: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def of(self, data_source: str) -> list[Grader]:
+        """Return the graders of a data source, ours first.
+
+        Raises:
+            UnknownDataSourceError: it has no reward.
+        """
+        name = self._scorer.reward_for(data_source).name
+        if name not in self._others:
+            self._others[name] = [
+                Grader(label, self._stack.enter_context(Scorer(options={source: options})), source)
+                for label, source, options in _OTHERS.get(name, ())
+                if label != "math-verify" or find_spec("math_verify")
+            ]
+        return [Grader(OURS, self._scorer, _READ_BY.get(name)), *self._others[name]]

@@ -1,0 +1,120 @@
+"""The rows of a file whose ground truths are doubted, and the responses to each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.checks.forms import form_of
+from rewardkit.checks.items import Item, read_items
+from rewardkit.checks.overlap import EvalIndex
+from rewardkit.checks.repeats import file_template, question_tokens
+from rewardkit.checks.texts import Template
+from rewardkit.errors import InputError
+from rewardkit.offline.formats import open_rows
+from rewardkit.offline.inputs import find_inputs
+from rewardkit.offline.layout import ReadOptions
+from rewardkit.offline.reader import read_samples
+from rewardkit.rows import RowNames
+from rewardkit.types import Sample
+
+_SURE = 0.8
+"""Share of a question's n-grams by which it is known in a longer prompt, such as one with a chat template."""
+
+
+@dataclass(slots=True)
+class Labelled:
+    """A row, and what was answered to it."""
+
+    item: Item
+    asked: list[list[str]] = field(repr=False)
+    responses: list[str] = field(default_factory=list)
+    generators: list[int] = field(default_factory=list)
+    """For each response the number of the file that it comes from."""
+
+    @property
+    def solution(self) -> str:
+        """The row's own worked solution; empty if it has none."""
+        return str(self.item.extra_info.get("answer") or self.item.raw.get("solution") or "")
+
+    @property
+    def question(self) -> str:
+        """The question as published, else what is asked."""
+        return str(self.item.extra_info.get("question") or self.item.question)
+
+    def sample(self, response: str, ground_truth: str | None = None) -> Sample:
+        """Return a response as it is scored, against this row's ground truth or another."""
+        item = self.item
+        truth = item.ground_truth if ground_truth is None else ground_truth
+        return Sample(item.data_source, response, truth, item.prompt, dict(item.extra_info))
+
+
+def read_labelled(path: str | Path, names: RowNames, data_source: str | None) -> list[Labelled]:
+    """Return the rows of a file that have a data source and a ground truth.
+
+    Raises:
+        InputError: the file cannot be read, or has no ground truths or data sources.
+    """
+    found: list[Labelled] = []
+    for source in find_inputs([path]):
+        file = open_rows(source)
+        try:
+            form = form_of(file, names)
+            template = None
+            for rows in read_items(file, form.names, data_source):
+                items = [row for row in rows if isinstance(row, Item)]
+                template = template or file_template(items)
+                found += [Labelled(item, question_tokens(item, template)) for item in items]
+        finally:
+            file.close()
+    usable = [one for one in found if one.item.data_source and one.item.ground_truth]
+    if not usable:
+        raise InputError(
+            f"{path} has no row with a data source and a ground truth; name them with --data-source and "
+            "--ground-truth-key"
+        )
+    return usable
+
+
+def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadOptions) -> tuple[int, int]:
+    """Give each row the responses to its prompt; return how many were given and how many belong to no row.
+
+    Raises:
+        InputError: a file of responses cannot be used, or none of them belongs to any row.
+    """
+    index = EvalIndex()
+    for number, row in enumerate(rows):
+        index.add(row.asked, str(number), row.item.media)
+    given = lost = 0
+    known: dict[str, int | None] = {}
+    for generator, path in enumerate(paths):
+        for batch in read_samples([path], replace(options, to_score=False), reads=("prompt",)):
+            for i, sample in enumerate(batch.samples):
+                if i in batch.bad:
+                    continue
+                place = _place(sample.prompt, index, known)
+                if place is None:
+                    lost += 1
+                    continue
+                rows[place].responses.append(sample.response)
+                rows[place].generators.append(generator)
+                given += 1
+    if not given:
+        raise InputError(
+            f"no response of {', '.join(paths)} belongs to a row: their prompts are others; if both files "
+            "have a key, name it with --on"
+        )
+    return given, lost
+
+
+def _place(prompt: Any, index: EvalIndex, known: dict[str, int | None]) -> int | None:
+    """Which row a prompt is of; responses to one prompt stand together, so the last answer is kept."""
+    item = Item(0, "", prompt, "", {})
+    if item.question not in known:
+        known.clear()
+        found = index.find(question_tokens(item, Template()))
+        sure = found is not None and (found.same or found.share >= _SURE)
+        known[item.question] = int(found.place) if found is not None and sure else None
+    return known[item.question]

@@ -1,0 +1,73 @@
+"""Suspicious ground truths from both kinds of evidence, ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rewardkit.labels.agreement import Disagreement, Vote, find_disagreements
+from rewardkit.labels.graders import Graders
+from rewardkit.labels.rows import Labelled
+from rewardkit.labels.solutions import Contradiction, find_contradictions
+from rewardkit.scoring.scorer import Scorer
+
+
+@dataclass(slots=True)
+class Suspicion:
+    """A ground truth that is likely to be wrong, and why."""
+
+    row: Labelled
+    answer: str
+    """What it should perhaps be."""
+    why: list[str] = field(default_factory=list)
+    votes: tuple[Vote, ...] = ()
+    weight: float = 0.0
+    """How much speaks against the ground truth, in responses."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON-ready data."""
+        item = self.row.item
+        return {
+            "row": item.row,
+            "data_source": item.data_source,
+            "ground_truth": item.ground_truth,
+            "answer": self.answer,
+            "weight": round(self.weight, 3),
+            "responses": len(self.row.responses),
+            "votes": {v.grader: {"ground_truth": v.ground_truth, "other": v.other} for v in self.votes},
+            "why": self.why,
+            "question": self.row.question,
+        }
+
+
+def find_suspicions(rows: Sequence[Labelled], scorer: Scorer, *, most: int) -> list[Suspicion]:
+    """Return the rows whose ground truth is likely to be wrong, the most suspicious first.
+
+    A solution that contradicts its ground truth counts as much as all responses to a row, for which see
+    `agreement`.
+
+    Args:
+        most: about how many are wanted: other graders are asked about twice as many.
+    """
+    with Graders(scorer) as graders:
+        disagreements = find_disagreements(rows, scorer, graders, most=most)
+    found: dict[int, Suspicion] = {}
+    for one in disagreements:
+        found[id(one.row)] = _from_responses(one)
+    for other in find_contradictions(rows, scorer):
+        _add_solution(found, other)
+    return sorted(found.values(), key=lambda s: (-s.weight, s.row.item.row))
+
+
+def _from_responses(one: Disagreement) -> Suspicion:
+    ours = one.votes[0]
+    why = (
+        f"{ours.other} of {len(one.row.responses)} responses agree, {ours.ground_truth} give the ground truth"
+    )
+    return Suspicion(one.row, one.answer, [why], one.votes, one.weight)
+
+
+def _add_solution(found: dict[int, Suspicion], one: Contradiction) -> None:
+    known = found.setdefault(id(one.row), Suspicion(one.row, one.answer))
+    known.why.append(one.why)
+    known.weight += max(1, len(one.row.responses))

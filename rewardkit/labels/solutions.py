@@ -1,0 +1,64 @@
+"""Rows whose worked solution says something else than the ground truth, or more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rewardkit.labels.rows import Labelled
+from rewardkit.scoring.scorer import Scorer
+
+_MATHS = ("math", "math_dapo")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_ANY_WILL_DO = re.compile(r"\b(?:either|one|any) of\b|\bonly one\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A row whose own solution disagrees with its ground truth."""
+
+    row: Labelled
+    answer: str
+    """What the solution says."""
+    why: str
+
+
+def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Contradiction]:
+    """Yield the rows whose solution is scored as wrong, or boxes several answers of which the ground truth is
+    the last alone."""
+    solved = [row for row in rows if row.solution]
+    scores = scorer.stream(row.sample(row.solution) for row in solved)
+    for row, score in zip(solved, scores, strict=True):
+        if score.ok and score.correct is False and score.extracted:
+            yield Contradiction(row, score.extracted, "its own solution gives another answer")
+        elif score.ok and score.correct and scorer.reward_for(row.item.data_source).name in _MATHS:
+            boxes = boxes_in(row.solution)
+            if len(boxes) > 1 and _is_part(row, boxes, scorer):
+                why = "its solution boxes several answers, and the ground truth is the last alone"
+                yield Contradiction(row, ", ".join(boxes), why)
+
+
+def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
+    """Whether some box is another answer than the ground truth, and all together are not it either."""
+    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # there, a box is a notation
+        return False
+    alone = [row.sample(rf"\boxed{{{box}}}") for box in boxes]
+    together = row.sample(rf"\boxed{{{', '.join(boxes)}}}")
+    scores = scorer.score_batch([*alone, together])
+    return not scores[-1].correct and any(score.correct is False for score in scores[:-1])
+
+
+def boxes_in(text: str) -> list[str]:
+    """Return what each box of a text holds, in order, each different text once."""
+    found: dict[str, None] = {}
+    for match in _BOX.finditer(text):
+        depth = 1
+        end = match.end()
+        while end < len(text) and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        content = text[match.end() : end - 1].strip()
+        if not depth and content:
+            found[content] = None
+    return list(found)

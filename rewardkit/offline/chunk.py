@@ -1,0 +1,168 @@
+"""One chunk of rows: from its records and scores to what is written of it. The same in this process and in
+the workers of `file_workers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import pyarrow as pa
+
+from rewardkit.offline.columns import score_columns, score_json, score_names
+from rewardkit.offline.layout import Layout
+from rewardkit.offline.records import BadRowError, Records, parse
+from rewardkit.offline.report import Report, SourceReport
+from rewardkit.offline.samples import SampleBatch
+from rewardkit.types import Sample, Score, failure
+
+BadRows = Literal["fail", "mark", "drop"]
+TOLD = 20
+"""Bad rows of a chunk whose reasons are kept; the others are counted."""
+RENAMED = "logged_"
+"""Put before a log's own columns where they have the names of ours."""
+
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is wanted of each chunk."""
+
+    prefix: str = ""
+    bad_rows: BadRows = "mark"
+    as_lines: bool = False
+    """Rows that are lines go out as lines."""
+
+
+class ChunkResult(msgspec.Struct):
+    """A chunk that is done, as it is kept for `--resume` too."""
+
+    sources: dict[str, SourceReport]
+    bad: list[tuple[int, str]]
+    """The first rows that could not be used, and why."""
+    bad_count: int
+    kept: list[int] | None
+    """Which of the chunk's rows go out, by index; None: all."""
+    columns: bytes = b""
+    """The score columns of those rows, in Arrow's stream format."""
+    lines: bytes = b""
+    """Those rows with their scores, as lines of JSON."""
+
+    def table(self) -> pa.RecordBatch:
+        """The score columns."""
+        with pa.ipc.open_stream(self.columns) as stream:
+            return stream.read_next_batch()
+
+
+def usable(batch: SampleBatch) -> list[Sample]:
+    """Return the samples that can be scored."""
+    return [s for i, s in enumerate(batch.samples) if i not in batch.bad] if batch.bad else batch.samples
+
+
+def finish(batch: SampleBatch, scores: Sequence[Score], layout: Layout, output: Output) -> ChunkResult:
+    """Return what is written and counted of a chunk.
+
+    Args:
+        scores: of the `usable` samples, in order.
+    """
+    merged = _with_bad(batch, scores)
+    kept, lengths, merged_kept, samples_kept = _kept(batch, merged, output)
+    report = Report()
+    report.add(samples_kept, merged_kept)
+    rows = batch.rows if batch.bad else []
+    result = ChunkResult(
+        sources=report.sources,
+        bad=[(rows[i], why) for i, why in list(batch.bad.items())[:TOLD]],
+        bad_count=len(batch.bad),
+        kept=kept,
+    )
+    if output.as_lines and batch.records.lines:
+        result.lines = _lines(batch.records, kept, lengths, merged_kept, layout, output)
+    else:
+        many_lengths = lengths if layout.many else None
+        result.columns = _stream(score_columns(merged_kept, many_lengths))
+    return result
+
+
+def _with_bad(batch: SampleBatch, scores: Sequence[Score]) -> list[Score]:
+    if not batch.bad:
+        return list(scores)
+    good = iter(scores)
+    return [
+        failure("invalid", batch.bad[i]) if i in batch.bad else next(good) for i in range(len(batch.samples))
+    ]
+
+
+def _kept(
+    batch: SampleBatch, scores: list[Score], output: Output
+) -> tuple[list[int] | None, list[int], list[Score], list[Sample]]:
+    """The rows that go out, how many samples each has, and their scores and samples."""
+    lengths = batch.lengths if batch.lengths is not None else [1] * batch.records.count
+    drop = output.bad_rows == "drop" and bool(batch.bad)
+    if not drop and not batch.skipped:
+        return None, lengths, scores, batch.samples
+    kept: list[int] = []
+    places: list[int] = []
+    start = 0
+    for row, length in enumerate(lengths):
+        mine = range(start, start + length)
+        start += length
+        if row not in batch.skipped and not (drop and any(i in batch.bad for i in mine)):
+            kept.append(row)
+            places += mine
+    samples = [batch.samples[i] for i in places]
+    return kept, [lengths[row] for row in kept], [scores[i] for i in places], samples
+
+
+def _stream(columns: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, columns.schema) as stream:
+        stream.write_batch(columns)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _lines(
+    records: Records,
+    kept: list[int] | None,
+    lengths: Sequence[int],
+    scores: Sequence[Score],
+    layout: Layout,
+    output: Output,
+) -> bytes:
+    rows = range(records.count) if kept is None else kept
+    names = score_names(output.prefix)
+    clashes = tuple(f'"{name}"'.encode() for name in names)
+    found: list[bytes] = []
+    start = 0
+    for row, length in zip(rows, lengths, strict=True):
+        line = records.lines[row]
+        mine = scores[start : start + length]
+        start += length
+        added = score_json(mine, output.prefix, many=layout.many)
+        doubtful = any(score.status == "invalid" for score in mine)
+        if doubtful or any(name in line for name in clashes):
+            line = _rewritten(line, names)
+        found.append(_spliced(line, added))
+    return b"".join(found)
+
+
+def _spliced(line: bytes, added: bytes) -> bytes:
+    """Put the fields of one JSON object behind those of another."""
+    head = line[:-1].rstrip()
+    comma = b"" if head.endswith(b"{") or added == b"{}" else b","
+    return b"".join((head, comma, added[1:], b"\n"))
+
+
+def _rewritten(line: bytes, names: Sequence[str]) -> bytes:
+    """A row whose own fields make room for ours, or that is no object at all."""
+    try:
+        row: Mapping[str, object] = parse(line)
+    except BadRowError:
+        return _encoder.encode({"unreadable": line.decode("utf-8", "replace")})
+    if not any(name in row for name in names):
+        return line
+    return _encoder.encode({f"{RENAMED}{key}" if key in names else key: value for key, value in row.items()})

@@ -1,0 +1,112 @@
+"""The figures of a scored file: per data source and overall, with intervals clustered by prompt.
+
+pass@k and its relatives are in `metrics.py`, intervals in `intervals.py`; printing is the commands'.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rewardkit.offline.intervals import Estimate, estimate
+from rewardkit.offline.metrics import at_k_sizes, best_at_k, maj_at_k, pass_at_k, pass_hat_k
+from rewardkit.offline.scored import Groups, ScoredResponse
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, slots=True)
+class AtK:
+    """A figure over k responses to a prompt."""
+
+    k: int
+    estimate: Estimate
+    left_out: int
+    """Prompts with fewer than k responses that say what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is said of one data source. None: the rewards do not say."""
+
+    prompts: int
+    responses: int
+    judged: int
+    """Responses with the status `ok`; the means are over these."""
+    failures: dict[str, int]
+    """Responses that could not be scored, by status; `unscored` for those that nobody tried."""
+    score: Estimate | None
+    accuracy: Estimate | None
+    format_rate: Estimate | None
+    mean_length: float | None
+    truncated: float | None
+    """Share of the responses that were cut off at the length limit."""
+    solved: int
+    """Prompts with a correct response."""
+    at_k: dict[str, list[AtK]]
+    """`pass@k`, `pass^k`, `maj@k` and `best@k`."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return asdict(self)
+
+
+def evaluate(groups: Groups) -> dict[str, Figures]:
+    """Return the figures of each data source, and of all together where there are several."""
+    found = {source: figures(list(prompts.values())) for source, prompts in sorted(groups.items())}
+    if len(groups) > 1:
+        found[OVERALL] = figures([group for prompts in groups.values() for group in prompts.values()])
+    return found
+
+
+def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
+    """Return the figures of the responses to some prompts."""
+    everyone = [one for group in groups for one in group]
+    judged = [[one for one in group if one.ok] for group in groups]
+    decided = [[float(one.correct) for one in group if one.correct is not None] for group in judged]
+    in_format = [[one.parts["format"] for one in group if "format" in one.parts] for group in judged]
+    cut = [one.truncated for one in everyone if one.truncated is not None]
+    failures = Counter(one.status for one in everyone if not one.ok)
+    return Figures(
+        prompts=len(groups),
+        responses=len(everyone),
+        judged=sum(map(len, judged)),
+        failures=dict(sorted(failures.items())),
+        score=estimate([[one.score or 0.0 for one in group] for group in judged]),
+        accuracy=estimate(decided, share=True),
+        format_rate=estimate(in_format, share=True),
+        mean_length=sum(one.length for one in everyone) / len(everyone) if everyone else None,
+        truncated=sum(cut) / len(cut) if cut else None,
+        solved=sum(1 for group in decided if any(group)),
+        at_k=_at_k(judged),
+    )
+
+
+def _at_k(judged: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
+    scores = [[one.score or 0.0 for one in group] for group in judged]
+    votes = [[(one.extracted, one.correct) for one in group if one.correct is not None] for group in judged]
+    sizes = at_k_sizes(max(map(len, judged), default=0))
+    found: dict[str, list[AtK]] = {}
+    for k in sizes:
+        full = [group for group in votes if len(group) >= k]
+        counts = [(len(group), sum(right for _, right in group)) for group in full]
+        per_prompt = {
+            "pass@k": [pass_at_k(n, right, k) for n, right in counts],
+            "pass^k": [pass_hat_k(n, right, k) for n, right in counts],
+            "maj@k": [maj_at_k(group, k) for group in full],
+        }
+        for name, values in per_prompt.items():
+            _add(found, name, k, values, len(judged) - len(full), share=True)
+        best = [best_at_k(group, k) for group in scores if len(group) >= k]
+        _add(found, "best@k", k, best, len(judged) - len(best), share=False)
+    return found
+
+
+def _add(
+    found: dict[str, list[AtK]], name: str, k: int, values: list[float], left_out: int, *, share: bool
+) -> None:
+    of_prompts = estimate([[value] for value in values], share=share)
+    if of_prompts is not None:
+        found.setdefault(name, []).append(AtK(k, of_prompts, left_out))

@@ -1,0 +1,207 @@
+// The table of responses and one of them opened. Texts are inflated a block at a time, when they are shown.
+"use strict";
+const ROW = 28, BLOCK = 1000;
+const $ = (id) => document.getElementById(id);
+const about = JSON.parse($("about").textContent);
+const cache = new Map();
+
+async function unpack(id) {
+  const text = $(id).textContent;
+  const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text)
+    : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+function block(id) {
+  if (!cache.has(id)) cache.set(id, unpack(id));
+  return cache.get(id);
+}
+async function texts(row) { return (await block("t" + Math.floor(row / BLOCK)))[row % BLOCK]; }
+async function prompt(number) { return (await block("p" + Math.floor(number / BLOCK)))[number % BLOCK]; }
+
+let numbers, order = [], disagreement, shown = [], opened = -1;
+
+// How far the scores of a prompt's responses are apart: their variance.
+function spread() {
+  const n = [], sum = [], squares = [];
+  numbers.prompt.forEach((p, i) => {
+    const s = numbers.score[i];
+    if (s === null) return;
+    n[p] = (n[p] || 0) + 1; sum[p] = (sum[p] || 0) + s; squares[p] = (squares[p] || 0) + s * s;
+  });
+  return numbers.prompt.map((p) => (n[p] ? squares[p] / n[p] - (sum[p] / n[p]) ** 2 : -1));
+}
+
+function fits(i, source, status) {
+  if (source !== "" && numbers.source[i] !== +source) return false;
+  if (status === "right") return numbers.correct[i] === 1;
+  if (status === "wrong") return numbers.status[i] === 0 && numbers.correct[i] === 0;
+  return status === "" || numbers.status[i] === +status;
+}
+
+let latest = 0;
+async function refilter() {
+  const mine = ++latest;
+  const source = $("source").value, status = $("status").value, wanted = $("text").value.toLowerCase();
+  let found = [];
+  for (let i = 0; i < about.rows; i++) if (fits(i, source, status)) found.push(i);
+  if (wanted) found = await containing(found, wanted, mine);
+  if (mine !== latest) return;
+  sort(found, $("order").value);
+  order = found;
+  $("count").textContent = `${found.length.toLocaleString("en")} of ${about.rows.toLocaleString("en")}`;
+  $("spacer").style.height = order.length * ROW + "px";
+  $("list").scrollTop = 0;
+  draw();
+}
+async function containing(rows, wanted, mine) {
+  const found = [];
+  let last = -1;
+  for (const i of rows) {
+    const at = Math.floor(i / BLOCK);
+    if (at !== last) {
+      last = at;
+      $("count").textContent = `looking, ${Math.round((100 * at) / about.blocks)} %`;
+      if (mine !== latest) return [];
+    }
+    const [response, extracted, detail] = await texts(i);
+    if (`${response}\n${extracted ?? ""}\n${detail ?? ""}`.toLowerCase().includes(wanted)) found.push(i);
+  }
+  return found;
+}
+function sort(rows, by) {
+  const keys = { score: numbers.score, length: numbers.length, disagreement };
+  const name = by.replace("-", "");
+  if (name === "row") return;
+  const key = keys[name], sign = by.startsWith("-") || name === "disagreement" ? -1 : 1;
+  rows.sort((a, b) => sign * ((key[a] ?? Infinity * sign) - (key[b] ?? Infinity * sign)) || a - b);
+}
+
+// About as many elements as fit are kept, and filled anew as the list is scrolled.
+function draw() {
+  const list = $("list"), first = Math.max(0, Math.floor(list.scrollTop / ROW) - 4);
+  const n = Math.min(order.length - first, Math.ceil(list.clientHeight / ROW) + 8);
+  while (shown.length < n) {
+    const line = document.createElement("div");
+    line.className = "line";
+    for (let i = 0; i < 5; i++) line.append(document.createElement("span"));
+    line.addEventListener("click", () => open(+line.dataset.row));
+    list.append(line);
+    shown.push(line);
+  }
+  shown.forEach((line, i) => {
+    line.hidden = i >= n;
+    line.style.display = i >= n ? "none" : "";
+    if (i < n) fill(line, order[first + i], first + i);
+  });
+}
+async function fill(line, row, place) {
+  line.style.top = place * ROW + "px";
+  line.classList.toggle("open", row === opened);
+  const [number, source, score, answer, response] = line.children;
+  line.dataset.row = row;
+  number.textContent = row;
+  source.textContent = about.sources[numbers.source[row]];
+  const status = numbers.status[row], right = numbers.correct[row];
+  score.textContent = status ? about.statuses[status] : numbers.score[row] + (right < 0 ? "" : right ? " right" : " wrong");
+  score.className = status ? "failed" : right === 1 ? "right" : right === 0 ? "wrong" : "";
+  answer.textContent = response.textContent = "";
+  const [text, extracted] = await texts(row);
+  if (+line.dataset.row !== row) return;
+  answer.textContent = extracted ?? "-";
+  response.textContent = text.slice(0, 300);
+}
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+// Text with its maths as MathML. Temml makes elements of it; nothing of the text becomes markup otherwise.
+// A dollar sign before a space, or with one or a digit after its partner, is money.
+const MATHS = /\$\$([^$]+)\$\$|\$(?!\s)([^$\n]*[^$\s])\$(?!\d)|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]/g;
+function withMaths(target, text) {
+  let from = 0;
+  for (const found of text.matchAll(MATHS)) {
+    target.append(text.slice(from, found.index));
+    const latex = found.slice(1).find((x) => x !== undefined);
+    const place = document.createElement("span");
+    try {
+      temml.render(latex, place, { displayMode: found[0].startsWith("$$") || found[0].startsWith("\\["), trust: false, maxExpand: 100 });
+      target.append(place);
+    } catch { target.append(found[0]); }
+    from = found.index + found[0].length;
+  }
+  target.append(text.slice(from));
+}
+function marked(target, text, extracted) {
+  const at = extracted ? text.lastIndexOf(extracted) : -1;
+  if (at < 0) { target.append(text); return; }
+  target.append(text.slice(0, at), element("mark", extracted), text.slice(at + extracted.length));
+}
+
+async function open(row) {
+  opened = row;
+  draw();
+  const [response, extracted, detail, parts] = await texts(row);
+  const [question, truth] = await prompt(numbers.prompt[row]);
+  const panel = $("detail");
+  panel.replaceChildren();
+  panel.hidden = false;
+  panel.append(element("h2", `Row ${row}`));
+  const status = about.statuses[numbers.status[row]];
+  const facts = { "data source": about.sources[numbers.source[row]], status, score: numbers.score[row],
+    answer: extracted, "ground truth": truth, why: detail, length: numbers.length[row],
+    parts: parts && Object.entries(parts).map(([k, v]) => `${k} ${v}`).join(", ") };
+  const list = element("dl");
+  for (const [name, value] of Object.entries(facts))
+    if (value !== null && value !== undefined && value !== "") list.append(element("dt", name), element("dd", String(value)));
+  panel.append(list, siblings(row));
+  for (const turn of Array.isArray(question) ? question : question ? [{ role: "prompt", content: question }] : [])
+    panel.append(turnOf(turn.role, (box) => withMaths(box, contentText(turn.content))));
+  panel.append(turnOf("response, as written", (box) => marked(box, response, extracted)));
+  if (response.search(MATHS) >= 0) panel.append(turnOf("response, its maths set", (box) => withMaths(box, response)));
+  panel.scrollIntoView({ block: "nearest" });
+}
+function contentText(content) {
+  return typeof content === "string" ? content : JSON.stringify(content);
+}
+function turnOf(role, fillIn) {
+  const turn = element("div", undefined, "turn");
+  const box = element("pre");
+  fillIn(box);
+  turn.append(element("b", role), box);
+  return turn;
+}
+function siblings(row) {
+  const line = element("p", "", "siblings");
+  const same = [];
+  for (let i = 0; i < about.rows && same.length < 64; i++) if (numbers.prompt[i] === numbers.prompt[row]) same.push(i);
+  if (same.length < 2) return line;
+  line.append("all responses to this prompt: ");
+  for (const i of same) {
+    const button = element("button", `${i}: ${numbers.score[i] ?? about.statuses[numbers.status[i]]}`);
+    button.disabled = i === row;
+    button.addEventListener("click", () => open(i));
+    line.append(button);
+  }
+  return line;
+}
+
+async function start() {
+  about.sources.forEach((name, i) => $("source").append(new Option(name, i)));
+  $("status").append(new Option("right", "right"), new Option("wrong", "wrong"));
+  about.statuses.forEach((name, i) => { if (i) $("status").append(new Option(name, i)); });
+  numbers = await unpack("numbers");
+  disagreement = spread();
+  for (const id of ["source", "status", "order"]) $(id).addEventListener("change", refilter);
+  let timer;
+  $("text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(refilter, 200); });
+  $("filters").addEventListener("submit", (event) => event.preventDefault());
+  $("list").addEventListener("scroll", draw);
+  await refilter();
+  document.body.dataset.ready = "yes";
+}
+start();

@@ -1,0 +1,212 @@
+"""Which files a path, folder, glob, URL or `-` stands for, and how they are opened. Not what is in them."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import gzip
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Literal, TextIO, cast
+
+import pyarrow as pa
+
+from rewardkit.assets import asset_path
+from rewardkit.errors import InputError, MissingDependencyError
+
+Format = Literal["parquet", "jsonl", "csv", "json", "inspect"]
+FORMATS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".json": "json",
+    ".eval": "inspect",
+}
+COMPRESSIONS = (".gz", ".zst")
+STDIN = "-"
+SAMPLE = "sample://"
+"""Before the name of a file that ships with the package: `sample://responses.jsonl`."""
+
+_DRIVERS = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "hf": "huggingface_hub",
+    "https": "aiohttp",
+    "http": "aiohttp",
+}
+"""What fsspec needs for each scheme."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One file of rows."""
+
+    path: str
+    """A local path, a URL, or `-` for standard input."""
+    name: str
+    """The path below the folder that was named; the file's own name if it was named itself."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """What hive partitions (`data_source=gsm8k/part-0.parquet`) say of every row."""
+
+    @property
+    def format(self) -> Format:
+        """The format by the file's name; standard input is jsonl.
+
+        Raises:
+            InputError: a name that says none.
+        """
+        if self.path == STDIN:
+            return "jsonl"
+        found = format_of(self.path)
+        if found is None:
+            raise InputError(
+                f"{self.path}: cannot tell the format from the name; "
+                f"expected one of {', '.join(FORMATS)}, jsonl and csv also with {' or '.join(COMPRESSIONS)}"
+            )
+        return found
+
+
+def format_of(path: str) -> Format | None:
+    """Return the format that a path's suffix names; None if it names none."""
+    name = PurePosixPath(path)
+    return FORMATS.get(name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix)
+
+
+def find_inputs(words: Iterable[str | Path]) -> list[Input]:
+    """Return the files that paths, folders, globs and URLs stand for, in order and each once.
+
+    A folder stands for all files of a known format in it and below, but for hidden ones, and for .json where
+    there are others: beside rows those hold settings and totals.
+
+    Raises:
+        InputError: one of them stands for no file.
+    """
+    found: dict[str, Input] = {}
+    for word in map(str, words):
+        for one in _meant(word):
+            found.setdefault(one.path, one)
+    if not found:
+        raise InputError("no file was named")
+    return list(found.values())
+
+
+def _meant(word: str) -> list[Input]:
+    if word == STDIN:
+        return [Input(STDIN, "stdin.jsonl")]
+    if word.startswith(SAMPLE):
+        word = str(asset_path(word.removeprefix(SAMPLE)))
+    if "://" in word:
+        return _remote(word)
+    path = Path(word)
+    if path.is_dir():
+        return _inside(path)
+    if path.exists():
+        return [_input(word, Path(path.name))]
+    matching = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
+    files = [p for p in matching if Path(p).is_file()]
+    if not files:
+        raise InputError(f"no such file: {word}")
+    base = Path(*_before_magic(path.parts))
+    return [_input(p, Path(p).relative_to(base)) for p in files]
+
+
+def _inside(folder: Path) -> list[Input]:
+    files = [
+        p for p in sorted(folder.rglob("*")) if p.is_file() and format_of(p.name) and not _hidden(p, folder)
+    ]
+    rows = [p for p in files if format_of(p.name) != "json"] or files
+    if not rows:
+        raise InputError(f"{folder} has no file of rows ({', '.join(FORMATS)})")
+    return [_input(str(p), p.relative_to(folder)) for p in rows]
+
+
+def _input(path: str, name: Path | PurePosixPath) -> Input:
+    pairs = [part.partition("=") for part in name.parts[:-1]]
+    return Input(path, str(name), {key: value for key, equals, value in pairs if key and equals})
+
+
+def _hidden(path: Path, below: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(below).parts)
+
+
+def _before_magic(parts: Sequence[str]) -> list[str]:
+    before: list[str] = []
+    for part in parts[:-1]:
+        if glob.has_magic(part):
+            break
+        before.append(part)
+    return before
+
+
+def _remote(url: str) -> list[Input]:
+    system, path = _file_system(url)
+    try:
+        if glob.has_magic(path):
+            paths = sorted(system.glob(path))
+        elif system.isdir(path):
+            paths = [p for p in sorted(system.find(path)) if format_of(p)]
+        else:
+            return [_input(url, PurePosixPath(PurePosixPath(path).name))]
+    except Exception as error:  # whatever the driver of a scheme raises
+        raise InputError(f"cannot read {url}: {type(error).__name__}: {error}") from None
+    base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path.rstrip("/")
+    if not paths:
+        raise InputError(f"no such file: {url}")
+    return [
+        _input(system.unstrip_protocol(p), PurePosixPath(p.removeprefix(base).lstrip("/"))) for p in paths
+    ]
+
+
+def _file_system(url: str):  # type: ignore[no-untyped-def]  # fsspec has no types
+    scheme = url.partition("://")[0]
+    try:
+        import fsspec
+
+        return fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{url} needs fsspec and {_DRIVERS.get(scheme, 'its driver')} ({error}); "
+            "install them with: pip install 'rewardkit[remote]'"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{url}: {error}") from None
+
+
+def open_binary(source: Input) -> BinaryIO:
+    """Open a file for reading, decompressed.
+
+    Raises:
+        InputError: it cannot be opened.
+    """
+    if source.path == STDIN:
+        return open(_spooled(sys.stdin).name, "rb")
+    try:
+        if "://" in source.path:
+            system, path = _file_system(source.path)
+            file = cast("BinaryIO", system.open(path, "rb"))
+        else:
+            file = open(source.path, "rb")  # noqa: SIM115  (the caller closes it)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {source.path}: {reason}") from None
+    if source.path.endswith(".gz"):
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb"))
+    if source.path.endswith(".zst"):
+        return cast("BinaryIO", io.BufferedReader(pa.CompressedInputStream(file, "zstd"), 1 << 20))
+    return file
+
+
+@functools.lru_cache(maxsize=1)
+def _spooled(stream: TextIO) -> Any:
+    """Standard input, which comes once, as a file that can be read again; it goes with this process."""
+    file = tempfile.NamedTemporaryFile(prefix="rewardkit-stdin-")  # noqa: SIM115  (kept by the cache)
+    shutil.copyfileobj(stream.buffer, file)
+    file.flush()
+    return file

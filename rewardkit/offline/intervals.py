@@ -1,0 +1,182 @@
+"""Standard errors, confidence intervals and tests for means over responses that are clustered by prompt.
+
+Responses to one prompt resemble each other, so a prompt is the unit that varies independently (Miller 2024,
+arXiv:2411.00640). No randomness but a seeded one of its own; no reading of files here.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import comb
+from statistics import fmean
+
+LEVEL = 0.95
+"""Of every interval."""
+EXACT_FLIPS = 12
+"""Up to so many prompts that differ, the sign-flip test goes through every choice of signs."""
+DRAWS = 10_000
+"""Beyond, it draws so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over all responses, and how far chance may have moved it."""
+
+    mean: float
+    standard_error: float | None
+    """Clustered by prompt; None for fewer than two prompts."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval."""
+    prompts: int
+    n: int
+    """Responses."""
+
+
+def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estimate | None:
+    """Return the mean of all values with its interval; None where there is no value.
+
+    Args:
+        groups: the values of the responses to each prompt; empty groups count for nothing.
+        share: the values are within 0 and 1, such as correct or not: the interval stays within them too.
+    """
+    groups = [group for group in groups if len(group) > 0]
+    n = sum(map(len, groups))
+    if n == 0:
+        return None
+    mean = sum(map(sum, groups)) / n
+    error = standard_error(groups)
+    if error is None:
+        return Estimate(mean, None, None, None, len(groups), n)
+    low, high = _share_interval(groups, mean, error) if share else _plain_interval(groups, mean, error)
+    return Estimate(mean, error, low, high, len(groups), n)
+
+
+def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
+    """Return the standard error of the mean of all values, clustered by group; None for fewer than two.
+
+    Miller 2024, section 2.2, with the factor sqrt(G / (G - 1)) for a small number G of groups.
+    """
+    if len(groups) < 2:
+        return None
+    n = sum(map(len, groups))
+    mean = sum(map(sum, groups)) / n
+    squares = math.fsum((sum(group) - len(group) * mean) ** 2 for group in groups)
+    return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
+
+
+def _plain_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
+    reach = t_quantile(len(groups) - 1) * error
+    return mean - reach, mean + reach
+
+
+def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
+    """The interval on the logit scale, which near 0 and 1 holds what it says where a plain one does not.
+
+    Its degrees of freedom are three for each prompt with a rare outcome, at most G - 1: where few prompts
+    have any success, the standard error itself is known from those few. Where nothing varies, Wilson's
+    interval with each prompt as one observation.
+    """
+    prompts = len(groups)
+    spread = mean * (1.0 - mean)
+    if spread <= 0.0 or error == 0.0:
+        return wilson(mean, prompts, t_quantile(prompts - 1))
+    some_success = sum(1 for group in groups if max(group) > 0.0)
+    some_failure = sum(1 for group in groups if min(group) < 1.0)
+    freedom = min(prompts - 1, 3 * min(some_success, some_failure))
+    logit = math.log(mean / (1.0 - mean))
+    reach = t_quantile(freedom) * error / spread
+    return _logistic(logit - reach), _logistic(logit + reach)
+
+
+def _logistic(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else 1.0 - 1.0 / (1.0 + math.exp(x))
+
+
+def wilson(mean: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's score interval of a share among n observations."""
+    centre = (mean + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
+    return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(freedom: int, level: float = LEVEL) -> float:
+    """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
+    import mpmath  # type: ignore[import-untyped]  # not at the top: only reports need it
+
+    outside = 1.0 - level
+
+    def excess(t: mpmath.mpf) -> mpmath.mpf:
+        return mpmath.betainc(freedom / 2, 0.5, 0, freedom / (freedom + t * t), regularized=True) - outside
+
+    return float(mpmath.findroot(excess, (1.9, 13.0 if freedom < 3 else 4.0), solver="anderson", tol=1e-12))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """B minus A over the prompts that both have."""
+
+    mean: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    p_value: float
+    test: str
+    """`McNemar` (one right or wrong answer a prompt) or `sign flips` (anything else)."""
+    prompts: int
+    better: int
+    """Prompts on which B is above A."""
+    worse: int
+
+
+def difference(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Difference:
+    """Compare paired groups of values: `a[i]` and `b[i]` are the responses of each side to prompt i.
+
+    The difference is that of the prompt means. Groups must not be empty.
+    """
+    gaps = [fmean(y) - fmean(x) for x, y in zip(a, b, strict=True)]
+    found = estimate([[gap] for gap in gaps])
+    assert found is not None
+    better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    single = all(len(x) == len(y) == 1 and {x[0], y[0]} <= {0.0, 1.0} for x, y in zip(a, b, strict=True))
+    test = "McNemar" if single else "sign flips"
+    p_value = mcnemar(better, worse) if single else sign_flips(gaps)
+    return Difference(
+        found.mean, found.standard_error, found.low, found.high, p_value, test, len(gaps), better, worse
+    )
+
+
+def mcnemar(b: int, c: int) -> float:
+    """Return the exact two-sided p-value of b and c discordant pairs (McNemar 1947, binomial form)."""
+    if b + c == 0:
+        return 1.0
+    tail = sum(comb(b + c, i) for i in range(min(b, c) + 1))
+    return min(1.0, 2 * tail / (1 << (b + c)))
+
+
+def sign_flips(gaps: Sequence[float]) -> float:
+    """Return the two-sided p-value of the mean of paired differences under random signs (Fisher 1935).
+
+    Exact for few prompts that differ, otherwise by seeded draws (the one that was observed counted in).
+    """
+    moved = [abs(gap) for gap in gaps if gap != 0]
+    if not moved:
+        return 1.0
+    observed = abs(math.fsum(gaps)) * (1 - 1e-12)
+    if len(moved) <= EXACT_FLIPS:
+        choices = product((1.0, -1.0), repeat=len(moved))
+        totals = [abs(math.fsum(s * g for s, g in zip(signs, moved, strict=True))) for signs in choices]
+        return sum(1 for total in totals if total >= observed) / len(totals)
+    generator = random.Random(0)
+    at_least = 1
+    for _ in range(DRAWS):
+        bits = generator.getrandbits(len(moved))
+        total = math.fsum(gap if bits >> i & 1 else -gap for i, gap in enumerate(moved))
+        at_least += abs(total) >= observed
+    return at_least / (DRAWS + 1)

@@ -1,0 +1,310 @@
+"""The kinds of logs that other tools write: by which columns each is recognised, and where in its rows the
+responses, the prompt and the ground truth stand.
+
+Rows of no such kind are read under the names that `rewardkit.rows` knows. To know another kind, add a
+function that takes a row apart and an entry to `KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.offline.records import BadRowError, Row
+from rewardkit.rows import RowNames, find_names, has_value, value_at
+
+
+class Fields(NamedTuple):
+    """What one row says, as it stands there."""
+
+    response: Any
+    """One response or several: texts, or chat messages."""
+    ground_truth: Any = None
+    prompt: Any = None
+    data_source: Any = None
+    extra_info: Any = None
+    group: Any = None
+    """What the responses to one prompt have in common, where the log says; else None."""
+
+
+class SkippedRowError(Exception):
+    """A row that repeats another one's responses, and is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of log."""
+
+    name: str
+    """As it is said to the user: `verl rollout dump`."""
+    columns: frozenset[str]
+    """A log has all of these."""
+    read: Callable[[Row], Fields]
+    """Takes a row apart.
+
+    Raises:
+        BadRowError: the row holds no response, through no fault of the model's.
+        SkippedRowError: its responses stand in another row too.
+    """
+    note: Callable[[Row], str] = lambda row: ""
+    """What else is said of the file, from its first row."""
+    facts: Callable[[Row], Mapping[str, Any]] = lambda row: {}
+    """What a row says of its responses elsewhere than in columns of the names in `scored`, under those names:
+    `score`, `correct`, `finish_reason`; lists where it has several responses."""
+
+
+def recognise(columns: Collection[str], first: Row) -> Kind | None:
+    """Return the kind of a log by the columns it has and its first row; None if it is no known one.
+
+    Raises:
+        InputError: it is of a kind that holds no responses.
+    """
+    for refused, why in _REFUSED:
+        if refused <= set(columns):
+            raise InputError(why)
+    for kind in KINDS:
+        if kind.columns <= set(columns):
+            _refuse_log_likelihoods(kind, first)
+            return kind
+    return None
+
+
+def by_name(name: str) -> Kind:
+    """Return the kind of that name."""
+    return next(kind for kind in KINDS if kind.name == name)
+
+
+def _verl_dump(row: Row) -> Fields:
+    """`<global_step>.jsonl` of verl's rollout_data_dir and validation_data_dir (0.9)."""
+    group = row.get("uid")
+    parts = str(group).rsplit("_", 2)
+    if group is not None and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
+        group = parts[0]  # {sample}_{rollout}_{output}
+    prompt = row["input"]
+    return Fields(row["output"], row.get("gts"), prompt, row.get("data_source"), None, group or prompt)
+
+
+def _lm_eval(row: Row) -> Fields:
+    """`samples_<task>_<time>.jsonl` of `lm_eval --log_samples` (0.4); a row for each document and filter."""
+    requests = row["resps"]
+    if not isinstance(requests, list) or not requests or not isinstance(requests[0], list):
+        raise BadRowError("'resps' holds no responses")
+    return Fields(requests[0], row.get("target"), _lm_eval_prompt(row.get("arguments")), group=row["doc_id"])
+
+
+def _lm_eval_prompt(arguments: Any) -> Any:
+    """The first argument of the first request: in a mapping of mappings, or in lists in older versions."""
+    if isinstance(arguments, Mapping):
+        arguments = [list(one.values()) for one in arguments.values() if isinstance(one, Mapping)]
+    if not isinstance(arguments, list) or not arguments or not isinstance(arguments[0], list):
+        return None
+    prompt = arguments[0][0] if arguments[0] else None
+    if isinstance(prompt, str) and prompt.startswith('[{"role"'):
+        try:
+            return msgspec.json.decode(prompt)
+        except msgspec.DecodeError:
+            return prompt
+    return prompt
+
+
+def _lm_eval_score(row: Row) -> Mapping[str, Any]:
+    """The first metric; it is of the first repeat, so of several responses nothing is said."""
+    metrics = row.get("metrics")
+    if not isinstance(metrics, list) or not metrics or len(row["resps"][0]) != 1:
+        return {}
+    value = row.get(metrics[0])
+    return {"score": value, "correct": value if value in (0, 1) else None}
+
+
+def _refuse_log_likelihoods(kind: Kind, first: Row) -> None:
+    responses = first.get("resps")
+    inner = responses[0] if isinstance(responses, list) and responses else None
+    if kind.read is _lm_eval and isinstance(inner, list) and inner and isinstance(inner[0], list):
+        raise InputError(
+            "these are log-likelihoods of a multiple-choice task, not responses; score a task of the "
+            "type generate_until"
+        )
+
+
+def _batch_output(row: Row) -> Fields:
+    """Output of OpenAI's batch API, or of `vllm run-batch`: chat completions, completions or responses."""
+    answer = row["response"]
+    body = answer.get("body") if isinstance(answer, Mapping) else None
+    if not isinstance(body, Mapping):
+        raise BadRowError(f"the request failed: {_failure_of(row)}")
+    if isinstance(body.get("output"), list):
+        return Fields(_output_text(body), group=row["custom_id"])
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise BadRowError(f"the request failed: {_failure_of(row)}")
+    texts = [_choice_text(choice) for choice in sorted(choices, key=_index)]
+    return Fields(texts if len(texts) > 1 else texts[0], group=row["custom_id"])
+
+
+def _batch_facts(row: Row) -> Mapping[str, Any]:
+    body = row["response"]["body"]
+    reasons = [choice.get("finish_reason") for choice in sorted(body["choices"], key=_index)]
+    if len(reasons) > 1:
+        return {"finish_reason": reasons}
+    return {
+        "finish_reason": reasons[0],
+        "response_tokens": (body.get("usage") or {}).get("completion_tokens"),
+    }
+
+
+def _index(choice: Mapping[str, Any]) -> int:
+    return int(choice.get("index", 0))
+
+
+def _choice_text(choice: Mapping[str, Any]) -> Any:
+    """What a choice says; nothing (a refusal, a call of a tool) is the empty response."""
+    message = choice.get("message")
+    text = message.get("content") if isinstance(message, Mapping) else choice.get("text")
+    return "" if text is None else [message] if isinstance(text, list) else text
+
+
+def _failure_of(row: Row) -> str:
+    answer = row["response"]
+    status = answer.get("status_code") if isinstance(answer, Mapping) else None
+    said = row.get("error")
+    while isinstance(said, Mapping):  # vLLM wraps the server's answer: {"error": {"error": {"message": ...}}}
+        said = said.get("message", said.get("error"))
+    return " ".join(str(part) for part in (status, said) if part is not None)[:200] or "it has no answer"
+
+
+def _nemo_gym(row: Row) -> Fields:
+    """`rollouts.jsonl` of NeMo-Gym."""
+    asked = row["responses_create_params"]
+    prompt = asked.get("input") if isinstance(asked, Mapping) else None
+    names = find_names(lambda name: has_value(row, name))
+    agent = row.get("agent_ref")
+    return Fields(
+        _output_text(row["response"]),
+        value_at(row, names.ground_truth),
+        prompt,
+        row.get("data_source") or (agent.get("name") if isinstance(agent, Mapping) else None),
+        group=row.get("_ng_task_index", str(prompt)),
+    )
+
+
+def _output_text(answer: Any) -> str:
+    """The texts in the `output` of an answer in the form of OpenAI's responses."""
+    if not isinstance(answer, Mapping) or not isinstance(answer.get("output"), list):
+        raise BadRowError("'response' has no 'output'")
+    messages = [
+        item for item in answer["output"] if isinstance(item, Mapping) and item.get("type") == "message"
+    ]
+    parts = [
+        part for message in messages for part in message.get("content") or () if isinstance(part, Mapping)
+    ]
+    return "".join(
+        str(part["text"]) for part in parts if part.get("type") == "output_text" and "text" in part
+    )
+
+
+def _verifiers(row: Row) -> Fields:
+    """`results.jsonl` of verifiers' evaluations."""
+    info = row.get("info") if isinstance(row.get("info"), Mapping) else {}
+    source = row.get("data_source") or (info or {}).get("data_source") or row.get("task")
+    return Fields(row["completion"], row.get("answer"), row["prompt"], source, info, row["example_id"])
+
+
+def _inspect(row: Row) -> Fields:
+    """A sample of an inspect log, as `reading` hands it over."""
+    if row.get("error"):
+        raise BadRowError(f"the sample failed: {row['error'].get('message', row['error'])}"[:200])
+    output = row["output"]
+    target = row["target"]
+    metadata = row.get("metadata") or {}
+    return Fields(
+        output.get("completion", "") if isinstance(output, Mapping) else output,
+        target[0] if isinstance(target, list) and len(target) == 1 else target,
+        row["input"],
+        metadata.get("data_source") or row["eval"],
+        metadata,
+        row["id"],
+    )
+
+
+def _inspect_facts(row: Row) -> Mapping[str, Any]:
+    """The first score, of which inspect writes right, partly right, wrong and no answer as letters."""
+    scores = row.get("scores") or {}
+    value = next((one["value"] for one in scores.values()), None)
+    number = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}.get(value, value) if isinstance(value, str) else value
+    reason = row["output"]["choices"][0]["stop_reason"] if row["output"]["choices"] else None
+    return {
+        "score": number,
+        "correct": None if value not in ("C", "I") else value == "C",
+        "finish_reason": "length" if reason == "max_tokens" else reason,
+    }
+
+
+def _trl(row: Row) -> Fields:
+    """`completions_<step>.parquet` of TRL's GRPO with log_completions=True."""
+    names = find_names(lambda name: has_value(row, name))
+    prompt = row["prompt"]
+    return Fields(
+        row["completion"],
+        value_at(row, names.ground_truth),
+        prompt,
+        row.get("data_source"),
+        None,
+        str(prompt),
+    )
+
+
+def _step(row: Row) -> str:
+    step = row.get("step")
+    return f"step {step}" if isinstance(step, int) else ""
+
+
+KINDS = (
+    Kind(
+        "lm-eval samples",
+        frozenset({"doc_id", "doc", "resps", "filtered_resps"}),
+        _lm_eval,
+        lambda row: f"filter {row['filter']}" if row.get("filter") else "",
+        _lm_eval_score,
+    ),
+    Kind("batch output", frozenset({"custom_id", "response", "error"}), _batch_output, facts=_batch_facts),
+    Kind(
+        "inspect log",
+        frozenset({"eval", "id", "epoch", "input", "target", "output"}),
+        _inspect,
+        facts=_inspect_facts,
+    ),
+    Kind("NeMo-Gym rollouts", frozenset({"responses_create_params", "response", "reward"}), _nemo_gym),
+    Kind(
+        "verifiers results",
+        frozenset({"example_id", "prompt", "completion", "reward", "is_completed"}),
+        _verifiers,
+    ),
+    Kind("verl rollout dump", frozenset({"input", "output", "gts", "score", "step"}), _verl_dump, _step),
+    Kind("TRL completions", frozenset({"step", "prompt", "completion", "advantage"}), _trl, _step),
+)
+
+_REFUSED = (
+    (
+        frozenset({"custom_id", "method", "url", "body"}),
+        "this is the input of a batch, which holds requests; name the file of its output",
+    ),
+)
+
+
+def named(names: RowNames) -> Callable[[Row], Fields]:
+    """Return what takes rows of no known kind apart, given the names of their fields."""
+
+    def read(row: Row) -> Fields:
+        return Fields(
+            value_at(row, names.response),
+            value_at(row, names.ground_truth),
+            value_at(row, names.prompt),
+            value_at(row, names.data_source),
+            value_at(row, names.extra_info),
+        )
+
+    return read

@@ -1,0 +1,173 @@
+"""What the rows of one file mean: the kind of log, the names of its fields, and what the user says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.offline.formats import RowFile, columns_of
+from rewardkit.offline.kinds import Fields, SkippedRowError, by_name, named, recognise
+from rewardkit.offline.records import BadRowError, Row
+from rewardkit.rows import RowNames, find_names, has_value, responses_of
+from rewardkit.tables import is_list, is_text, type_of
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Ground truths that stand in another file, by the text of a key."""
+
+    key: str
+    """The name of the key in the file of responses."""
+    rows: Mapping[str, Fields] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the user says of files of responses; everything may be left out."""
+
+    names: RowNames = field(default_factory=RowNames)
+    """Columns by name; None: the first that is there of the names in `rewardkit.rows`."""
+    data_source: str | None = None
+    """Of every row, whatever the file says."""
+    join: Joined | None = None
+    to_score: bool = True
+    """False: the rows are looked at, which needs no ground truth and no data source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the rows of one file mean."""
+
+    kind: str | None
+    """The name of the kind of log; None: the fields stand under `names`."""
+    names: RowNames
+    data_source: str | None
+    """Of every row; None: the rows say it."""
+    many: bool
+    """A row holds a list of responses."""
+    filter: str | None = None
+    """lm-eval: rows of other filters repeat the responses."""
+    join: Joined | None = None
+    note: str = ""
+    to_score: bool = True
+    """False: a ground truth or data source may be missing."""
+
+    def describe(self, rows: int | None) -> str:
+        """One line: what was recognised."""
+        count = "" if rows is None else f": {rows:,} rows"
+        return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
+
+
+def layout_of(file: RowFile, options: ReadOptions) -> Layout:
+    """Return what the rows of a file mean.
+
+    Raises:
+        InputError: it holds no responses, no ground truths or nothing that says the data source, or a column
+            has a type that cannot be used; the message says which option names it.
+    """
+    first = file.first_row()
+    columns = columns_of(file)
+    chosen = options.names
+    kind = None if chosen.response else recognise(columns, first)
+    found = find_names(lambda name: _has(file, first, name))
+    names = RowNames(*(getattr(chosen, name) or getattr(found, name) for name in _FIELDS))
+    layout = Layout(
+        kind=kind.name if kind else None,
+        names=names,
+        data_source=options.data_source or file.source.keys.get("data_source"),
+        many=False,
+        filter=first.get("filter") if kind and "resps" in kind.columns else None,
+        join=options.join,
+        note=kind.note(first) if kind else "",
+        to_score=options.to_score,
+    )
+    for name in _FIELDS:
+        if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
+            raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
+    _check(layout, file, first, columns)
+    return replace(layout, many=_has_many(layout, file, first))
+
+
+_FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
+_KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
+
+
+def _has(file: RowFile, first: Row, name: str) -> bool:
+    return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
+
+
+def _check(layout: Layout, file: RowFile, first: Row, columns: Collection[str]) -> None:
+    names = layout.names
+    if layout.kind is None and names.response is None:
+        raise _no_column(file, "response", "--response-key", columns)
+    if file.schema is not None and layout.kind is None:
+        _check_types(file.schema, names)
+    if not layout.to_score:
+        return
+    said = _first_fields(layout, first)
+    joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
+    if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
+        raise InputError(
+            f"{file.source.path}: nothing says which data source this is; name it with --data-source, "
+            "for example --data-source gsm8k, or its column with --data-source-key"
+        )
+    if names.ground_truth is None and said.ground_truth is None and layout.join is None:
+        if layout.kind is None:
+            raise _no_column(file, "ground_truth", "--ground-truth-key", columns)
+        raise InputError(
+            f"{file.source.path} ({layout.kind}) holds no ground truths; "
+            "join them with --join FILE --on KEY, or name their column with --ground-truth-key"
+        )
+
+
+def _first_fields(layout: Layout, first: Row) -> Fields:
+    try:
+        return reader_of(layout)(first)
+    except (BadRowError, SkippedRowError, KeyError, TypeError, AttributeError):
+        return Fields(None)
+
+
+def _check_types(schema: pa.Schema, names: RowNames) -> None:
+    source = names.data_source and type_of(schema, names.data_source)
+    if source is not None and source and not is_text(source):
+        raise InputError(
+            f"column '{names.data_source}' holds {source}; expected a string (or name another with "
+            "--data-source-key)"
+        )
+    response = type_of(schema, names.response or "")
+    if response is not None and not _is_response(response):
+        raise InputError(
+            f"column '{names.response}' holds {response}; expected a string, chat messages, or a list of "
+            "either (or name another with --response-key)"
+        )
+
+
+def _is_response(found: pa.DataType) -> bool:
+    if is_list(found):
+        inner = found.value_type
+        return (
+            is_text(inner)
+            or pa.types.is_struct(inner)
+            or (is_list(inner) and pa.types.is_struct(inner.value_type))
+        )
+    return is_text(found)
+
+
+def _has_many(layout: Layout, file: RowFile, first: Row) -> bool:
+    if file.schema is not None and layout.kind is None:
+        found = type_of(file.schema, layout.names.response or "")
+        return found is not None and is_list(found) and not pa.types.is_struct(found.value_type)
+    return responses_of(_first_fields(layout, first).response) is not None
+
+
+def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) -> InputError:
+    hint = did_you_mean(name, columns) or f"; name it with {option}"
+    return InputError(f"{file.source.path}: no column '{name}'{hint}; it has: {', '.join(columns)}")
+
+
+def reader_of(layout: Layout) -> Callable[[Row], Fields]:
+    """Return what takes a row of this layout apart."""
+    return by_name(layout.kind).read if layout.kind else named(layout.names)

@@ -1,0 +1,99 @@
+"""Rows of `scored.py` in another order, or prompt by prompt, for people to look at. Nothing is printed."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import pstdev
+from typing import Any
+
+from rewardkit.offline.scored import Row, scored_response
+
+Rows = Callable[[], Iterator[Row]]
+"""Reads the rows from the beginning."""
+
+ORDERS = ("score", "length", "disagreement")
+"""Lowest score first, longest response first, most divided prompt first. All: what has none comes last."""
+
+
+@dataclass(slots=True)
+class PromptSummary:
+    """The responses to one prompt."""
+
+    data_source: str
+    row: int
+    """Number of its first response."""
+    prompt: Any
+    responses: int = 0
+    right: int = 0
+    decided: int = 0
+    """Responses of which scoring says whether they are right."""
+    scores: list[float] = field(default_factory=list)
+    """Of those that were judged."""
+    characters: int = 0
+
+    @property
+    def score(self) -> float | None:
+        """Mean score; None where nothing was judged."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+    @property
+    def length(self) -> float:
+        """Mean length."""
+        return self.characters / self.responses
+
+    @property
+    def disagreement(self) -> float:
+        """Standard deviation of the scores."""
+        return pstdev(self.scores) if len(self.scores) > 1 else 0.0
+
+
+def in_order(rows: Rows, order: str, limit: int) -> Iterator[Row]:
+    """Yield the first `limit` rows (0: all) in one of `ORDERS`; holds no more rows than that.
+
+    Rows that are equal in it stay in the order of the files.
+    """
+    divided = _disagreements(rows) if order == "disagreement" else {}
+
+    def key(row: Row) -> tuple[float, int]:
+        one = scored_response(row)
+        if order == "score":
+            return (float("inf") if one.score is None else one.score), row["row"]
+        if order == "length":
+            return -one.length, row["row"]
+        return -divided[one.data_source, one.prompt], row["row"]
+
+    yield from heapq.nsmallest(limit, rows(), key) if limit else sorted(rows(), key=key)
+
+
+def by_prompt(rows: Rows, order: str | None) -> list[PromptSummary]:
+    """Return a summary for each prompt, in the order of the files or in one of `ORDERS`."""
+    found: dict[tuple[str, str], PromptSummary] = {}
+    for row in rows():
+        one = scored_response(row)
+        made = PromptSummary(one.data_source, row["row"], row.get("prompt") or one.prompt)
+        summary = found.setdefault((one.data_source, one.prompt), made)
+        summary.responses += 1
+        summary.characters += one.length
+        if one.score is not None:
+            summary.scores.append(one.score)
+        if one.correct is not None:
+            summary.decided += 1
+            summary.right += one.correct
+    summaries = list(found.values())
+    if order == "score":
+        return sorted(summaries, key=lambda one: float("inf") if one.score is None else one.score)
+    if order is not None:
+        return sorted(summaries, key=lambda one: -float(getattr(one, order)))
+    return summaries
+
+
+def _disagreements(rows: Rows) -> dict[tuple[str, str], float]:
+    scores: dict[tuple[str, str], list[float]] = {}
+    for row in rows():
+        one = scored_response(row)
+        mine = scores.setdefault((one.data_source, one.prompt), [])
+        if one.score is not None:
+            mine.append(one.score)
+    return {key: pstdev(mine) if len(mine) > 1 else 0.0 for key, mine in scores.items()}

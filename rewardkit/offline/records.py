@@ -1,0 +1,79 @@
+"""Rows as they were read: an Arrow table or lines of JSON, in chunks, with their place in the file.
+
+What they mean is decided in `kinds` and `samples`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+Row = Mapping[str, Any]
+
+_decoder = msgspec.json.Decoder()
+
+
+class BadRowError(ValueError):
+    """A row that cannot be used; the message says why, not where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Some consecutive rows of a file."""
+
+    first_row: int
+    """The number of the first, from 0; in lines of text, empty ones count."""
+    count: int
+    table: pa.Table | None = None
+    """Rows with columns of a type; None if they are lines, or damaged."""
+    lines: tuple[bytes, ...] = ()
+    """Rows that are JSON objects, one a line, without line ends. An empty one is no row."""
+    damaged: str | None = None
+    """Why none of these rows can be read."""
+
+    def first(self, count: int) -> Records:
+        """Return the first rows alone."""
+        table = None if self.table is None else self.table.slice(0, count)
+        return Records(self.first_row, min(count, self.count), table, self.lines[:count], self.damaged)
+
+
+def parse(line: bytes) -> Row:
+    """Return the object in a line of JSON. A bare NaN or Infinity is taken, as many tools write them.
+
+    Raises:
+        BadRowError: it is none.
+    """
+    try:
+        row = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        row = _parse_leniently(line)
+    if not isinstance(row, dict):
+        raise BadRowError(f"not a JSON object but {type(row).__name__}")
+    return row
+
+
+def _parse_leniently(line: bytes) -> Any:
+    try:
+        return without_lone_surrogates(json.loads(line.removeprefix(b"\xef\xbb\xbf").decode("utf-8")))
+    except UnicodeDecodeError as error:
+        raise BadRowError(f"not UTF-8: byte {error.start} is 0x{line[error.start]:02x}") from None
+    except ValueError as error:
+        raise BadRowError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise BadRowError("not JSON that can be read: nested too deeply") from None
+
+
+def without_lone_surrogates(value: Any) -> Any:
+    """Return plain data in which halves of surrogate pairs, which UTF-8 cannot hold, are U+FFFD."""
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+    if isinstance(value, dict):
+        return {without_lone_surrogates(key): without_lone_surrogates(item) for key, item in value.items()}
+    return [without_lone_surrogates(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,246 @@
+"""Two scorers on the same responses: which verdicts flip, and what that does to the advantages; and pinned
+responses whose verdicts must not move.
+
+The scorers are given; reading files is in `reader.py`, the command in `commands/diff.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.files import published
+from rewardkit.offline.gradient import grpo
+from rewardkit.types import Sample, Score
+
+ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
+EQUAL = 1e-9
+"""Scores nearer than this are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A response on which the scorers differ."""
+
+    row: int
+    data_source: str
+    ground_truth: str
+    response: str
+    first: Score
+    second: Score
+
+
+@dataclass
+class SourceDifference:
+    """What changes between two scorers on the responses of one data source."""
+
+    n: int = 0
+    flips: Counter[str] = field(default_factory=Counter)
+    """`first to second`, each a verdict: `right`, `wrong`, a status, or a score that says no more."""
+    changed: int = 0
+    """Responses with another verdict or score."""
+    groups: int = 0
+    """Groups of several responses that both scorers judge."""
+    groups_changed: int = 0
+    """Of those, groups in which some advantage changes."""
+    signs_changed: int = 0
+    """Responses that were pushed up and are pushed down, or the other way round, under GRPO."""
+    advantage_change: float = 0.0
+    """Mean |change of the advantage| under GRPO, over the responses of these groups."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self) | {"flips": dict(self.flips.most_common())}
+
+
+@dataclass
+class Rescoring:
+    """What two scorers say of the same responses."""
+
+    sources: dict[str, SourceDifference]
+    examples: list[Flip]
+    """Some of the responses on which they differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A response, and what it has in common with the others to its prompt."""
+
+    row: int
+    sample: Sample
+    group: str
+
+
+def verdict(score: Score) -> str:
+    """Return what a score says of a response, in a word."""
+    if not score.ok:
+        return score.status
+    if score.correct is None:
+        return f"{score.score:g}"
+    return "right" if score.correct else "wrong"
+
+
+def same(first: Score, second: Score) -> bool:
+    """Whether two scores say the same of a response."""
+    return verdict(first) == verdict(second) and abs(first.score - second.score) <= EQUAL
+
+
+def rescore(
+    asked: Iterable[Asked], first: ScoreBatch, second: ScoreBatch, *, examples: int = 20, batch: int = 1024
+) -> Rescoring:
+    """Score every response with both scorers and say what changes."""
+    sources: dict[str, SourceDifference] = defaultdict(SourceDifference)
+    groups: dict[tuple[str, str], list[tuple[Score, Score]]] = defaultdict(list)
+    shown: list[Flip] = []
+    for some in _batches(asked, batch):
+        samples = [one.sample for one in some]
+        for one, a, b in zip(some, first(samples), second(samples), strict=True):
+            source = one.sample.data_source
+            found = sources[source]
+            found.n += 1
+            groups[source, one.group].append((a, b))
+            if same(a, b):
+                continue
+            found.changed += 1
+            found.flips[f"{verdict(a)} to {verdict(b)}"] += 1
+            if len(shown) < examples:
+                shown.append(Flip(one.row, source, one.sample.ground_truth, one.sample.response, a, b))
+    for (source, _), pairs in groups.items():
+        _compare_advantages(sources[source], pairs)
+    for found in sources.values():
+        found.advantage_change /= found.groups or 1
+    return Rescoring(dict(sorted(sources.items())), shown)
+
+
+def _compare_advantages(found: SourceDifference, pairs: Sequence[tuple[Score, Score]]) -> None:
+    judged = [(a, b) for a, b in pairs if a.ok and b.ok]
+    if len(judged) < 2:
+        return
+    before = grpo([a.score for a, _ in judged])
+    after = grpo([b.score for _, b in judged])
+    found.groups += 1
+    changes = [abs(x - y) for x, y in zip(before, after, strict=True)]
+    found.groups_changed += max(changes) > EQUAL
+    found.signs_changed += sum(x * y < 0 for x, y in zip(before, after, strict=True))
+    found.advantage_change += sum(changes) / len(changes)
+
+
+def _batches(asked: Iterable[Asked], size: int) -> Iterator[list[Asked]]:
+    some: list[Asked] = []
+    for one in asked:
+        some.append(one)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+# --- pinned responses -----------------------------------------------------------------------------------
+
+
+class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A response whose verdict must not move."""
+
+    data_source: str
+    response: str
+    ground_truth: str
+    score: float
+    verdict: str
+    prompt: Any = None
+    extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def sample(self) -> Sample:
+        """Return what is scored."""
+        return Sample(self.data_source, self.response, self.ground_truth, self.prompt, self.extra_info)
+
+
+def pick(
+    asked: Iterable[Asked], scorer: ScoreBatch, others: Sequence[ScoreBatch], n: int, *, batch: int = 1024
+) -> list[Pin]:
+    """Return the `n` responses that best tell changes of a scorer apart, with its verdicts.
+
+    First those on which other graders of the same family disagree with each other or with it, since a change
+    moves what is near the line between right and wrong; each pattern of disagreement in turn, so that no
+    common one crowds out the rest. Then responses of each verdict, spread evenly.
+    """
+    kept: dict[tuple[str, ...], list[tuple[str, Pin]]] = defaultdict(list)
+    for some in _batches(asked, batch):
+        samples = [one.sample for one in some]
+        mine = scorer(samples)
+        opinions = [other(samples) for other in others]
+        for i, one in enumerate(some):
+            pattern = (one.sample.data_source, *(verdict(s[i]) for s in (mine, *opinions)))
+            _keep(kept[pattern], n, one.sample, mine[i])
+    disagreeing = [p for p in kept if len(set(p[1:])) > 1]
+    agreeing = [p for p in kept if len(set(p[1:])) == 1]
+    chosen = _in_turn([kept[p] for p in sorted(disagreeing)], n)
+    return chosen + _in_turn([kept[p] for p in sorted(agreeing)], n - len(chosen))
+
+
+def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> None:
+    """Keep at most `n` of a pattern: those with the smallest hashes, whatever the order of the file."""
+    key = hashlib.blake2b(f"{sample.ground_truth}\0{sample.response}".encode("utf-8", "replace")).hexdigest()
+    pin = Pin(
+        sample.data_source,
+        sample.response,
+        sample.ground_truth,
+        score.score,
+        verdict(score),
+        sample.prompt,
+        sample.extra_info,
+    )
+    some.append((key, pin))
+    if len(some) > 2 * n + 64:
+        some.sort(key=lambda item: item[0])
+        del some[n:]
+
+
+def _in_turn(patterns: Sequence[list[tuple[str, Pin]]], n: int) -> list[Pin]:
+    ordered = [[pin for _, pin in sorted(some, key=lambda item: item[0])] for some in patterns]
+    turns = (pin for turn in zip_longest(*ordered) for pin in turn if pin is not None)
+    return [pin for pin, _ in zip(turns, range(max(0, n)), strict=False)]
+
+
+def write_pins(pins: Sequence[Pin], path: Path) -> None:
+    """Write pinned responses as jsonl, whole or not at all."""
+    with published(path) as file:
+        file.writelines(msgspec.json.encode(pin) + b"\n" for pin in pins)
+
+
+def read_pins(path: Path) -> list[Pin]:
+    """Return the pinned responses of a file.
+
+    Raises:
+        InputError: there is no such file, or a line is no pinned response.
+    """
+    decoder = msgspec.json.Decoder(Pin)
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    pins = []
+    for i, line in enumerate(lines, 1):
+        try:
+            pins.append(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            raise InputError(f"{path}, line {i} is no pinned response: {error}") from None
+    return pins
+
+
+def moved(pins: Sequence[Pin], scorer: ScoreBatch) -> list[tuple[int, Pin, Score]]:
+    """Return the pinned responses whose verdict or score is another now, with their line numbers from 1."""
+    scores = scorer([pin.sample() for pin in pins])
+    return [
+        (i, pin, score)
+        for i, (pin, score) in enumerate(zip(pins, scores, strict=True), 1)
+        if verdict(score) != pin.verdict or abs(score.score - pin.score) > EQUAL
+    ]

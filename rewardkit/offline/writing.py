@@ -1,0 +1,216 @@
+"""The scored rows as a file: parquet, jsonl (also .gz) or csv, by its name. Published whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Protocol, cast
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.errors import InputError
+from rewardkit.files import published
+from rewardkit.offline.chunk import RENAMED, ChunkResult
+from rewardkit.offline.columns import conform, score_names
+from rewardkit.offline.inputs import COMPRESSIONS, STDIN, format_of
+from rewardkit.offline.records import BadRowError, Records
+from rewardkit.offline.samples import parsed
+
+RUN_KEY = b"rewardkit.run"
+"""In a parquet's metadata: the fingerprint of the run that wrote it."""
+
+_encoder = msgspec.json.Encoder()
+
+
+class Writer(Protocol):
+    """Writes scored chunks, in order."""
+
+    def write(self, records: Records, result: ChunkResult) -> None:
+        """Write the rows of a chunk that go out."""
+        ...
+
+    def close(self) -> None:
+        """Finish the file."""
+        ...
+
+
+@contextlib.contextmanager
+def sink_for(out: str) -> Iterator[IO[bytes]]:
+    """Open what is written to: a file that is published when the block ends well, or standard output."""
+    if out == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with published(Path(out)) as file:
+        if out.endswith(".gz"):
+            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+                yield cast("IO[bytes]", packed)
+        else:
+            yield file
+
+
+def check_output(out: str) -> str:
+    """Return the format of an output by its name.
+
+    Raises:
+        InputError: it names none that can be written.
+    """
+    found = "jsonl" if out == STDIN else format_of(out)
+    if found not in ("parquet", "jsonl", "csv") or out.endswith(".zst"):
+        raise InputError(
+            f"cannot write {out}: expected a name that ends in .parquet, .jsonl, .jsonl.gz or .csv"
+        )
+    return found
+
+
+def output_name(name: str) -> str:
+    """Return the name of the output for an input: its own where it can be written, else that of a jsonl."""
+    path = PurePosixPath(name)
+    if path.suffix in COMPRESSIONS:
+        path = path.with_suffix("")
+    return str(path if path.suffix in (".parquet", ".jsonl", ".csv") else path.with_suffix(".jsonl"))
+
+
+class ParquetWriter:
+    """Rows as a parquet, with the score columns behind their own."""
+
+    def __init__(
+        self, sink: IO[bytes], schema: pa.Schema, fields: Sequence[pa.Field], prefix: str, run: bytes
+    ) -> None:
+        self._fields = fields
+        self._prefix = prefix
+        self._schema = _renamed_schema(schema, score_names(prefix))
+        metadata = {**(schema.metadata or {}), RUN_KEY: run}
+        whole = pa.schema([*self._schema, *fields], metadata)
+        self._writer = pq.ParquetWriter(sink, whole, compression="zstd")
+
+    def write(self, records: Records, result: ChunkResult) -> None:
+        table = self._rows(records)
+        if result.kept is not None:
+            table = table.take(pa.array(result.kept, pa.int64()))
+        for field, array in zip(
+            self._fields, conform(result.table(), self._fields, self._prefix), strict=True
+        ):
+            table = table.append_column(field, array)
+        if len(table):
+            self._writer.write_table(table, row_group_size=len(table))
+
+    def _rows(self, records: Records) -> pa.Table:
+        if records.damaged is not None:
+            return pa.table([pa.nulls(records.count, f.type) for f in self._schema], schema=self._schema)
+        if records.table is not None:
+            return records.table.rename_columns(self._schema.names)
+        names = score_names(self._prefix)
+        rows = [_renamed(row, names) if isinstance(row, Mapping) else {} for row in parsed(records)]
+        return table_of(rows, self._schema)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class LinesWriter:
+    """Rows as JSON objects, one a line."""
+
+    def __init__(self, sink: IO[bytes], prefix: str) -> None:
+        self._sink = sink
+        self._prefix = prefix
+
+    def write(self, records: Records, result: ChunkResult) -> None:
+        if result.lines or records.lines:
+            self._sink.write(result.lines)
+            return
+        for row in _objects(records, result, self._prefix):
+            self._sink.write(_encoder.encode(row) + b"\n")
+
+    def close(self) -> None:
+        pass
+
+
+class CsvWriter:
+    """Rows as csv, in UTF-8; what is no text or number is JSON."""
+
+    def __init__(self, sink: IO[bytes], prefix: str) -> None:
+        self._text = io.TextIOWrapper(sink, encoding="utf-8", newline="", write_through=True)
+        self._prefix = prefix
+        self._writer: csv.DictWriter[str] | None = None
+
+    def write(self, records: Records, result: ChunkResult) -> None:
+        for row in _objects(records, result, self._prefix):
+            if self._writer is None:
+                self._writer = csv.DictWriter(self._text, list(row))
+                self._writer.writeheader()
+            try:
+                self._writer.writerow({name: _cell(value) for name, value in row.items()})
+            except ValueError as error:
+                raise InputError(
+                    f"the rows have different columns ({error}); write .jsonl or .parquet"
+                ) from None
+
+    def close(self) -> None:
+        self._text.detach()
+
+
+def _objects(records: Records, result: ChunkResult, prefix: str) -> Iterator[dict[str, Any]]:
+    """The rows of a chunk that go out, with their scores, as mappings."""
+    rows: list[Any] = [{}] * records.count if records.damaged is not None else list(parsed(records))
+    names = score_names(prefix)
+    scores = result.table().to_pylist()
+    kept = range(len(rows)) if result.kept is None else result.kept
+    for at, score in zip(kept, scores, strict=True):
+        row = rows[at]
+        own = _renamed(row, names) if isinstance(row, Mapping) else {}
+        if isinstance(row, BadRowError) and records.lines:
+            own = {"unreadable": records.lines[at].decode("utf-8", "replace")}
+        yield own | {prefix + name: value for name, value in score.items()}
+
+
+def _renamed(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {f"{RENAMED}{key}" if key in names else key: value for key, value in row.items()}
+
+
+def _renamed_schema(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    return pa.schema([f.with_name(f"{RENAMED}{f.name}") if f.name in names else f for f in schema])
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float) else _encoder.encode(value).decode()
+
+
+def schema_of(chunks: Iterator[Records]) -> pa.Schema:
+    """Return a schema for rows that are lines; a field whose values do not go together is text."""
+    found: dict[str, pa.DataType] = {}
+    for records in chunks:
+        rows = [row for row in parsed(records) if isinstance(row, Mapping)]
+        for name in dict.fromkeys(name for row in rows for name in row):
+            try:
+                new = pa.array([row.get(name) for row in rows]).type
+            except (pa.ArrowException, OverflowError):
+                new = pa.string()
+            found[name] = _unified(found.get(name, pa.null()), new)
+    return pa.schema(found)
+
+
+def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    try:
+        schemas = [pa.schema({"it": kind}) for kind in (one, other)]
+        return pa.unify_schemas(schemas, promote_options="permissive").field("it").type
+    except pa.ArrowException:
+        return pa.string()
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Return rows as a table; in a field of text, what is no text is JSON."""
+    columns = []
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        if pa.types.is_string(field.type):
+            values = [v if v is None or isinstance(v, str) else _encoder.encode(v).decode() for v in values]
+        columns.append(pa.array(values, field.type))
+    return pa.table(columns, schema=schema)

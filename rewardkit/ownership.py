@@ -1,0 +1,53 @@
+"""Whether another distribution owns the name `rewardkit` as an import or as a script, beside ours.
+
+Two distributions that install the same package write over each other's files: which one is imported, or runs,
+depends on the order of installation.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass
+
+OURS = "rewardkit"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Another distribution, and what of our name it has."""
+
+    name: str
+    imports: bool
+    """It installs files of a package `rewardkit`."""
+    script: bool
+    """It installs a command `rewardkit`."""
+
+    def __str__(self) -> str:
+        what = " and ".join(word for word, has in (("import", self.imports), ("command", self.script)) if has)
+        return (
+            f"the distribution '{self.name}' owns the {what} '{OURS}' too; the last installed wins. "
+            f"Remove both and install one again (pip uninstall {self.name} {OURS}), or keep them in "
+            "environments of their own"
+        )
+
+
+def other_owners() -> list[Owner]:
+    """Return the other distributions that own our name, by name."""
+    found = {}
+    for distribution in importlib.metadata.distributions():
+        name = distribution.metadata["Name"]
+        if not name or name.lower().replace("_", "-") == OURS:
+            continue
+        owner = Owner(name, _imports(distribution), _has_script(distribution))
+        if owner.imports or owner.script:
+            found[name] = owner
+    return [found[name] for name in sorted(found)]
+
+
+def _imports(distribution: importlib.metadata.Distribution) -> bool:
+    named = (distribution.read_text("top_level.txt") or "").split()
+    return OURS in named or any(file.parts[:1] == (OURS,) for file in distribution.files or ())
+
+
+def _has_script(distribution: importlib.metadata.Distribution) -> bool:
+    return any(entry.group == "console_scripts" and entry.name == OURS for entry in distribution.entry_points)

@@ -1,0 +1,215 @@
+"""Which option a response answers with: the last one stated, else the one that stands alone on a line."""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, mentions, named
+from rewardkit.rewards.choice.question import Choices, fold
+from rewardkit.rewards.stated import (
+    Statement,
+    first_box,
+    last_group,
+    retracted,
+    statements,
+    unboxed,
+    value_end,
+    visible,
+)
+from rewardkit.rewards.wordings import CONCLUSION, PREDICATE, REST_OF_REASON
+
+Answer = tuple[Named, bool, str]
+"""What a response chooses, whether it states so, and why."""
+
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_QUICK = re.compile(r"(?:^|[.\n]\s*(?:So |Thus,? |Therefore,? |Hence,? )?)(?:The (?:correct |final )?answer is:? |Answer: |the answer is )?\(?([A-J])\)?\.?\s*\Z")  # fmt: skip  # noqa: E501
+_QUICK_TAIL = 80
+_SPEAKS = re.compile(r"[Aa]nswer|boxed|n['’]t|\b[Nn]ot\b|\b[Ii]f\b|[Oo]ption|[Cc]hoice|(?<!\w)[A-HJ](?!\w)")
+_SIGN_OFF = 200
+"""Characters that may follow a conclusion: what is concluded earlier is a step."""
+_LAST = 40
+"""Statements that are read, from the end: only the last ones decide."""
+_SUBJECT = 300
+"""Characters before "is correct" in which its subject stands."""
+_SENTENCE_END = re.compile(r"(?<![(\[*_\s][A-J])(?<!^[A-J])[.!?:]\s|\n|[;；。]")
+_LEAD_IN = re.compile(
+    r"(?:[\s*_#>-]|(?:so|thus|therefore|hence|only|and|but|clearly|in conclusion|here|that|then"
+    r"|consequently|accordingly|overall|finally|as such|in short|to conclude"
+    r"|from (?:this|here|which)|(?:it|this) (?:follows|means|shows|implies)|I['’]m sure"
+    r"|(?:I|we) (?:think|believe|see|find|get|have|know|conclude|am sure|are sure)"
+    r"|(?:of|among) (?:the|these|all)(?: options| choices)?)\b[,:]?)*",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"(?:looking at|among|of|based on|given|considering|comparing|from|after|by|with|for|eliminating|as|since"
+    r"|because|when|while|although|though|even though|whereas|unlike|despite"
+    r"|in (?:conclusion|summary|short|this case))\b",
+    re.IGNORECASE,
+)
+"""What a sentence may open with, up to a comma, that claims something."""
+_UNSURE = re.compile(
+    r"\b(?:if|whether|unless|suppose|assum\w{1,4}|say|says|said|argu\w{1,3}|think|thinks|claims?|believes?|according)\b",
+    re.IGNORECASE,
+)
+"""In what a sentence opens with: it claims nothing, or somebody else does."""
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|suppos\w{1,3}|assum\w{1,3}|whether|were|had)\b[^.!?\n]*$", re.IGNORECASE
+)
+"""Up to a conclusion: it holds on a condition."""
+_LIMITED = re.compile(r"\b(?:only|when|provided|case|almost|partly|formally|and|so)\b", re.IGNORECASE)
+"""After "is correct": only sometimes, or another one too."""
+
+
+def read_answer(response: str, choices: Choices) -> Answer:
+    """Return what the response chooses, whether it states so, and why."""
+    quick = _quick(response, choices)
+    if quick is not None:
+        return quick
+    text, code = visible(response)
+    if not text.isascii():
+        text = text.translate(_FULL_WIDTH)
+    return _stated(text, choices) or _stated(code, choices) or _on_a_line(text, choices)
+
+
+def _quick(response: str, choices: Choices) -> Answer | None:
+    """What most responses are: one letter, or "The answer is B." as the last sentence."""
+    tail = response[-_QUICK_TAIL:]
+    match = _QUICK.search(tail)
+    if match is None or "<" in response or "```" in response or match[1] not in choices.labels:
+        return None
+    stated = match.end(1) - match.start() > 12
+    if not stated and (len(response) > _QUICK_TAIL or match.start() > 0):
+        return None  # a bare letter after other text: the slower rules say what else there is
+    before = tail[: match.start()]
+    if stated and (_SPEAKS.search(before) or (match.start() < 12 and len(response) > _QUICK_TAIL)):
+        return None
+    return frozenset((choices.labels.index(match[1]),)), stated, "the last sentence"
+
+
+def _stated(text: str, choices: Choices) -> Answer | None:
+    """The last statement that speaks of options, with those beside it; None when there is none."""
+    said: list[tuple[Statement, Named]]
+    said = [(s, r) for s in statements(text)[-_LAST:] if (r := _read_statement(s, choices)) is not None]
+    said += _verdicts(text, choices, [s for s, _ in said])
+    said += _conclusions(text, choices, [s for s, _ in said])
+    if not said:
+        return None
+    said.sort(key=lambda pair: pair[0].start)
+    group = last_group([s for s, _ in said], text)
+    reads = {read for s, read in said[-len(group) :]}
+    last = group[-1]
+    if len(reads) > 1 or reads == {"several"}:
+        return "several", True, f"{last.kind}: no single choice"
+    if retracted(text, last.end) or _continued(text[last.end :], reads, choices):
+        return "several", True, f"{last.kind}: taken back afterwards"
+    return reads.pop(), True, last.kind
+
+
+def _continued(text: str, reads: set[Named], choices: Choices) -> bool:
+    """Whether the first line after an answer is another option and nothing else."""
+    line = next((line for line in text.splitlines() if line.strip(" .*_}$\\)]")), "")
+    return exactly(line, choices) not in {None, *reads}
+
+
+def _read_statement(statement: Statement, choices: Choices) -> Named:
+    inner = unboxed(statement.text)
+    if statement.kind == "choosing":
+        exact = exactly(REST_OF_REASON.sub("", inner), choices)
+        return exact or _sentence_within(inner, choices)
+    read = named(inner, choices)
+    if read != "several" or statement.kind == "boxed":
+        return read
+    box = first_box(statement.text)
+    in_box = named(box, choices) if box and not HEDGE.search(statement.text) else None
+    if isinstance(in_box, frozenset) and not mentions(statement.text.replace(box or "", " "), choices):
+        return in_box
+    return _sentence_within(inner, choices)
+
+
+def _sentence_within(text: str, choices: Choices) -> Named:
+    """What the one statement within a statement says, where nothing else there speaks of options."""
+    if len(text) > _SUBJECT:
+        return "several"
+    found = statements(text)
+    if not found and not mentions(text, choices):
+        return None
+    if len(found) != 1 or mentions(text[: found[0].start] + " " + text[found[0].end :], choices):
+        return "several"
+    return named(found[0].text, choices)
+
+
+def _verdicts(text: str, choices: Choices, others: list[Statement]) -> list[tuple[Statement, Named]]:
+    """`B is correct`, `Paris is the answer`; `B is wrong` commits to nothing."""
+    found: list[tuple[Statement, Named]] = []
+    for match in list(PREDICATE.finditer(text))[-_LAST:]:
+        start, end = match.span()
+        if any(s.start <= start < s.end for s in others) or _asked(text, end):
+            continue
+        denies = match["not"] or "n" in match["is"] or match["word"] in ("wrong", "incorrect", "false")
+        tail = REST_OF_REASON.sub("", text[end : value_end(text, end)])
+        if denies or HEDGE.search(tail) or _LIMITED.search(tail) or mentions(tail, choices):
+            continue
+        subject = _subject(text, start, choices)
+        if subject is not None:
+            found.append((Statement("marker", text[start:end], start, end), subject))
+    return found
+
+
+def _subject(text: str, end: int, choices: Choices) -> frozenset[int] | None:
+    """The one option of which a verdict that begins at `end` speaks."""
+    clause = text[max(0, end - _SUBJECT) : end]
+    for sentence_end in _SENTENCE_END.finditer(text[max(0, end - _SUBJECT) : end]):
+        clause = text[max(0, end - _SUBJECT) : end][sentence_end.end() :]
+    whole = exactly(_after_lead_in(clause), choices)
+    opening, comma, rest = clause.lstrip(" *_#>-").rpartition(", ")
+    if whole is None and comma and _ASIDE.match(opening) and not _UNSURE.search(opening):
+        return exactly(_after_lead_in(rest), choices)
+    return whole
+
+
+def _after_lead_in(clause: str) -> str:
+    return clause[len(_LEAD_IN.match(clause)[0]) :]  # type: ignore[index]  # it matches nothing, too
+
+
+def _asked(text: str, end: int) -> bool:
+    return re.match(r"[^.\n]{0,60}[?？]", text[end : end + 80]) is not None
+
+
+def _conclusions(text: str, choices: Choices, others: list[Statement]) -> list[tuple[Statement, Named]]:
+    """`So it must be B`, `That leaves B`, `Therefore, Paris`: one option and no more, at the very end."""
+    found: list[tuple[Statement, Named]] = []
+    offset = max(0, len(text) - 2 * _SUBJECT - _SIGN_OFF)
+    for match in CONCLUSION.finditer(text, offset):
+        if not (match["so"] or match["it"]) or any(s.start <= match.end() < s.end for s in others):
+            continue
+        end = value_end(text, match.end())
+        value = text[match.end() : end]
+        read = exactly(value, choices)
+        if read is None or text[end : end + 1] in ("?", "？") or len(text) - end > _SIGN_OFF:
+            continue
+        if _CONDITIONAL.search(text, max(0, match.start() - _SUBJECT), match.start()):
+            continue
+        of_much = not match["so"] and fold(value) in choices.texts  # "it is blue" is said of much
+        if of_much or mentions(text[end:], choices):
+            continue
+        found.append((Statement("marker", value, match.start(), end), read))
+    return found
+
+
+def _on_a_line(text: str, choices: Choices) -> Answer:
+    """Choices that stand alone on lines: one, or the same one again, is an answer."""
+    reads = [read for line in text.splitlines() if (read := _read_line(line, choices)) is not None]
+    if not reads:
+        return None, False, "no answer stated"
+    if len(set(reads)) > 1 or reads[0] == "several" or retracted(text, max(0, len(text) - 2_000)):
+        return "several", False, "no single choice"
+    return reads[0], False, "alone on a line"
+
+
+def _read_line(line: str, choices: Choices) -> Named:
+    if len(line) > 400 or not line.strip():
+        return None
+    read = named(line, choices, alone=True)
+    if read == "several" and not is_list(line):
+        return None  # a sentence that mentions options
+    return read

@@ -1,0 +1,127 @@
+"""What decides where several outputs are right: a function of the user's, or a program that a set publishes.
+
+Each runs in a jail of its own, with the output of the model's program as data. It holds what is expected, so
+no service elsewhere is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from rewardkit.rewards.code.problem import GroundTruthError
+from rewardkit.sandbox import Limits, Outcome, Sandbox
+from rewardkit.sandbox.jail import values
+
+_PROGRAM_CPU_S = 10.0
+
+
+class SandboxFailed(RuntimeError):
+    """The sandbox, not the program, failed: there is nothing to go by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a checker is shown of one test."""
+
+    given: str
+    got: str
+    expected: str
+
+
+class Checker(Protocol):
+    """Decides whether an output is right."""
+
+    def accepts(self, sandbox: Any, judged: Judged, limits: Limits) -> bool:
+        """Return whether it is.
+
+        Raises:
+            GroundTruthError: the checker itself does not work.
+            SandboxFailed: it could not be run.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionChecker:
+    """A function (input, output, expected) -> bool in a file of the user's: `path.py:function`."""
+
+    name: str
+
+    def accepts(self, sandbox: Any, judged: Judged, limits: Limits) -> bool:
+        """See `Checker.accepts`."""
+        path, _, function = self.name.rpartition(":")
+        try:
+            source = Path(path).read_text()
+        except OSError as error:
+            raise GroundTruthError(
+                f"the checker '{self.name}' cannot be read ({error.strerror}); expected path.py:function"
+            ) from None
+        (answer,) = on_this_host(sandbox, "a checker").call(
+            source, function, [[judged.given, judged.got, judged.expected]], replace(limits, wall_s=None)
+        )
+        if answer.status != "ok":
+            raise GroundTruthError(f"the checker '{self.name}' failed: {answer.error}")
+        return values.decode(values.loads(answer.value)["value"]) is True
+
+
+_RUN = """
+import builtins, io, json, sys
+texts = json.loads(sys.stdin.read())
+source = texts.pop("checker.py")
+plain = builtins.open
+
+def opened(file, mode="r", *args, **kwargs):
+    if str(file) not in texts:
+        return plain(file, mode, *args, **kwargs)
+    content = io.BytesIO(texts[str(file)].encode())
+    return content if "b" in mode else io.TextIOWrapper(content, encoding="utf-8")
+
+builtins.open = io.open = opened
+sys.stdin = io.StringIO()
+sys.argv = ["checker.py", "input.txt", "correct_output.txt", "solution_output.txt"]
+exec(compile(source, "checker.py", "exec"), {"__name__": "__main__", "__file__": "checker.py"})
+"""
+"""The files are in memory: not every level has a folder to write to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramChecker:
+    """A Python program as open-r1/codeforces has it (`generated_checker`): it is started with the names of
+    three files (input, correct output, the solution's output) and prints 1 where that is right."""
+
+    source: str
+
+    def accepts(self, sandbox: Any, judged: Judged, limits: Limits) -> bool:
+        """See `Checker.accepts`. An output that it fails on is wrong, if it accepts the correct one."""
+        said = self._says(sandbox, judged, limits)
+        if said is None and self._says(sandbox, replace(judged, got=judged.expected), limits) != "1":
+            raise GroundTruthError("'generated_checker' does not accept the correct output")
+        return said == "1"
+
+    def _says(self, sandbox: Any, judged: Judged, limits: Limits) -> str | None:
+        """What it prints; None where it does not come to its end."""
+        texts = {
+            "checker.py": self.source,
+            "input.txt": judged.given,
+            "correct_output.txt": judged.expected,
+            "solution_output.txt": judged.got.encode("utf-8", "replace").decode(),
+        }
+        allowed = replace(limits, cpu_s=_PROGRAM_CPU_S, wall_s=None, idle_s=None)
+        runner = on_this_host(sandbox, "a checker program")
+        outcome: Outcome = runner.run(_RUN, json.dumps(texts), allowed)
+        if outcome.status in ("sandbox_error", "cancelled"):
+            raise SandboxFailed(outcome.detail or outcome.status)
+        return outcome.stdout.decode("utf-8", "replace").strip() if outcome.ok else None
+
+
+def on_this_host(sandbox: Any, what: str) -> Sandbox:
+    """Return the sandbox where it is one of this host's: expected outputs go to no service."""
+    if not isinstance(sandbox, Sandbox):
+        raise SandboxFailed(
+            f"{what} holds what is expected, which {sandbox.level} is not to see; it needs a sandbox on this "
+            "host: leave out the option sandbox_url, and see 'rewardkit doctor'"
+        )
+    return sandbox

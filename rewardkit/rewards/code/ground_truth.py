@@ -1,0 +1,72 @@
+"""Reads a ground truth into a `Problem`: picks the form by its keys. None of it is executed.
+
+The forms in which sets publish their tests are in `forms.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import replace
+from typing import Any
+
+from rewardkit.rewards.code.forms import FORMS
+from rewardkit.rewards.code.problem import GroundTruthError, Problem
+
+
+def read(text: str) -> Problem:
+    """Return the problem that a ground truth describes.
+
+    Raises:
+        GroundTruthError: it is none of the known forms, can be read in two ways, or has no tests.
+    """
+    truth = _object(text)
+    wrapped = truth.get("verification_info")  # PrimeIntellect's and open-r1's: an object, or its text
+    if wrapped is not None:
+        truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
+    for key, form in FORMS.items():
+        if key in truth:
+            try:
+                problem = form(truth)
+            except (KeyError, TypeError, AttributeError, IndexError) as error:
+                raise GroundTruthError(f"malformed '{key}': {type(error).__name__}: {error}") from None
+            if not problem.tests:
+                raise GroundTruthError("it has no tests, so there is nothing to score by")
+            return _with_language(problem, truth.get("language"))
+    keys = ", ".join(sorted(map(str, truth))[:8]) or "none"
+    known = ", ".join(FORMS)
+    raise GroundTruthError(f"no known form of test cases; expected one of {known}, found keys: {keys}")
+
+
+def _with_language(problem: Problem, language: Any) -> Problem:
+    if language is not None and not isinstance(language, str):
+        raise GroundTruthError(f"'language' is {language!r}; expected its name")
+    return replace(problem, language=language or None)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        truth = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        truth = _not_json(text, str(error))
+    if isinstance(truth, list):
+        return {"test_list": truth} if all(isinstance(t, str) for t in truth) else {"tests": truth}
+    if not isinstance(truth, dict):
+        raise GroundTruthError(f"expected a JSON object with test cases, found {type(truth).__name__}")
+    return truth
+
+
+def _not_json(text: str, reason: str) -> Any:
+    """Tests as Python source, or an object written as a Python literal: some sets hold those."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise GroundTruthError(f"the ground truth is neither JSON nor Python: {reason[:120]}") from None
+    if len(body) == 1 and isinstance(body[0], ast.Expr):
+        try:
+            return ast.literal_eval(body[0].value)
+        except (ValueError, TypeError, RecursionError, MemoryError):
+            pass
+    if any(isinstance(node, ast.Assert | ast.FunctionDef | ast.ClassDef) for node in body):
+        return {"test": text}
+    raise GroundTruthError(f"the ground truth is not JSON: {reason[:120]}")

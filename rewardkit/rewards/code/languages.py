@@ -1,0 +1,93 @@
+"""Decides what language a program is written in, and takes it from the response: an option, else the ground
+truth, else the fence. What the languages are is the sandbox's matter.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from rewardkit.rewards.code import extract
+from rewardkit.rewards.code.problem import GroundTruthError, Problem, StdinTest
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
+
+_FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
+"""Languages whose marks on a block are as good: models write `cpp` over C, whatever the standard."""
+
+_GUESSED = (
+    (PYTHON,),
+    tuple(name for name in LANGUAGES if name not in ("bash", "sql")),
+    ("bash",),
+    ("sql",),
+)
+"""Where the fence decides: a block in an earlier group goes before one in a later. A shell block beside a
+program says how to run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What was taken from a response."""
+
+    source: str
+    language: str = PYTHON
+
+
+def wanted(option: str | None, problem: Problem) -> str | None:
+    """Return the language that programs have to be written in; None: the fence decides.
+
+    Raises:
+        GroundTruthError: there is no such language here, or the tests are not for programs in it.
+    """
+    asked = option or problem.language
+    if asked is not None:
+        language = find(asked)
+        if language is None:
+            known = ", ".join([PYTHON, *LANGUAGES])
+            raise GroundTruthError(f"programs in '{asked}' are not run here; there are {known}")
+        if language != PYTHON and not _reads_stdin(problem):
+            raise GroundTruthError(f"tests of functions are for Python programs, not for {language}")
+        return language
+    return None if _reads_stdin(problem) else PYTHON
+
+
+def _reads_stdin(problem: Problem) -> bool:
+    return all(isinstance(test, StdinTest) for test in problem.tests)
+
+
+def take(
+    response: str, fence: extract.Fence, language: str | None, parses: extract.Parses | None
+) -> Program | None:
+    """Return the program in a response, or None if there is none in the language wanted.
+
+    Args:
+        response: What the model wrote.
+        fence: Which of its blocks.
+        language: From `wanted`; None: that of the block.
+        parses: Whether a text is a Python program.
+    """
+    if language is None:
+        return _guess(response, fence, parses)
+    if language == PYTHON:
+        source = extract.extract(response, fence, parses)
+    else:
+        source = extract.extract(response, fence, None, _marks((language, *_FAMILY.get(language, ()))))
+    return None if source is None else Program(source, language)
+
+
+def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -> Program | None:
+    mark = None
+    if fence != "whole":
+        mark = extract.mark_of_program(response, fence, [_marks(group) for group in _GUESSED])
+    language = find(mark.strip("{.")) if mark else None
+    return take(response, fence, language or PYTHON, parses)
+
+
+@functools.cache
+def _marks(languages: tuple[str, ...]) -> re.Pattern[str]:
+    """What the info string of a block in one of these languages begins with."""
+    if languages == (PYTHON,):
+        return extract.PYTHON
+    names = [name for key in languages for name in (key, *LANGUAGES[key].aliases)]
+    longest_first = sorted(map(re.escape, names), key=len, reverse=True)
+    return re.compile(rf"\{{?\.?(?:{'|'.join(longest_first)})(?![\w+#-])", re.IGNORECASE)

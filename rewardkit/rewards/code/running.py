@@ -1,0 +1,322 @@
+"""Runs a program on a problem's tests in the sandbox and decides each; the only user of both.
+
+Expected outputs stay here. They are compared with what came out of the jail, as bytes or as tagged JSON
+that is decoded without running anything.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from rewardkit.rewards.code import compare
+from rewardkit.rewards.code.assertions import CallCase
+from rewardkit.rewards.code.checkers import Checker, Judged, SandboxFailed, on_this_host
+from rewardkit.rewards.code.problem import AssertTest, GroundTruthError, Problem, StdinTest, Test
+from rewardkit.sandbox import DEFAULT_LIMITS, Answer, Budget, Limits, Outcome
+from rewardkit.sandbox.answers import explain
+from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.languages import PYTHON
+
+_SHOWN = 80
+_KEPT = 2000
+"""Characters of each text of a failed test that are kept for whoever asks to see them."""
+_LARGEST = 1 << 16
+"""Characters of output that are read whatever the expected one is."""
+
+_IDLE_FACTOR = 2.0
+"""A program may sleep this many times as long as it may work."""
+_FAILURES_FACTOR = 3.0
+"""What failed tests may use together, in limits of one: a program that loops is not run on all tests."""
+_NET_S = 60.0
+_NET_FACTOR = 20.0
+_LONGEST_S = 1500.0
+"""The safety net of elapsed time: so much and that many times the CPU time, but no more than the last. A
+program can only run into it on a machine that gives it a twentieth of a core."""
+
+
+class Runner(Protocol):
+    """What runs programs and calls their functions: a `Sandbox`, or a service elsewhere."""
+
+    @property
+    def level(self) -> str:
+        """The isolation, for whoever reads the score."""
+
+    def run(
+        self,
+        program: str | bytes,
+        stdin: str | bytes = ...,
+        limits: Limits = ...,
+        *,
+        prelude: bool = ...,
+        language: str = ...,
+    ) -> Outcome:
+        """Run a program to its end, as `Sandbox.run` does."""
+
+    def call(
+        self,
+        program: str | bytes,
+        function: str,
+        cases: Sequence[Sequence[Any]],
+        limits: Limits = ...,
+        *,
+        keywords: Sequence[Mapping[str, Any]] | None = ...,
+        budget: Budget | None = ...,
+        stop: bool = ...,
+    ) -> list[Answer]:
+        """Call a function of a program, as `Sandbox.call` does."""
+
+
+class TookTooLong(RuntimeError):
+    """The machine was too busy to run the program within the safety net."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one test."""
+
+    passed: bool
+    status: str
+    """`passed`, `wrong`, how the run ended, or `not_run`."""
+    reason: str = ""
+    cpu_s: float = 0.0
+    given: str = ""
+    """The input, the call or the assertion of a failed test; with `expected` and `got`, cut to 2,000
+    characters each."""
+    expected: str = ""
+    got: str = ""
+
+
+NOT_RUN = Verdict(False, "not_run", "not run")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How tests are run and compared."""
+
+    comparator: str
+    checker: Checker | None
+    limits: Limits
+    total_s: float
+    """CPU time for all tests together."""
+    stop: bool
+    """Nothing after a failure can change the score, so nothing more is run."""
+    prelude: bool
+    compat: str | None
+    language: str = PYTHON
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the running of one kind of tests needs."""
+
+    sandbox: Runner
+    program: str
+    problem: Problem
+    rules: Rules
+    limits: Limits
+    budget: Budget
+
+
+def limits_of(problem: Problem, cpu_s: float, memory_mb: int) -> Limits:
+    """Return what one test may use, its output limit far above what is expected of it."""
+    expected = [len(t.output) if isinstance(t, StdinTest) else len(repr_of(t)) for t in problem.tests]
+    return Limits(
+        cpu_s=cpu_s,
+        wall_s=_NET_S + _NET_FACTOR * cpu_s,
+        idle_s=_IDLE_FACTOR * cpu_s,
+        memory_mb=memory_mb,
+        output_bytes=DEFAULT_LIMITS.output_bytes + 4 * (max(expected) if _reads(problem) else sum(expected)),
+    )
+
+
+def _reads(problem: Problem) -> bool:
+    return isinstance(problem.tests[0], StdinTest)
+
+
+def repr_of(test: Test) -> str:
+    """The text of what a call has to return; of an assertion, which returns nothing, an empty one."""
+    return json.dumps(values.encode(test.expected)) if isinstance(test, CallCase) else ""
+
+
+def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> list[Verdict]:
+    """Return one verdict for each test of the problem.
+
+    Raises:
+        SandboxFailed: a run could not be made.
+        TookTooLong: the safety net of elapsed time was run into.
+        GroundTruthError: the tests turn out not to be usable.
+    """
+    budget = Budget(
+        cpu_s=rules.total_s,
+        failures_s=_FAILURES_FACTOR * rules.limits.cpu_s,
+        ends=time.monotonic() + min(_NET_S + _NET_FACTOR * rules.total_s, _LONGEST_S),
+    )
+    run = _Run(sandbox, program, problem, rules, rules.limits, budget)
+    verdicts: list[Verdict] = [NOT_RUN] * len(problem.tests)
+    for kind, play in ((StdinTest, _run_stdin), (CallCase, _run_calls), (AssertTest, _run_asserts)):
+        chosen = [(i, t) for i, t in enumerate(problem.tests) if isinstance(t, kind)]
+        if not chosen or (rules.stop and any(v.status not in ("passed", "not_run") for v in verdicts)):
+            continue
+        found = play(run, [t for _, t in chosen])
+        for (position, _), verdict in zip(chosen, found, strict=False):
+            verdicts[position] = verdict
+    late = time.monotonic() >= budget.ends and any(v.status == "not_run" for v in verdicts)
+    if late or any(v.status == "wall_timeout" for v in verdicts):
+        done = sum(v.status not in ("not_run", "wall_timeout") for v in verdicts)
+        raise TookTooLong(f"{done} of {len(verdicts)} tests within the safety net; the machine is too busy")
+    return verdicts
+
+
+def _run_stdin(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    for test in tests:
+        if run.budget.is_spent:
+            break
+        limits = run.budget.within(run.limits)
+        outcome = run.sandbox.run(
+            run.program, test.input, limits, prelude=run.rules.prelude, language=run.rules.language
+        )
+        verdict = _verdict_on_output(run.sandbox, test, outcome, run.rules)
+        run.budget.spend(outcome, failed=not verdict.passed)
+        verdicts.append(verdict)
+        if run.rules.stop and not verdict.passed:
+            break
+    return verdicts
+
+
+def _verdict_on_output(sandbox: Runner, test: StdinTest, outcome: Outcome, rules: Rules) -> Verdict:
+    if outcome.status in ("sandbox_error", "cancelled"):
+        raise SandboxFailed(outcome.detail or outcome.status)
+    got = outcome.stdout.decode("utf-8", "surrogateescape")
+    shown = (test.input[:_KEPT], test.output[:_KEPT], got[:_KEPT])
+    if not outcome.ok and not (rules.compat and _exited_on_purpose(outcome)):
+        reason = f"input {_short(test.input)}: {explain(outcome)}"
+        return Verdict(False, outcome.status, reason, outcome.cpu_s, *shown)
+    if rules.checker is not None:
+        passed = rules.checker.accepts(sandbox, Judged(test.input, got, test.output), rules.limits)
+    elif len(got) > _LARGEST + 32 * len(test.output):
+        passed = False  # wrong unread: what is far more than was to be printed takes time to read
+    else:
+        passed = compare.TEXT[rules.comparator](got, test.output)
+    if passed:
+        return Verdict(True, "passed", "", outcome.cpu_s)
+    reason = f"input {_short(test.input)}: expected {_short(test.output)}, got {_short(got)}"
+    return Verdict(False, "wrong", reason, outcome.cpu_s, *shown)
+
+
+def _exited_on_purpose(outcome: Outcome) -> bool:
+    """verl and LiveCodeBench take `sys.exit(1)` after the right output for success."""
+    return (
+        outcome.status == "runtime_error"
+        and (outcome.exit_code or 0) > 0
+        and b"Traceback" not in outcome.stderr
+    )
+
+
+def _run_calls(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
+    verdicts: list[Verdict | None] = [None] * len(tests)
+    for function in dict.fromkeys(test.function for test in tests):  # a batch for each function
+        chosen = [i for i, test in enumerate(tests) if test.function == function]
+        answers = run.sandbox.call(
+            run.program,
+            function,
+            [tests[i].arguments for i in chosen],
+            run.limits,
+            keywords=[tests[i].keywords for i in chosen],
+            budget=run.budget,
+            stop=run.rules.stop,
+        )
+        for i, answer in zip(chosen, answers, strict=False):
+            verdicts[i] = _verdict_on_answer(tests[i], answer, run.rules.compat)
+    return [verdict or NOT_RUN for verdict in verdicts]
+
+
+def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Verdict:
+    named = [f"{name}={_repr(value)}" for name, value in test.keywords.items()]
+    call = f"{test.function}({', '.join([*map(_repr, test.arguments), *named])})"
+    if answer.status in ("sandbox_error", "cancelled"):
+        raise SandboxFailed(str(answer.error))
+    given = call[:_KEPT]
+    expected = _repr(test.expected)[:_KEPT]
+    if answer.status != "ok":
+        return Verdict(
+            False, str(answer.status), f"{_cut(call)}: {answer.error}", answer.cpu_s, given, expected
+        )
+    # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
+    if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
+        reason = f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
+        return Verdict(False, "wrong", reason, 0.0, given, expected)
+    try:
+        got = values.decode(values.loads(answer.value)["value"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = f"{_cut(call)}: an unreadable answer ({type(error).__name__})"
+        return Verdict(False, "wrong", reason, 0.0, given, expected)
+    if _equal(got, test, compat):
+        return Verdict(True, "passed")
+    reason = f"{_cut(call)}: expected {_short(test.expected)}, got {_short(got)}"
+    return Verdict(False, "wrong", reason, 0.0, given, expected, _repr(got)[:_KEPT])
+
+
+def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
+    try:
+        if test.strict:
+            return compare.same_as_asserted(got, test.expected)
+        if compat == "verl":
+            return compare.same_value_verl(got, test.expected)
+        if compat == "livecodebench":
+            return compare.same_value_livecodebench(got, test.expected)
+        return compare.same_value(got, test.expected) or (
+            test.wrapped and compare.same_value(got, test.expected[0])
+        )
+    except RecursionError:
+        return False
+
+
+def _run_asserts(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
+    sources = [test.source for test in tests]
+    limits = replace(
+        run.limits, idle_s=4 * _IDLE_FACTOR * run.limits.cpu_s
+    )  # each process waits for the other
+    answers = on_this_host(run.sandbox, "an assertion").check(
+        run.program,
+        run.problem.setup,
+        sources,
+        limits,
+        before=[test.before for test in tests],
+        budget=run.budget,
+        stop=run.rules.stop,
+    )
+    return [_verdict_on_assert(source, answer) for source, answer in zip(sources, answers, strict=False)]
+
+
+def _verdict_on_assert(source: str, answer: Answer) -> Verdict:
+    if answer.status == "ok":
+        return Verdict(True, "passed")
+    if answer.status in ("sandbox_error", "cancelled"):
+        raise SandboxFailed(str(answer.error))
+    if answer.unusable is not None:
+        raise GroundTruthError(f"{answer.unusable}: {_cut(source)}")
+    failed = (answer.error or "").startswith("AssertionError")
+    status = "wrong" if failed else str(answer.status)
+    return Verdict(False, status, f"{_cut(source)}: {answer.error}", answer.cpu_s, given=source[:_KEPT])
+
+
+def _short(value: Any) -> str:
+    return _cut(_repr(value[: _SHOWN + 1] if isinstance(value, str) else value))
+
+
+def _repr(value: Any) -> str:
+    """`repr`, of whatever a model returned: integers may be too long for it, nesting too deep."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return f"<a {type(value).__name__} too large to show>"
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

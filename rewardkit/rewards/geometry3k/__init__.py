@@ -1,0 +1,71 @@
+"""Geometry3K: maths in the box, plus a part for the format that its prompt asks for.
+
+The answer is scored as the `math` reward does, from a box alone: no box, an empty one and one that never
+closes are wrong, whatever the ground truth. The format is `<think>...</think>` before a box, with nothing but
+blanks in front. Weights as verl has them (`geo3k.py`): 0.9 for the answer, 0.1 for the format, which a wrong
+answer gets too; `format_needs_answer` pays it to right answers only.
+
+`compat="verl"` is verl's rule (github.com/volcengine/verl, read in 0.9.1), which pays 0.9 for no box at all
+against the ground truth `None`, and gives the answer to `eval` on its way; what is here does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from rewardkit.rewards.math import Options as MathOptions
+from rewardkit.rewards.math import extract
+from rewardkit.rewards.math import score as math_score
+from rewardkit.types import Sample, Score
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the geometry3k reward."""
+
+    format_weight: float = 0.1
+    """Share of the score that the format makes up, 0 to 1; the answer makes up the rest."""
+    format_needs_answer: bool = False
+    """Pay the format only where the answer is right."""
+    compat: Literal["none", "verl"] = "none"
+
+
+_BOXED = MathOptions(methods=("boxed",))
+
+
+def score(sample: Sample, options: Options) -> Score:
+    """Score one response by the rules at the top of this file.
+
+    `parts` holds the answer (`acc`) and the format (`format`), each 0 or 1. The status is as `math` gives it.
+    """
+    if options.compat == "verl":
+        from rewardkit.rewards.geometry3k.compat import accurate, box, in_format
+
+        right = accurate(box(sample.response), sample.ground_truth)
+        return _combined(right, in_format(sample.response), options, box(sample.response), "compat=verl")
+    if extract(sample.response, _BOXED).answer is None and sample.ground_truth.strip():
+        return Score(0.0, "ok", False, None, {"acc": 0.0, "format": 0.0}, "no box")
+    found = math_score(sample, _BOXED)
+    if found.status != "ok":
+        return msgspec.structs.replace(found, parts={"acc": 0.0, "format": 0.0})
+    formatted = _in_format(sample.response) and bool(found.extracted)
+    if options.format_needs_answer and not found.correct:
+        formatted = False
+    return _combined(bool(found.correct), formatted, options, found.extracted, found.detail)
+
+
+def _combined(right: bool, formatted: bool, options: Options, answer: str | None, why: str | None) -> Score:
+    value = (1.0 - options.format_weight) * right + options.format_weight * formatted
+    return Score(value, "ok", right, answer, {"acc": float(right), "format": float(formatted)}, why)
+
+
+def _in_format(response: str) -> bool:
+    """One think block with something in it, first, and a box after it."""
+    text = response.strip()
+    if not text.startswith("<think>") or text.count("<think>") > 1 or text.count("</think>") != 1:
+        return False
+    thought, _, said = text[7:].partition("</think>")
+    return bool(thought.strip()) and "\\boxed{" in said

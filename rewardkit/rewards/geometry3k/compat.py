@@ -1,0 +1,160 @@
+"""`compat="verl"`: verl's `geo3k` with mathruler 0.1.0's `grade_answer`, without SymPy and `eval`.
+
+Everything here, oddities included, reproduces what that grader answers; do not improve it. Where it asks
+SymPy whether a difference is 0, our own reader of mathematics is asked instead.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math.compat import hendrycks
+
+_OUTER_TEXT = re.compile(r"^\\text\{(.+?)\}$")
+_UNITS = (
+    *("degree", "cm", "centimeter", "meter", "mile", "second", "minute", "hour", "day", "week", "month"),
+    *("year", "foot", "feet", "inch", "yard"),
+)
+_UNIT = [re.compile(rf"{unit}(es)?(s)? *(\^[0-9]+)?") for unit in _UNITS]
+_COMMA = re.compile(r"(\d)(,)(\d\d\d)($|\D)")
+_FRACTION = re.compile(r"^-?[0-9]+.?/0*[1-9][0-9]*.?$")
+_UNREAD = re.compile(r"\^[{(]|\^[0-9]+\^|\^[0-9][0-9]+")
+_COMMANDS = re.compile(r"\\(?:text|mathrm|mathbf|left|right|,|;|!| )")
+_SYMBOLS = {"\\pi": "pi", "\\cdot": "*", "\\times": "*", "\\infty": "inf", "\\cup": "U", "\\theta": "θ"}
+_FRAC = re.compile(r"\\frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_ROOT = re.compile(r"\\sqrt\s*(?:\{([^{}]*)\}|(\w))")
+_MAX_NESTING = 20
+_EXACT = Options(
+    rounding_digits=0,
+    percent="literal",
+    units="required",
+    degrees="required",
+    list_order=True,
+    deadline_s=5.0,
+)
+
+
+def in_format(response: str) -> bool:
+    """Whether verl's pattern `<think>.*</think>.*\\boxed{.*}.*` matches all of the response."""
+    if not response.startswith("<think>"):
+        return False
+    thought = response.find("</think>", 7)
+    boxed = response.find("\\boxed{", thought + 8) if thought >= 0 else -1
+    return boxed >= 0 and "}" in response[boxed + 7 :]
+
+
+def box(response: str) -> str:
+    """Return the last box's content; the text `None` if there is none or it never closes."""
+    start = response.rfind("\\boxed{")
+    depth = 0
+    for brace in re.finditer(r"[{}]", response[start + 7 :]) if start >= 0 else ():
+        depth += 1 if brace[0] == "{" else -1
+        if depth < 0:
+            return response[start + 7 : start + 7 + brace.start()].strip()
+    return "None"
+
+
+def accurate(answer: str, ground_truth: str) -> bool:
+    """Return mathruler's verdict."""
+    if _mathd(answer) == _mathd(ground_truth):
+        return True
+    truth, given = _normal(ground_truth), _normal(answer)
+    if truth == given:
+        return True
+    if not given:
+        return False
+    truths, givens = _elements(truth), _elements(given)
+    if len(truths) > 1 and (truth[0] != given[0] or truth[-1] != given[-1]):
+        return False
+    return len(truths) == len(givens) and all(map(_same_element, truths, givens)) and bool(truths)
+
+
+def _same_element(truth: str, given: str) -> bool:
+    if _FRACTION.search(truth) and _FRACTION.search(given):
+        return truth == given
+    if _is_integer(truth) != _is_integer(given):
+        return False
+    difference = f"({truth})-({given})"
+    letters = {c for c in difference.replace("sqrt", "").replace("frac", "") if c.isalpha()}
+    if len(letters) > 2 or _UNREAD.search(difference):
+        return False
+    return compare(truth, given, _EXACT).equal
+
+
+def _mathd(text: str) -> str:
+    text = text.strip()
+    outer = _OUTER_TEXT.search(text)
+    text = outer[1].strip() if outer else text
+    try:
+        return hendrycks.normal(text.replace("\\%", "").replace("%", ""))
+    except hendrycks._Fails:
+        return text
+
+
+def _normal(text: str) -> str:
+    """prm800k's normal form."""
+    outer = _OUTER_TEXT.search(text)
+    text = outer[1] if outer else text
+    text = text.replace("\\%", "%").replace("\\$", "$").replace("$", "").replace("%", "")
+    text = text.replace(" or ", " , ").replace(" and ", " , ")
+    for word, power in (("million", 6), ("billion", 9), ("trillion", 12)):
+        text = text.replace(word, f"*10^{power}")
+    for unit in _UNIT:
+        text = unit.sub("", text)
+    text = re.sub(r"\^ *\\circ", "", text)
+    if text[:1] == "{" and text[-1:] == "}":
+        text = text[1:-1]
+    text = re.sub(",\\\\! *", "", text)
+    text = _whole(text)
+    if "\\" in text:
+        text = _plain(text)
+    text = re.sub("- *", "-", text)
+    text = re.sub("([0-9]) +([0-9])", r"\1+\2", text)
+    text = re.sub("[ {}]", "", text).lower()
+    return str(int(float(_without_commas(text)))) if _is_integer(text) else text
+
+
+def _whole(text: str) -> str:
+    try:
+        value = float(text)
+        return str(round(value)) if abs(value - round(value)) <= 1e-7 else text
+    except (ValueError, OverflowError):
+        return text
+
+
+def _plain(text: str) -> str:
+    """LaTeX as plain text, in the way of pylatexenc: fractions as `a/b`, roots as `sqrt(a)`."""
+    text = text.replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac").replace("\\frac", " \\frac")
+    for _ in range(_MAX_NESTING):
+        shorter = _ROOT.sub(lambda m: f"sqrt({m[1] or m[2]})", _FRAC.sub(r"\1/\2", text))
+        if shorter == text:
+            break
+        text = shorter
+    for command, symbol in _SYMBOLS.items():
+        text = text.replace(command, symbol)
+    return _COMMANDS.sub("", text).strip()
+
+
+def _without_commas(text: str) -> str:
+    while (shorter := _COMMA.sub(r"\1\3\4", text)) != text:
+        text = shorter
+    return text
+
+
+def _is_integer(text: str) -> bool:
+    try:
+        value = float(_without_commas(text))
+        return abs(value - round(value)) <= 1e-7
+    except (ValueError, OverflowError):
+        return False
+
+
+def _elements(text: str) -> list[str]:
+    text = _without_commas(text)
+    if not text:
+        return []
+    bracketed = len(text) > 2 and text[0] in "()[]" and text[-1] in "()[]"
+    if bracketed and not any(c in "()[]" for c in text[1:-1]):
+        return [element.strip() for element in text[1:-1].split(",")]
+    return [text]

@@ -1,0 +1,47 @@
+"""`diversity`: how little a response has in common with the others to its prompt, 0 to 1.
+
+One less the mean Jaccard similarity of its n-grams of words with each other response's. It knows nothing of
+right and wrong, and gibberish is diverse: it belongs behind a gate. An empty response, and one without
+others, is worth 0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from statistics import fmean
+
+from rewardkit.types import Sample, Score
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+_MAX_CHARS = 50_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the diversity reward."""
+
+    n: int = 3
+    """Words to an n-gram; a response with fewer words is one n-gram."""
+
+
+def diversity(samples: list[Sample], options: Options) -> list[Score]:
+    """Score the responses of one group."""
+    grams = [_grams(sample.response, options.n) for sample in samples]
+    others = f"beside {len(samples) - 1} others"
+    return [Score(_apart(grams, i), detail=f"{others}, {options.n}-grams") for i in range(len(samples))]
+
+
+def _grams(text: str, n: int) -> frozenset[tuple[str, ...]]:
+    words = _WORD.findall(text[:_MAX_CHARS].lower())
+    if not words:
+        return frozenset()
+    return frozenset(zip(*(words[i:] for i in range(min(n, len(words)))), strict=False))
+
+
+def _apart(grams: list[frozenset[tuple[str, ...]]], i: int) -> float:
+    mine = grams[i]
+    others = [other for j, other in enumerate(grams) if j != i]
+    if not mine or not others:
+        return 0.0
+    return 1.0 - fmean(len(mine & other) / len(mine | other) for other in others)

@@ -1,0 +1,80 @@
+"""`rank`: the share of the other responses to the prompt that a response beats in another reward's scores.
+
+Ties count half, so that a group in which all are equal is worth 0.5 each and gives no signal; so is a group
+of one. What the other reward could not score stays a failure, and the rest are ranked without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.errors import OptionsError
+from rewardkit.registry import REGISTRY, Reward
+from rewardkit.types import Sample, Score, failure
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the rank reward."""
+
+    reward: str = "math"
+    """Name of the reward that is ranked by; one that scores sample by sample."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Its options."""
+
+
+def rank(samples: list[Sample], options: Options) -> list[Score]:
+    """Score the responses of one group between 0 and 1.
+
+    Raises:
+        OptionsError: there is no such reward, or it cannot score sample by sample.
+    """
+    scores = _scores(samples, options)
+    judged = [i for i, score in enumerate(scores) if score.status == "ok"]
+    values = [scores[i].score for i in judged]
+    shares = dict(zip(judged, shares_beaten(values), strict=True))
+    return [
+        Score(
+            shares[i],
+            correct=s.correct,
+            extracted=s.extracted,
+            parts={"raw": s.score},
+            detail=_why(s, len(judged)),
+        )
+        if i in shares
+        else failure(s.status, f"{options.reward}: {s.detail or s.status}")
+        for i, s in enumerate(scores)
+    ]
+
+
+def _why(score: Score, judged: int) -> str:
+    return f"{score.score:g} among {judged} that could be scored"
+
+
+def shares_beaten(values: Sequence[float]) -> list[float]:
+    """Return for each value the share of the others that are below it, ties counted half; 0.5 if alone."""
+    if len(values) < 2:
+        return [0.5] * len(values)
+    return [
+        (sum(other < value for other in values) + (values.count(value) - 1) / 2) / (len(values) - 1)
+        for value in values
+    ]
+
+
+def _scores(samples: list[Sample], options: Options) -> list[Score]:
+    reward = REGISTRY.by_name(options.reward)
+    if reward is None or reward.batch or reward.runs in ("model", "sandbox"):
+        raise OptionsError(
+            f"rank cannot rank by '{options.reward}': it needs a reward that scores one by one"
+        )
+    chosen = reward.make_options(options.options)
+    return [_score(reward, sample, chosen) for sample in samples]
+
+
+def _score(reward: Reward, sample: Sample, options: Any) -> Score:
+    found = reward.function(sample, options)
+    if isinstance(found, Score):
+        return found
+    return Score(float(found), correct=found if isinstance(found, bool) else None)

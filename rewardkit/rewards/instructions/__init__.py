@@ -1,0 +1,9 @@
+"""Verifiable instructions (IFEval, IFBench): `reward` scores, `table` knows the checkers, one file for each
+family of them. `checker` adds one of your own."""
+
+from __future__ import annotations
+
+from rewardkit.rewards.instructions.reward import Options, score
+from rewardkit.rewards.instructions.table import checker
+
+__all__ = ["Options", "checker", "score"]

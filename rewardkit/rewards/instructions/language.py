@@ -1,0 +1,42 @@
+"""Which language a text is in, the same at every call: langdetect with a seed of our own."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any
+
+from rewardkit.errors import MissingDependencyError
+
+_MAX_CHARS = 10_000
+"""Characters of a text that are looked at, from its start."""
+
+
+@lru_cache(maxsize=1_024)
+def language(text: str) -> str | None:
+    """Return the ISO 639-1 code of a text's language (`zh-cn`, `zh-tw` for Chinese), None if it has none.
+
+    Raises:
+        MissingDependencyError: langdetect is not installed.
+    """
+    from langdetect.lang_detect_exception import LangDetectException
+
+    detector = _factory().create()
+    detector.append(text[:_MAX_CHARS])
+    try:
+        return str(detector.detect())
+    except LangDetectException:
+        return None
+
+
+@cache
+def _factory() -> Any:
+    try:
+        from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
+    except ImportError:
+        raise MissingDependencyError(
+            "telling languages apart needs langdetect: pip install 'rewardkit[instructions]'"
+        ) from None
+    factory = DetectorFactory()
+    factory.load_profile(PROFILES_DIRECTORY)
+    factory.set_seed(0)
+    return factory

@@ -1,0 +1,135 @@
+"""Instructions that a program can verify: does the response keep all of them.
+
+The ground truth is JSON with `instruction_id_list` and `kwargs` as in IFEval's and IFBench's rows (or
+`instruction_id`, as in the training sets of open-instruct; a list with one such object will do). `None` among
+the kwargs means "not given". What each instruction asks stands with its checker.
+
+- `mode="strict"` looks at the response as it is. `loose` accepts what holds when the first line, the last one
+  or both are left out, with or without asterisks (each instruction may use another of the eight).
+- `pay="all"` pays when every instruction is kept, `share` the share that is.
+- An empty response keeps nothing. An instruction that nobody knows makes the sample `invalid`: it is never
+  counted as kept.
+- Reasoning before `</think>` is not part of the response.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+import rewardkit.rewards.instructions.ifbench_format
+import rewardkit.rewards.instructions.ifbench_tasks
+import rewardkit.rewards.instructions.ifbench_training
+import rewardkit.rewards.instructions.ifbench_words
+import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each adds its checkers to the table)
+from rewardkit.registry import import_reward_file
+from rewardkit.rewards.instructions.ifbench_words import UNVERIFIABLE
+from rewardkit.rewards.instructions.table import Checker, find
+from rewardkit.rewards.visible import reply
+from rewardkit.types import Sample, Score, failure
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the instructions reward."""
+
+    mode: Literal["strict", "loose"] = "strict"
+    pay: Literal["all", "share"] = "all"
+    checkers: tuple[str, ...] = ()
+    """Files (`path.py`) or modules that add checkers to the table."""
+    max_chars: int = 200_000
+    """A longer response keeps nothing: no instruction asks for one, and every check has to read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of a prompt."""
+
+    name: str
+    """Its id; with `#2` and so on where a prompt has it again."""
+    checker: Checker
+    arguments: Mapping[str, Any]
+
+    def kept(self, text: str) -> bool:
+        """Return True when a text keeps it; an empty one keeps none."""
+        return bool(text.strip()) and bool(self.checker.check(text, **self.arguments))
+
+
+def score(sample: Sample, options: Options) -> Score:
+    """Score one response by the rules at the top of this file.
+
+    `parts` holds `strict`, `loose` and `share` (of the mode chosen), and each instruction by its id.
+    """
+    for name in options.checkers:
+        _load(name)
+    instructions, misfit = _instructions(sample.ground_truth)
+    if misfit:
+        return failure("invalid", misfit)
+    text = reply(sample.response)
+    if len(text) > options.max_chars:
+        text = ""
+    strict = [instruction.kept(text) for instruction in instructions]
+    variants = _loosely(text) if not all(strict) else []
+    loose = [kept or any(map(i.kept, variants)) for kept, i in zip(strict, instructions, strict=True)]
+    kept = strict if options.mode == "strict" else loose
+    share = sum(kept) / len(kept)
+    parts = {"strict": float(all(strict)), "loose": float(all(loose)), "share": share}
+    parts |= {i.name: float(k) for i, k in zip(instructions, kept, strict=True)}
+    broken = [i.name for i, k in zip(instructions, kept, strict=True) if not k]
+    detail = f"not kept: {', '.join(broken)}" if broken else "all kept"
+    return Score(float(all(kept)) if options.pay == "all" else share, "ok", all(kept), None, parts, detail)
+
+
+def _loosely(text: str) -> list[str]:
+    """The seven other readings of a response."""
+    lines = text.split("\n")
+    readings = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
+    return [*readings[1:], *(reading.replace("*", "") for reading in readings)]
+
+
+@lru_cache(maxsize=8_192)
+def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | None]:
+    """The instructions of a ground truth, or what is wrong with it."""
+    try:
+        row = msgspec.json.decode(ground_truth.encode())
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return (), "the ground truth is not JSON"
+    if isinstance(row, list) and row:
+        row = row[0]
+    if not isinstance(row, Mapping):
+        return (), "the ground truth has no instruction_id_list"
+    names = row.get("instruction_id_list") or row.get("instruction_id") or []
+    given = row.get("kwargs") or [{}] * len(names)
+    if not names or len(names) != len(given):
+        return (), f"the ground truth has {len(names)} instructions and {len(given)} kwargs"
+    return _bound(list(map(str, names)), given)
+
+
+def _bound(names: list[str], given: list[Any]) -> tuple[tuple[Instruction, ...], str | None]:
+    found: list[Instruction] = []
+    for i, name in enumerate(names):
+        checker = find(name)
+        if checker is None:
+            return (), UNVERIFIABLE.get(name, f"no checker for the instruction {name!r:.80}")
+        arguments = {k: v for k, v in (given[i] or {}).items() if v is not None and k in checker.known}
+        misfit = checker.misfit(arguments)
+        if misfit:
+            return (), misfit
+        before = names[:i].count(name)
+        found.append(Instruction(f"{name}#{before + 1}" if before else name, checker, arguments))
+    return tuple(found), None
+
+
+@lru_cache(maxsize=64)
+def _load(name: str) -> None:
+    if name.endswith(".py"):
+        import_reward_file(Path(name))
+    else:
+        importlib.import_module(name)
+    _instructions.cache_clear()

@@ -1,0 +1,85 @@
+"""The table of checkers: instruction id -> a function that says whether a text keeps the instruction.
+
+A checker takes the text, then the instruction's arguments by name, and returns a bool. Add one of your own:
+
+    @checker("my:rhymes")
+    def rhymes(text: str, *, lines: int) -> bool: ...
+
+in a file or module that the option `checkers` of the reward names, so that every process that scores has it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.errors import OptionsError
+
+Check = Callable[..., bool]
+
+RELATIONS = ("less than", "at least")
+_KINDS = {"int": (int, float), "float": (int, float), "str": str}
+"""Annotation -> types. A count is a float in rows that went through pandas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """One kind of instruction."""
+
+    id: str
+    check: Check
+    required: frozenset[str]
+    """Arguments without a default."""
+    known: frozenset[str]
+    kinds: Mapping[str, Any]
+    """What an argument has to be an instance of, where its annotation says so."""
+
+    def misfit(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with an instruction's arguments, None if nothing is."""
+        missing = self.required - arguments.keys()
+        if missing:
+            return f"{self.id} needs {', '.join(sorted(missing))}"
+        for name, value in arguments.items():
+            kind = self.kinds.get(name, object)
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not object):
+                return f"{self.id}: {name} is {value!r:.40}, a {type(value).__name__}"
+        relation = next((v for k, v in arguments.items() if k.endswith("relation")), RELATIONS[0])
+        if relation not in RELATIONS:
+            return f"{self.id}: relation is {relation!r:.40}; expected one of {', '.join(RELATIONS)}"
+        return None
+
+
+_CHECKERS: dict[str, Checker] = {}
+
+
+def checker(instruction_id: str) -> Callable[[Check], Check]:
+    """Add the decorated function to the table.
+
+    Raises:
+        OptionsError: the id is taken by another function.
+    """
+
+    def add(check: Check) -> Check:
+        holder = _CHECKERS.get(instruction_id)
+        if holder is not None and holder.check.__qualname__ != check.__qualname__:
+            raise OptionsError(f"the instruction '{instruction_id}' has a checker already")
+        parameters = list(inspect.signature(check).parameters.values())[1:]
+        required = frozenset(p.name for p in parameters if p.default is p.empty)
+        known = frozenset(p.name for p in parameters)
+        kinds = {p.name: _KINDS[p.annotation] for p in parameters if p.annotation in _KINDS}
+        _CHECKERS[instruction_id] = Checker(instruction_id, check, required, known, kinds)
+        return check
+
+    return add
+
+
+def find(instruction_id: str) -> Checker | None:
+    """Return the checker of an id, if there is one."""
+    return _CHECKERS.get(instruction_id)
+
+
+def ids() -> list[str]:
+    """Return every id that has a checker."""
+    return sorted(_CHECKERS)

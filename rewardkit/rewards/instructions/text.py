@@ -1,0 +1,88 @@
+"""Words, sentences and the like, as the checkers count them. No instructions here.
+
+Sentences are split by rule rather than by NLTK's Punkt, whose data has to be downloaded: at `.`, `!` or `?`
+before a blank, not after an abbreviation or an initial, nor within a sentence after an ellipsis.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from functools import lru_cache
+
+_SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s+\S)|[。！？]+[”’」』）]*")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|sr|jr|st|vs|etc|e\.g|i\.e|inc|ltd|co|corp|vol|fig|gen|col|capt|sen|rep|gov"
+    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|a\.m|p\.m|ph\.d)|(?-i:\b[A-HJ-Z])|^\s*\d{1,3})\.$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(
+    r"(?:[A-Za-z]\.)+[A-Za-z](?!\w)\.?|(?=\w)(?:\w+?(?=n['’]t\b)|n['’]t\b|[^\W_]+(?:[-./_&][\w]+)*)|['’](?:s|m|d|re|ve|ll)\b|\w+",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 12
+_CLOSING = "\"'”’)]*_ "
+_DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord(c): " " for c in "—–"}
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, stripped, without empty ones."""
+    found = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if match[0][0] == "." and _goes_on(text, start, match):
+            continue
+        found.append(text[start : match.end()].strip())
+        start = match.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
+    """Whether the sentence from `start` goes on after the full stops at `end`."""
+    after = text[end.end() : end.end() + 3].lstrip(" ")
+    if after == "\n\n":
+        return False
+    if end[0].startswith("..") and after[:1].islower():
+        return True
+    return _ABBREVIATION.search(text[max(start, end.start() - _LOOK_BACK) : end.start() + 1]) is not None
+
+
+def words(text: str) -> list[str]:
+    """Return the runs of word characters (`don't` is two), as IFEval counts words."""
+    return _WORD.findall(text)
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words as a treebank tokeniser has them: `WELL-KNOWN` is one, `DON'T` is two."""
+    return _TOKEN.findall(text)
+
+
+def paragraphs(text: str, separator: str = "\n\n") -> list[str]:
+    """Return the pieces between separators, stripped, without empty ones."""
+    return [piece.strip() for piece in text.split(separator) if piece.strip()]
+
+
+def bare_words(text: str) -> list[str]:
+    """Return the words in small letters, punctuation deleted (`don't` is `dont`), as IFBench has them."""
+    return text.lower().translate(_DROPPED).split()
+
+
+def ending(sentence: str) -> str:
+    """Return the sign that a sentence ends with, before quotes and brackets that close; "" for none."""
+    return sentence.rstrip(_CLOSING)[-1:]
+
+
+def related(count: int, threshold: float, relation: str) -> bool:
+    """Return whether a count is less than, or at least, a threshold."""
+    return count < threshold if relation == "less than" else count >= threshold
+
+
+@lru_cache(maxsize=4_096)
+def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
+    """Return the pattern of a keyword as text, wherever a word may begin; `whole`: and end."""
+    keyword = keyword.strip()
+    left = r"(?<!\w)" if keyword[:1].isalnum() and keyword[:1].isascii() else ""
+    right = r"(?!\w)" if whole and keyword[-1:].isalnum() and keyword[-1:].isascii() else ""
+    return re.compile(left + re.escape(keyword) + right, re.IGNORECASE)

@@ -1,0 +1,267 @@
+"""The cascade: string, number, words, tree, SymPy. Prepares each side once and lets each tier decide or pass.
+
+No tier raises: what a guard stops or the grammar does not cover is `undecided`, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, Exhausted, TooLarge, budget
+from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
+from rewardkit.rewards.math.reading import text as words
+from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_statement
+from rewardkit.rewards.math.tree.nodes import Logic, Text, walk
+
+Outcome = Literal["equal", "not_equal", "undecided"]
+Tier = Literal["string", "number", "words", "tree", "symbolic", "none"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of comparing two answers."""
+
+    outcome: Outcome
+    tier: Tier
+    reason: str
+    failure: Literal["", "timeout", "error"] = ""
+    """Set when SymPy could not be asked; `timeout` only under `undecided="timeout"`."""
+
+    @property
+    def equal(self) -> bool:
+        return self.outcome == "equal"
+
+
+def compare(ground_truth: str, answer: str, options: Options = DEFAULT) -> Verdict:
+    """Return whether an answer is the same as a ground truth.
+
+    The order matters only to what a ground truth alone may decide: a ground truth in prose is never shortened
+    to a part of it, and a decimal comma in the answer is heeded when the ground truth has a decimal point.
+    """
+    options = resolve(options)
+    verdict = compare_prepared(prepare(ground_truth), prepare(answer), options)
+    if not verdict.equal and (stated := prepare_statement(answer)) is not None:
+        found = compare_prepared(prepare(ground_truth), stated, options)
+        return found if found.equal else verdict
+    return verdict
+
+
+def compare_prepared(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict:
+    """Run the cascade on two prepared sides."""
+    if not ground_truth.text or not answer.text:
+        return Verdict("not_equal", "string", "an empty answer equals nothing")
+    for tier in (_by_string, _by_number, _by_words, _by_tree):
+        found = tier(ground_truth, answer, options)
+        if found is not None:
+            return found
+    return Verdict("undecided", "none", "no tier could tell")
+
+
+def _by_string(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+    if ground_truth.key == answer.key:
+        return Verdict("equal", "string", "the same text up to notation")
+    if max(len(ground_truth.text), len(answer.text)) > MAX_ANSWER_CHARS:
+        return Verdict(
+            "not_equal", "string", f"longer than {MAX_ANSWER_CHARS} characters and not the same text"
+        )
+    return None
+
+
+def _by_number(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+    first = ground_truth.number
+    second = answer.number
+    if first is not None and first.places and options.decimal_comma and second is None:
+        second = answer.as_decimal()
+    if first is None or second is None or options.simplified:
+        return None
+    if first.num == second.num and first.den == second.den:
+        return Verdict("equal", "number", "the same rational number")
+    if first.places is None and second.places is None and not options.rel_tol:
+        return _plain_unequal(ground_truth, answer)
+    from rewardkit.rewards.math.comparing.scalar import equal
+
+    if equal(first, second, options):
+        return Verdict("equal", "number", "equal when correctly rounded")
+    return _plain_unequal(ground_truth, answer)
+
+
+def _plain_unequal(ground_truth: Prepared, answer: Prepared) -> Verdict | None:
+    return (
+        None
+        if "," in ground_truth.text + answer.text
+        else Verdict("not_equal", "number", "different numbers")
+    )
+
+
+def _by_words(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+    """Choice letters, and answers that are nothing but words."""
+    found = _choices(ground_truth, answer, options)
+    if found is None and ground_truth.is_wordy and answer.is_wordy:
+        same = words.fold(ground_truth.words, keep_case=options.text_case) == words.fold(
+            answer.words, keep_case=options.text_case
+        )
+        if same and _case_matters(ground_truth.words, answer.words):
+            return None
+        listed = any(_SEPARATOR.search(side.words) for side in (ground_truth, answer))
+        if same or (max(len(ground_truth.words), len(answer.words)) > 4 and not listed):
+            found = same
+    if found is None:
+        return None
+    return Verdict(
+        "equal" if found else "not_equal", "words", "the same words" if found else "different words"
+    )
+
+
+_SEPARATOR = re.compile(r",|;|\b(?:and|or)\b", re.IGNORECASE)
+
+
+def _case_matters(a: str, b: str) -> bool:
+    """Short runs of letters that differ in case are variables."""
+    return (
+        a != b and len(a) <= 3 and len(b) <= 3 and a.isascii() and " " not in a and a.casefold() not in _SHORT
+    )
+
+
+_SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "dne", "odd", "all"})
+
+
+def _choices(ground_truth: Prepared, answer: Prepared, options: Options) -> bool | None:
+    """Letters of multiple choice, with or without what stands at them."""
+    if ground_truth.choice and answer.choice:
+        if options.text_case and ground_truth.words != answer.words:
+            return None
+        certain = any(
+            side.words != side.words.casefold() or len(side.words) > 1 for side in (ground_truth, answer)
+        )
+        return ground_truth.choice == answer.choice if certain else None
+    for this, other in ((ground_truth, answer), (answer, ground_truth)):
+        if (listed := words.choice_list(other.words)) and words.choice_run(this.words) == listed:
+            return True
+    first = ground_truth.led_choice
+    second = answer.led_choice
+    if first and second:
+        return first[0] == second[0] and compare(first[1], second[1], options).equal
+    if second and ground_truth.choice:
+        return second[0] == ground_truth.choice and _is_plain_content(second[1])
+    if first and answer.choice:
+        return first[0] == answer.choice
+    if (
+        first
+        and not words.led_choice(first[1])
+        and compare_prepared(prepare(first[1]), answer, options).equal
+    ):
+        return True
+    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` chooses nothing
+    return (
+        True
+        if second and alone and compare_prepared(ground_truth, prepare(second[1]), options).equal
+        else None
+    )
+
+
+_COMMANDS = re.compile(r"\\[a-zA-Z]+|\b(?:cm|mm|km|kg|sin|cos|tan|log|ln|sqrt|pi|units?)\b")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def _is_plain_content(text: str) -> bool:
+    """Whether what stands at a letter is a value and says nothing of it: "(C) 12", not "(C) or (D)"."""
+    if words.fold(text) in ("true", "yes"):
+        return True
+    reading = prepare(text).reading
+    return (
+        _WORD.search(_COMMANDS.sub(" ", text)) is None
+        and reading is not None
+        and words.choice(text) is None
+        and not any(isinstance(part, (Text, Logic)) for part in walk(reading))
+    )
+
+
+def _by_tree(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+    with budget(options.deadline_s):
+        try:
+            return _compared(ground_truth, answer, options)
+        except Exhausted as error:
+            return Verdict("undecided", "tree", f"could not be shown equal: {error}")
+
+
+def _compared(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict:
+    from rewardkit.rewards.math.comparing.equality import equal
+    from rewardkit.rewards.math.comparing.simplified import is_simplified
+
+    first = ground_truth.reading
+    second = answer.reading
+    if first is None or second is None:
+        side, problem = (
+            ("ground truth", ground_truth.problem) if first is None else ("answer", answer.problem)
+        )
+        return _unparsed(ground_truth, answer, f"the {side} is not in the grammar: {problem}")
+    try:
+        found = equal(first, second, options)
+    except TooLarge as error:
+        return Verdict("undecided", "tree", f"too large to work out: {error}")
+    except (ArithmeticError, ValueError, RecursionError) as error:
+        return Verdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
+    if found and options.simplified and not (is_simplified(first) and is_simplified(second)):
+        return Verdict("not_equal", "tree", "the same value, but not worked out")
+    if found is None:
+        return _by_sympy(ground_truth, answer, options)
+    return Verdict(
+        "equal" if found else "not_equal",
+        "tree",
+        f"{'the same value' if found else 'different values'} or objects",
+    )
+
+
+def _unparsed(ground_truth: Prepared, answer: Prepared, reason: str) -> Verdict:
+    same = _as_prose(ground_truth.text) == _as_prose(answer.text) or (
+        words.fold(ground_truth.words) == words.fold(answer.words)
+        and _is_prose(ground_truth.words)
+        and _is_prose(answer.words)
+    )
+    return Verdict("equal", "words", "the same words") if same else Verdict("undecided", "tree", reason)
+
+
+def _as_prose(text: str) -> str:
+    """Text that cannot be read, in the form it is compared in: spaces and capitals of words aside."""
+    return _CAPITALISED.sub(lambda m: m.group().lower(), " ".join(text.split()))
+
+
+_CAPITALISED = re.compile(r"(?<![\\a-zA-Z])[A-Z][a-z]+\b")
+
+
+def _is_prose(text: str) -> bool:
+    return len(re.findall(r"[^\W\d_]{3,}", text)) >= 2 and not re.search(r"[\^_=<>+*/]|\d", text)
+
+
+def _by_sympy(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict:
+    """Ask SymPy; the order is fixed so that both directions ask the same."""
+    if not options.symbolic:
+        return Verdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
+    from rewardkit.rewards.math.comparing.equality import write_signs
+    from rewardkit.rewards.math.sympy import client
+
+    assert ground_truth.reading is not None and answer.reading is not None
+
+    first, second = write_signs(ground_truth.reading), write_signs(answer.reading)
+    if answer.key < ground_truth.key:
+        first, second = second, first
+    if not client.can_decide(first, second):
+        return Verdict("undecided", "tree", "left open by the tree tier, and nothing for SymPy")
+    with budget(options.deadline_s) as left:
+        if left.cpu_s <= 0:
+            return _exhausted("all of it used before", options)
+        found = client.decide(first, second, left.cpu_s)
+        left.cpu_s -= found.spent_s
+    if found.failure == "exhausted":
+        return _exhausted(found.reason, options)
+    if found.failure or found.equal is None:
+        return Verdict("undecided", "symbolic", found.reason, found.failure)
+    return Verdict("equal" if found.equal else "not_equal", "symbolic", found.reason)
+
+
+def _exhausted(reason: str, options: Options) -> Verdict:
+    """What an answer makes undecidable is its own fault: not equal, unless the options say otherwise."""
+    told = f"could not be shown equal in {options.deadline_s:g} s ({reason})"
+    return Verdict("undecided", "symbolic", told, "timeout" if options.undecided == "timeout" else "")

@@ -1,0 +1,325 @@
+"""Approximate evaluation at any precision, guarded so that no step can blow up. mpmath only, no SymPy.
+
+Every thread has its own mpmath context: the global one is shared state. A value is an mpf or mpc; a point
+where a tree has no finite value raises `Undefined`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from mpmath import fp  # type: ignore[import-untyped]
+from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
+
+from rewardkit.rewards.math.guards import MAX_LOG2, MAX_TERMS, TooLarge, spend
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    App,
+    BigOp,
+    Const,
+    Degree,
+    Div,
+    Fn,
+    Matrix,
+    Mul,
+    Node,
+    Num,
+    Percent,
+    Pow,
+    Sym,
+)
+
+Value = Any
+"""An mpmath mpf or mpc; mpmath has no type information."""
+_LOCAL = threading.local()
+
+
+class Undefined(Exception):
+    """No finite value here, or none that we can compute."""
+
+
+def context(digits: int) -> Any:
+    """Return this thread's mpmath context, set to a precision."""
+    found = getattr(_LOCAL, "context", None)
+    if found is None:
+        found = _LOCAL.context = MPContext()
+    if found.dps != digits:
+        found.dps = digits
+    return found
+
+
+def evaluate(node: Node, env: Mapping[str, Fraction], digits: int) -> Value:
+    """Return the value of a tree at a point.
+
+    Raises:
+        Undefined: no finite value.
+        TooLarge: a guard stopped it.
+    """
+    return Evaluator(env, digits).value(node)
+
+
+def as_fraction(value: Value) -> Fraction:
+    """Return the exact value of a finite mpf."""
+    sign, mantissa, exponent, _ = value._mpf_
+    scaled = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return -scaled if sign else scaled
+
+
+def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
+    """Whether ordinary floats already show two real values to be different, beyond any rounding.
+
+    A quick look that settles most wrong answers at a tenth of the cost; False says nothing.
+    """
+    evaluator = _FloatEvaluator(env)
+    try:
+        x, y = evaluator.value(a), evaluator.value(b)
+    except (Undefined, TooLarge, ArithmeticError, ValueError, TypeError, NotImplementedError):
+        return False
+    if isinstance(x, complex) or isinstance(y, complex):
+        return False
+    gap = abs(x - y)
+    size = max(abs(x), abs(y))
+    # Cancellation can magnify the error of a float, but not past what the largest value on the way allows.
+    return math.isfinite(gap) and size > 1e-6 and gap > 1e-3 * size and evaluator.largest < 1e6 * gap
+
+
+class Evaluator:
+    def __init__(self, env: Mapping[str, Fraction], digits: int) -> None:
+        self.mp = context(digits)
+        self.env: dict[str, Value] = {k: self.mp.mpf(v.numerator) / v.denominator for k, v in env.items()}
+        self.cost = 2 + digits // 40
+        """Steps that a node takes; a function takes ten times as many."""
+
+    def value(self, node: Node) -> Value:
+        spend(self.cost)
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise Undefined(type(node).__name__)
+        return rule(self, node)
+
+    def num(self, node: Num) -> Value:
+        return self.mp.mpf(node.num) if node.den == 1 else self.mp.mpf(node.num) / node.den
+
+    def const(self, node: Const) -> Value:
+        match node.name:
+            case "pi":
+                return +self.mp.pi
+            case "e":
+                return +self.mp.e
+            case "i":
+                return self.mp.mpc(0, 1)
+        raise Undefined(node.name)
+
+    def sym(self, node: Sym) -> Value:
+        if node.name not in self.env:
+            raise Undefined(node.name)
+        return self.env[node.name]
+
+    def add(self, node: Add) -> Value:
+        total = self.value(node.terms[0])
+        for term in node.terms[1:]:
+            total = total + self.value(term)
+        return total
+
+    def mul(self, node: Mul) -> Value:
+        product = self.value(node.factors[0])
+        for factor in node.factors[1:]:
+            product = self._bounded(product * self.value(factor))
+        return product
+
+    def div(self, node: Div) -> Value:
+        bottom = self.value(node.bottom)
+        if bottom == 0:
+            raise Undefined("division by zero")
+        return self._bounded(self.value(node.top) / bottom)
+
+    def pow(self, node: Pow) -> Value:
+        exponent = self.value(node.exponent)
+        if node.base == Const("e"):
+            return self._exp(exponent)
+        return self.power(self.value(node.base), exponent)
+
+    def power(self, base: Value, exponent: Value) -> Value:
+        mp = self.mp
+        if base == 0:
+            if mp.re(exponent) > 0:
+                return mp.mpf(0)
+            raise Undefined("a power of zero")
+        size = abs(mp.mag(base)) * mp.ldexp(1, max(0, mp.mag(exponent)))
+        if exponent != 0 and size > MAX_LOG2:
+            raise TooLarge("a power")
+        spend(10 * self.cost)
+        if mp.isint(exponent) and abs(exponent) < 1 << 20:
+            return base ** int(mp.re(exponent))
+        return self._bounded(mp.power(base, exponent))
+
+    def _exp(self, exponent: Value) -> Value:
+        if exponent != 0 and self.mp.mag(exponent) > 40:
+            raise TooLarge("an exponential")
+        return self.mp.exp(exponent)
+
+    def _bounded(self, value: Value) -> Value:
+        real = getattr(value, "_mpf_", None)
+        if real is not None and real[1]:  # a finite number that is not 0: mantissa, exponent, bits
+            if abs(real[2] + real[3]) > MAX_LOG2:
+                raise TooLarge("a product")
+            return value
+        mp = self.mp
+        if not mp.isfinite(value):
+            raise Undefined("not finite")
+        if value != 0 and abs(mp.mag(value)) > MAX_LOG2:
+            raise TooLarge("a product")
+        return value
+
+    def percent(self, node: Percent) -> Value:
+        return self.value(node.value) / 100
+
+    def degree(self, node: Degree) -> Value:
+        return self.value(node.value) * self.mp.pi / 180
+
+    def app(self, node: App) -> Value:
+        """An unknown function has an arbitrary value for each argument, another one at each point."""
+        arguments = [self.mp.nstr(self.value(a), 12) for a in node.args]
+        point = self.mp.nstr(self.env[node.name], 12) if node.name in self.env else ""
+        return self.mp.mpf(seed(f"{node.name}{point}({','.join(arguments)})")) / 1_000_003
+
+    def big(self, node: BigOp) -> Value:
+        if node.op not in ("sum", "prod") or node.lower is None or node.upper is None:
+            raise Undefined(node.op)
+        low, high = self.value(node.lower), self.value(node.upper)
+        mp = self.mp
+        if not (mp.isint(low) and mp.isint(high)):
+            raise Undefined("bounds that are not integers")
+        if high - low >= MAX_TERMS:
+            raise Undefined("a sum too long to write out")
+        outer = self.env.get(node.var)
+        total = mp.mpf(0 if node.op == "sum" else 1)
+        for index in range(int(low), int(high) + 1):
+            self.env[node.var] = mp.mpf(index)
+            term = self.value(node.body)
+            total = total + term if node.op == "sum" else self._bounded(total * term)
+        self.env.pop(node.var, None)
+        if outer is not None:
+            self.env[node.var] = outer
+        return total
+
+    def fn(self, node: Fn) -> Value:
+        if node.name == "det" and isinstance(node.args[0], Matrix):
+            return self._determinant(node.args[0])
+        values = [self.value(a) for a in node.args]
+        spend(10 * self.cost)
+        try:
+            return self._bounded(self._function(node.name, values))
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError) as error:
+            raise Undefined(f"{node.name}: {error}") from None
+
+    def _determinant(self, matrix: Matrix) -> Value:
+        size = len(matrix.rows)
+        if size > 8 or any(len(row) != size for row in matrix.rows):
+            raise Undefined("a determinant")
+        spend(self.cost * (100 + 10 * size**3))
+        return self.mp.det(self.mp.matrix([[self.value(c) for c in row] for row in matrix.rows]))
+
+    def _function(self, name: str, values: list[Value]) -> Value:
+        mp = self.mp
+        first = values[0]
+        big = first != 0 and mp.mag(first) > 200
+        if big and name not in ("ln", "log", "root", "abs", "max", "min", "sgn"):
+            raise TooLarge(name)
+        if name in _ELEMENTARY:
+            return getattr(mp, _ELEMENTARY[name])(first)
+        match name:
+            case "root":
+                return self._root(first, values[1])
+            case "abs":
+                return abs(first)
+            case "ln":
+                return mp.log(first)
+            case "log":
+                return mp.log(first) / mp.log(values[1]) if len(values) > 1 else mp.log(first)
+            case "arccot":
+                return mp.pi / 2 - mp.atan(first)
+            case "floor" | "ceil":
+                return self._round(name, first)
+            case "factorial":
+                if mp.mag(first) > 40:
+                    raise TooLarge("a factorial")
+                return mp.factorial(first)
+            case "factorial2":
+                return mp.fac2(first)
+            case "binom":
+                return mp.binomial(first, values[1])
+            case "max" | "min":
+                return (max if name == "max" else min)(values)
+            case "mod":
+                return first - values[1] * mp.floor(first / values[1])
+            case "sgn":
+                return mp.sign(first)
+        raise Undefined(name)
+
+    def _root(self, value: Value, degree: Value) -> Value:
+        """The real root where there is one, otherwise the principal one."""
+        mp = self.mp
+        if not mp.isint(degree) or degree == 0:
+            return self.power(value, 1 / degree)
+        count = int(mp.re(degree))
+        if count == 2:
+            return mp.sqrt(value)
+        if mp.im(value) == 0 and mp.re(value) < 0 and count % 2:
+            return -self.power(-mp.re(value), mp.mpf(1) / count)
+        return self.power(value, mp.mpf(1) / count)
+
+    def _round(self, name: str, value: Value) -> Value:
+        """Floor or ceiling; too near an integer to tell counts as that integer."""
+        mp = self.mp
+        nearest = mp.nint(value)
+        if abs(value - nearest) < mp.mpf(10) ** (-mp.dps * 2 // 3):
+            return nearest
+        return mp.floor(value) if name == "floor" else mp.ceil(value)
+
+
+class _FloatEvaluator(Evaluator):
+    """The same rules in machine floats."""
+
+    def __init__(self, env: Mapping[str, Fraction]) -> None:
+        self.mp = fp
+        self.env = {k: v.numerator / v.denominator for k, v in env.items()}
+        self.cost = 1
+        self.largest = 0.0
+
+    def value(self, node: Node) -> Value:
+        # These look at the last digits of a value, which differ between precisions.
+        if isinstance(node, (App, BigOp)) or (isinstance(node, Fn) and node.name in _JUMPING):
+            raise Undefined("not for floats")
+        value = super().value(node)
+        self.largest = max(self.largest, abs(value))
+        return value
+
+    def _bounded(self, value: Value) -> Value:
+        return value
+
+
+_JUMPING = frozenset({"floor", "ceil", "mod", "sgn", "arg", "gcd", "lcm"})
+_ELEMENTARY = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
+    "arccos": "acos", "arctan": "atan", "arcsec": "asec", "arccsc": "acsc", "sinh": "sinh", "cosh": "cosh",
+    "tanh": "tanh", "coth": "coth", "sech": "sech", "csch": "csch", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "re": "re", "im": "im", "arg": "arg", "erf": "erf", "gamma": "gamma",
+}  # fmt: skip
+_RULES: dict[type, Any] = {
+    Num: Evaluator.num, Const: Evaluator.const, Sym: Evaluator.sym, Add: Evaluator.add, Mul: Evaluator.mul,
+    Div: Evaluator.div, Pow: Evaluator.pow, Fn: Evaluator.fn, App: Evaluator.app, BigOp: Evaluator.big,
+    Percent: Evaluator.percent, Degree: Evaluator.degree,
+}  # fmt: skip
+
+
+def seed(name: str) -> int:
+    """Return a fixed pseudo-random number below 2**20 for a name."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()) % (
+        1 << 20
+    )

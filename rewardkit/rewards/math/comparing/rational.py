@@ -1,0 +1,315 @@
+"""Exact evaluation: a tree to a Fraction when its value is rational and of bounded size, and residues of
+integers far too large to write out. No floating point here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from rewardkit.rewards.math.guards import MAX_BITS, MAX_TERMS, TooLarge, spend
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    Based,
+    BigOp,
+    Const,
+    Div,
+    Fn,
+    Matrix,
+    Mul,
+    Node,
+    Num,
+    Percent,
+    Pow,
+    Quantity,
+    Sym,
+)
+
+MAX_FACTORIAL = 3_000
+
+
+class Irrational(Exception):
+    """The value is not rational, not defined, or not found to be rational without approximation."""
+
+
+def exact(node: Node, env: Mapping[str, Fraction] | None = None) -> Fraction:
+    """Return the exact value of a tree, its variables taken from `env`.
+
+    Raises:
+        Irrational: the tree has no value we can find exactly.
+        TooLarge: the value, or one on the way to it, has more than `MAX_BITS` bits.
+    """
+    return _Exact(env or {}).value(node)
+
+
+def bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def power(base: Fraction, exponent: Fraction) -> Fraction:
+    """Return base ** exponent if that is rational and small enough."""
+    if exponent.denominator != 1:
+        return root(power(base, Fraction(exponent.numerator)), exponent.denominator)
+    count = exponent.numerator
+    if base in (0, 1, -1):
+        if base == 0 and count <= 0:
+            raise Irrational("a power of zero")
+        return base if base >= 0 or count % 2 else -base
+    if abs(count) * (bits(base) - 1) > MAX_BITS:
+        raise TooLarge("a power")
+    spend(1 + abs(count) * bits(base) // 50)
+    return base**count
+
+
+def root(value: Fraction, degree: int) -> Fraction:
+    """Return the real root if it is rational; the root of a negative number only for odd degrees."""
+    if degree < 1 or degree > 64 or bits(value) > MAX_BITS:
+        raise Irrational("a root")
+    if value < 0:
+        if degree % 2 == 0:
+            raise Irrational("an even root of a negative number")
+        return -root(-value, degree)
+    return Fraction(_int_root(value.numerator, degree), _int_root(value.denominator, degree))
+
+
+def _int_root(value: int, degree: int) -> int:
+    if degree == 2:
+        found = math.isqrt(value)
+    elif value < 2:
+        found = value
+    else:  # Newton's iteration from above
+        found = 1 << -(-value.bit_length() // degree)
+        while True:
+            better = ((degree - 1) * found + value // found ** (degree - 1)) // degree
+            if better >= found:
+                break
+            found = better
+    if found**degree != value:
+        raise Irrational("no perfect power")
+    return found
+
+
+class _Exact:
+    def __init__(self, env: Mapping[str, Fraction]) -> None:
+        self.env = dict(env)
+
+    def value(self, node: Node) -> Fraction:
+        spend(2)
+        match node:
+            case Num():
+                return Fraction(node.num, node.den)
+            case Sym(name=name):
+                if name not in self.env:
+                    raise Irrational(name)
+                return self.env[name]
+            case Add(terms=terms):
+                return self._small(sum((self.value(t) for t in terms), Fraction(0)))
+            case Mul(factors=factors):
+                product = Fraction(1)
+                for factor in factors:
+                    product = self._small(product * self.value(factor))
+                return product
+            case Div(top=top, bottom=bottom):
+                below = self.value(bottom)
+                if below == 0:
+                    raise Irrational("division by zero")
+                return self._small(self.value(top) / below)
+            case Pow(base=base, exponent=exponent):
+                return power(self.value(base), self.value(exponent))
+            case Percent(value=inner):
+                return self.value(inner) / 100
+            case Quantity(value=inner, unit="th"):
+                return self.value(inner)
+            case Based():
+                raise Irrational("a number in a stated base")
+            case Fn(name=name, args=args):
+                return self.function(name, args)
+            case BigOp(op="sum" | "prod"):
+                return self.big(node)
+            case _:
+                raise Irrational(type(node).__name__)
+
+    def _small(self, value: Fraction) -> Fraction:
+        spend(1 + bits(value) // 50)
+        if bits(value) > 2 * MAX_BITS:
+            raise TooLarge("a rational")
+        return value
+
+    def function(self, name: str, args: tuple[Node, ...]) -> Fraction:
+        if name == "det" and isinstance(args[0], Matrix):
+            return self.determinant(args[0])
+        if name == "mod" and len(args) == 2:
+            return self.remainder(*args)
+        values = [self.value(a) for a in args]
+        first = values[0]
+        match name:
+            case "root":
+                if values[1].denominator != 1 or first < 0:
+                    raise Irrational("a root")
+                return root(first, values[1].numerator)
+            case "abs":
+                return abs(first)
+            case "floor":
+                return Fraction(math.floor(first))
+            case "ceil":
+                return Fraction(math.ceil(first))
+            case "factorial" | "factorial2":
+                return Fraction(self._factorial(first, 1 if name == "factorial" else 2))
+            case "binom":
+                return Fraction(self._binomial(first, values[1]))
+            case "max":
+                return max(values)
+            case "min":
+                return min(values)
+            case "gcd" | "lcm" if all(v.denominator == 1 for v in values):
+                combine = math.gcd if name == "gcd" else math.lcm
+                return Fraction(combine(*(v.numerator for v in values)))
+            case "sgn":
+                return Fraction((first > 0) - (first < 0))
+            case "log" if len(values) == 2:
+                return self._logarithm(first, values[1])
+            case "ln" | "log" if first == 1:
+                return Fraction(0)
+            case "sin" | "tan" | "arcsin" | "arctan" | "sinh" | "tanh" if first == 0:
+                return Fraction(0)
+            case _:
+                raise Irrational(name)
+
+    def remainder(self, value: Node, modulus: Node) -> Fraction:
+        """The remainder, of a power too large to write out as well."""
+        below = self.value(modulus)
+        if below == 0:
+            raise Irrational("a remainder modulo zero")
+        try:
+            return self.value(value) % below
+        except TooLarge:
+            if below.denominator != 1 or below < 2:
+                raise
+            return Fraction(residue(value, below.numerator))
+
+    def _factorial(self, value: Fraction, step: int) -> int:
+        if value.denominator != 1 or value < 0:
+            raise Irrational("the factorial of such a number")
+        if value > MAX_FACTORIAL:
+            raise TooLarge("a factorial")
+        spend(value.numerator // 8)
+        return math.prod(range(value.numerator, 0, -step)) if step > 1 else math.factorial(value.numerator)
+
+    def _binomial(self, top: Fraction, bottom: Fraction) -> int:
+        if top.denominator != 1 or bottom.denominator != 1 or top < 0:
+            raise Irrational("such a binomial")
+        n = top.numerator
+        k = bottom.numerator
+        if k < 0 or k > n:
+            return 0
+        if min(k, n - k) * n.bit_length() > MAX_BITS:
+            raise TooLarge("a binomial")
+        return math.comb(n, k)
+
+    def _logarithm(self, value: Fraction, base: Fraction) -> Fraction:
+        """The exponent, when the value is a rational power of the base with a small denominator."""
+        if value <= 0 or base <= 0 or base == 1 or max(bits(value), bits(base)) > 1024:
+            raise Irrational("a logarithm")
+        guess = Fraction(_log2(value) / _log2(base)).limit_denominator(12)
+        if power(base, Fraction(guess.numerator)) != power(value, Fraction(guess.denominator)):
+            raise Irrational("a logarithm")
+        return guess
+
+    def determinant(self, matrix: Matrix) -> Fraction:
+        rows = [[self.value(cell) for cell in row] for row in matrix.rows]
+        size = len(rows)
+        if any(len(row) != size for row in rows) or size > 8:
+            raise Irrational("a determinant")
+        result = Fraction(1)
+        for column in range(size):
+            pivot = next((r for r in range(column, size) if rows[r][column]), None)
+            if pivot is None:
+                return Fraction(0)
+            if pivot != column:
+                rows[column], rows[pivot] = rows[pivot], rows[column]
+                result = -result
+            result = self._small(result * rows[column][column])
+            for r in range(column + 1, size):
+                factor = rows[r][column] / rows[column][column]
+                rows[r] = [self._small(a - factor * b) for a, b in zip(rows[r], rows[column], strict=True)]
+        return result
+
+    def big(self, node: BigOp) -> Fraction:
+        if node.lower is None or node.upper is None:
+            raise Irrational("unbounded")
+        low, high = self.value(node.lower), self.value(node.upper)
+        if low.denominator != 1 or high.denominator != 1:
+            raise Irrational("bounds that are not integers")
+        if high - low >= MAX_TERMS:
+            raise Irrational("a sum too long to write out")
+        outer = self.env.get(node.var)
+        total = Fraction(0 if node.op == "sum" else 1)
+        for index in range(low.numerator, high.numerator + 1):
+            self.env[node.var] = Fraction(index)
+            term = self.value(node.body)
+            total = self._small(total + term if node.op == "sum" else total * term)
+        if outer is None:
+            self.env.pop(node.var, None)
+        else:
+            self.env[node.var] = outer
+        return total
+
+
+def _log2(value: Fraction) -> float:
+    return math.log2(value.numerator) - math.log2(value.denominator)
+
+
+def residue(node: Node, modulus: int) -> int:
+    """Return the value of an integer or rational expression modulo a number, without writing it out.
+
+    Raises:
+        Irrational: it is not a rational expression with integer exponents, or divides by a factor of it.
+        TooLarge: a factorial too long to multiply out.
+    """
+    spend(2)
+    match node:
+        case Num(num=num, den=den):
+            return num * _inverse(den, modulus) % modulus
+        case Add(terms=terms):
+            return sum(residue(t, modulus) for t in terms) % modulus
+        case Mul(factors=factors):
+            product = 1
+            for factor in factors:
+                product = product * residue(factor, modulus) % modulus
+            return product
+        case Div(top=top, bottom=bottom):
+            return residue(top, modulus) * _inverse(residue(bottom, modulus), modulus) % modulus
+        case Pow(base=base, exponent=exponent):
+            count = exact(exponent)
+            if count.denominator != 1:
+                raise Irrational("a root")
+            below = residue(base, modulus)
+            if count < 0:
+                below = _inverse(below, modulus)
+                count = -count
+            spend(count.numerator.bit_length() // 4)
+            return pow(below, count.numerator, modulus)
+        case Fn(name="factorial", args=(inner,)):
+            value = exact(inner)
+            if value.denominator != 1 or value < 0:
+                raise Irrational("the factorial of such a number")
+            if value > 20 * MAX_FACTORIAL:
+                raise TooLarge("a factorial")
+            spend(value.numerator // 8)
+            product = 1
+            for step in range(2, value.numerator + 1):
+                product = product * step % modulus
+            return product
+        case _:
+            value = exact(node)
+            return value.numerator * _inverse(value.denominator, modulus) % modulus
+
+
+def _inverse(value: int, modulus: int) -> int:
+    if math.gcd(value, modulus) != 1:
+        raise Irrational("division by zero modulo the prime")
+    return pow(value, -1, modulus)
+
+
+_ = Const

@@ -1,0 +1,306 @@
+"""Sets of real numbers: intervals, unions, inequalities and set-builder forms brought to one shape.
+
+A set is a tuple of `Span`s, in order and merged. What cannot be brought to that shape is tried as a truth
+function at the other side's boundaries and between them.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
+from rewardkit.rewards.math.comparing.scalar import real_value, substitute
+from rewardkit.rewards.math.guards import TooLarge, spend
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    App,
+    Builder,
+    Const,
+    Div,
+    Logic,
+    Node,
+    Rel,
+    Seq,
+    SetOp,
+    Sym,
+    negate,
+    number,
+    symbols,
+    walk,
+)
+
+INFINITY = Const("inf")
+_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+_NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "=": "!=", "!=": "="}
+
+
+class NotASet(Exception):
+    """The tree is no set of reals that can be written as spans."""
+
+
+class Span(NamedTuple):
+    low: Node
+    low_closed: bool
+    high: Node
+    high_closed: bool
+
+
+Spans = tuple[Span, ...]
+ALL: Spans = (Span(negate(INFINITY), False, INFINITY, False),)
+
+
+def spans(node: Node) -> Spans:
+    """Return the set a tree stands for.
+
+    Raises:
+        NotASet: it has no such form, or its ends cannot be ordered.
+    """
+    match node:
+        case Seq(opening="(" | "[" | "]" as opening, closing=closing, items=(low, high)):
+            return _normal([Span(low, opening == "[", high, closing == "]")])
+        case Seq(opening="{", items=items):
+            return _normal([Span(x, True, x, True) for x in items])
+        case Const(name="R"):
+            return ALL
+        case Const(name="empty"):
+            return ()
+        case SetOp(op=op, parts=parts):
+            return _combine(op, [spans(p) for p in parts])
+        case Logic(op=op, parts=parts):
+            return _combine("cap" if op == "and" else "cup", [spans(p) for p in parts])
+        case Builder(condition=condition):
+            return spans(condition)
+        case Rel():
+            return _relation(node)
+        case _:
+            raise NotASet(type(node).__name__)
+
+
+def variable(node: Node) -> str | None:
+    """Return the one free variable that a condition restricts; None for plain sets."""
+    match node:
+        case Rel() | Logic():
+            names = symbols(node)
+            calls = {part for part in walk(node) if isinstance(part, App)}
+            if calls:  # f(3) and f(4) are two unknowns
+                return repr(calls.pop()) if len(names) == len(calls) == 1 else None
+            return next(iter(names)) if len(names) == 1 else None
+    return None
+
+
+def _combine(op: str, parts: list[Spans]) -> Spans:
+    if op == "cup":
+        return _normal([s for part in parts for s in part])
+    result = parts[0]
+    for part in parts[1:]:
+        result = _intersect(result, part if op == "cap" else _complement(part))
+    return result
+
+
+def _relation(node: Rel) -> Spans:
+    """Intersect the links of a chain: each compares the one variable expression with a constant."""
+    if len(node.ops) == 1 and node.ops[0] in ("in", "notin"):
+        inside = spans(node.sides[1])
+        if not symbols(node.sides[0]) or symbols(node.sides[1]):
+            raise NotASet("membership of a constant")
+        return inside if node.ops[0] == "in" else _complement(inside)
+    result: Spans = ALL
+    for op, left, right in zip(node.ops, node.sides, node.sides[1:], strict=False):
+        if op not in _FLIPPED:
+            raise NotASet(op)
+        result = _intersect(result, _link(op, left, right))
+    return result
+
+
+def _link(op: str, left: Node, right: Node) -> Spans:
+    if not symbols(left):
+        left, right, op = right, left, _FLIPPED[op]
+    names = symbols(left) | symbols(right)
+    if len(names) != 1 and not (isinstance(left, App) and not symbols(right)):
+        raise NotASet("other than one variable")
+    if not isinstance(left, (Sym, App)) or symbols(right):
+        op, right = _solve_linear(op, left, right, next(iter(names)))
+    closed = op in ("<=", ">=", "=")
+    if op in ("<", "<="):
+        return _normal([Span(negate(INFINITY), False, right, closed)])
+    if op in (">", ">="):
+        return _normal([Span(right, closed, INFINITY, False)])
+    point = _normal([Span(right, True, right, True)])
+    return point if op == "=" else _complement(point)
+
+
+def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
+    """Solve `left op right` for the variable when the difference is linear in it."""
+    difference = Add((left, negate(right)))
+    values = [_at(difference, name, Fraction(k, 2)) for k in _LINEAR_PROBES]
+    if any(v is None for v in values):
+        raise NotASet("not linear")
+    start = values[0]
+    slope = (values[1] - values[0]) / (_LINEAR_PROBES[1] - _LINEAR_PROBES[0])
+    for k, value in zip(_LINEAR_PROBES, values, strict=True):
+        expected = start + slope * (k - _LINEAR_PROBES[0])
+        if slope == 0 or abs(value - expected) > (abs(value) + abs(slope)) * 1e-20:
+            raise NotASet("not linear")
+    at = [substitute(difference, name, number(k)) for k in (0, 1)]
+    solution = Div(negate(at[0]), Add((at[1], negate(at[0]))))
+    return (op if slope > 0 else _FLIPPED[op]), solution
+
+
+_LINEAR_PROBES = (0, 2, 5, 14, -3, -20)
+"""Halves of these: a kink anywhere near the origin shows up as a deviation from the line."""
+
+
+def _normal(items: list[Span]) -> Spans:
+    """Return spans in order, with empty ones dropped and touching ones merged."""
+    if len(items) == 1 and (symbols(items[0].low) or symbols(items[0].high)):
+        return tuple(items)
+    keyed: list[tuple[Any, Any, Span]] = []
+    for item in items:
+        low, high = real_value(item.low), real_value(item.high)
+        if low is None or high is None:
+            raise NotASet("an end that is no number")
+        if low > high:
+            raise NotASet("ends out of order")
+        if low < high or (item.low_closed and item.high_closed):
+            keyed.append((low, high, item))
+    keyed.sort(key=lambda k: (k[0], not k[2].low_closed))
+    merged: list[tuple[Any, Any, Span]] = []
+    for low, high, item in keyed:
+        if merged:
+            last_low, last_high, last = merged[-1]
+            near = low < last_high or (_same(low, last_high) and (item.low_closed or last.high_closed))
+            if near:
+                if high > last_high and not _same(high, last_high):
+                    last = last._replace(high=item.high, high_closed=item.high_closed)
+                    last_high = high
+                elif _same(high, last_high):
+                    last = last._replace(high_closed=last.high_closed or item.high_closed)
+                merged[-1] = (last_low, last_high, last)
+                continue
+        merged.append((low, high, item))
+    return tuple(item for _, _, item in merged)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return _true("=", a, b)
+
+
+def _complement(items: Spans) -> Spans:
+    result: list[Span] = []
+    low = negate(INFINITY)
+    closed = False
+    for item in items:
+        if item.low != negate(INFINITY):
+            result.append(Span(low, closed, item.low, not item.low_closed))
+        low = item.high
+        closed = not item.high_closed
+    if low != INFINITY:
+        result.append(Span(low, closed, INFINITY, False))
+    return _normal(result)
+
+
+def _intersect(first: Spans, second: Spans) -> Spans:
+    if first == ALL:
+        return second
+    if second == ALL:
+        return first
+    return _complement(_normal([*_complement(first), *_complement(second)]))
+
+
+# Sets known only through their truth at a point.
+
+
+def holds(node: Node, name: str, x: Any) -> bool | None:
+    """Return whether a real x satisfies a condition or belongs to a set; None when that is undefined."""
+    match node:
+        case Logic(op=op, parts=parts):
+            found = [holds(p, name, x) for p in parts]
+            if None in found:
+                return None
+            return all(found) if op == "and" else any(found)
+        case Builder(condition=condition):
+            return holds(condition, name, x)
+        case Rel(ops=("in" | "notin" as op,), sides=(head, target)):
+            value = _at(head, name, x)
+            inside = None if value is None else _inside(spans(target), value)
+            return inside if op == "in" or inside is None else not inside
+        case Rel(ops=ops, sides=sides):
+            values = [_at(s, name, x) for s in sides]
+            if any(v is None for v in values):
+                return None
+            return all(_true(op, a, b) for op, a, b in zip(ops, values, values[1:], strict=False))
+        case _:
+            return _inside(spans(node), x)
+
+
+def _at(node: Node, name: str, x: Any) -> Any:
+    spend(10)
+    bound = real_value(node)
+    if bound is not None:
+        return bound
+    try:
+        mp = context(30)
+        env = {name: x if isinstance(x, Fraction) else as_fraction(x)}
+        value = evaluate(node, env, 30)
+        return mp.re(value) if abs(mp.im(value)) <= abs(value) * 1e-20 else None
+    except (Undefined, TooLarge):
+        return None
+
+
+def _true(op: str, a: Any, b: Any) -> bool:
+    finite = context(30).isfinite(a) and context(30).isfinite(b)
+    same = a == b or (finite and (abs(a - b) <= (abs(a) + abs(b)) * 1e-20 or abs(a - b) < 1e-22))
+    match op:
+        case "<":
+            return bool(a < b and not same)
+        case ">":
+            return bool(a > b and not same)
+        case "<=":
+            return bool(a < b or same)
+        case ">=":
+            return bool(a > b or same)
+        case "=":
+            return bool(same)
+        case "!=":
+            return not same
+    raise NotASet(op)
+
+
+def _inside(items: Spans, x: Any) -> bool | None:
+    for item in items:
+        low, high = real_value(item.low), real_value(item.high)
+        if low is None or high is None:
+            return None
+        if _true(">=" if item.low_closed else ">", x, low) and _true(
+            "<=" if item.high_closed else "<", x, high
+        ):
+            return True
+    return False
+
+
+def agrees(items: Spans, node: Node, name: str) -> bool | None:
+    """Return whether a condition holds exactly on the spans, tried at their ends, beside and between them."""
+    mp = context(30)
+    ends = [
+        v for s in items for end in (s.low, s.high) if (v := real_value(end)) is not None and mp.isfinite(v)
+    ]
+    probes = [mp.mpf(k) * 7 / 3 for k in (-1000, -40, -9, -4, -2, -1, 0, 1, 2, 4, 9, 40, 1000)]
+    for end in ends:
+        step = (abs(end) + 1) / mp.mpf(1 << 20)
+        probes += [end, end - step, end + step, -end, end * 2]
+    ordered = sorted(ends)
+    probes += [(a + b) / 2 for a, b in pairwise(ordered)]
+    judged = 0
+    for x in probes:
+        found = holds(node, name, x)
+        if found is None:
+            found = False
+        inside = _inside(items, x)
+        if inside is None:
+            return None
+        if found != inside:
+            return False
+        judged += 1
+    return True if judged and ends else None

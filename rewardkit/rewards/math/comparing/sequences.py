@@ -1,0 +1,162 @@
+"""Comparison of what holds several things: lists, sets of values, tuples, vectors, matrices.
+
+How the items compare is passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewardkit.rewards.math.comparing import linear, relations, scalar
+from rewardkit.rewards.math.comparing.rational import Irrational, exact
+from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
+from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.tree.nodes import Const, Matrix, Node, Percent, Rel, Seq, Sym, symbols
+
+_BRACKETS = {"]": "("}
+_CLOSINGS = {"[": ")"}
+
+
+def sequence(a: Node, b: Node, options: Options, equal: Rule) -> bool | None:
+    assert isinstance(a, Seq)
+    if isinstance(b, Matrix):
+        return _vector(a, b, options, equal)
+    if not isinstance(b, Seq):
+        return equal(a.items[0], b, options) if len(a.items) == 1 and a.opening in ("", "{") else False
+    loose = {s.opening for s in (a, b)} <= {"", "{"}
+    if loose:
+        return _lists(a, b, options, equal)
+    if "{" in (a.opening, b.opening) or len(a.items) != len(b.items):
+        return False
+    if "" not in (a.opening, b.opening) and options.brackets == "exact" and _brackets(a) != _brackets(b):
+        return False
+    return in_order(a.items, b.items, options, equal)
+
+
+def _brackets(seq: Seq) -> tuple[str, str]:
+    return _BRACKETS.get(seq.opening, seq.opening), _CLOSINGS.get(seq.closing, seq.closing)
+
+
+def _lists(a: Seq, b: Seq, options: Options, equal: Rule) -> bool | None:
+    """Bare lists and sets: unordered, repetitions ignored; named values without names keep their order."""
+    first, integers = _declared(a.items)
+    second, more = _declared(b.items)
+    if integers or more:
+        return _with_integers(first, second, integers | more, options, equal)
+    labels = [_labels(first), _labels(second)]
+    if labels[0] != labels[1] and (indexed := _indexed_values(first, second)) is not None:
+        return matched(*indexed, options, equal)
+    one_sided = (len(labels[0]) > 1) != (len(labels[1]) > 1) and min(map(len, labels)) == 0
+    if one_sided or (options.list_order and a.opening == b.opening == ""):
+        return in_order(first, second, options, equal) if len(first) == len(second) else False
+    return matched(first, second, options, equal)
+
+
+def _labels(items: Sequence[Node]) -> set[Node]:
+    return {found[0] for item in items if (found := relations.assignment(item)) is not None}
+
+
+def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
+    """The values of `x_1 = 2, x_2 = 3` and `x = 2 or x = 3`, whose one name carries no order."""
+    bases = set()
+    lists = []
+    for items in (first, second):
+        values = []
+        for item in items:
+            found = relations.assignment(item)
+            if found is not None:
+                bases.add(relations.base_name(found[0]))
+            values.append(item if found is None else found[1])
+        lists.append(values)
+    return (lists[0], lists[1]) if len(bases) == 1 and "" not in bases else None
+
+
+def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], frozenset[str]]:
+    """Split off declarations like `k \\in \\mathbb{Z}`; return the rest and the declared names."""
+    names = set()
+    rest = []
+    for item in items:
+        match item:
+            case Rel(ops=("in",), sides=(Sym(name=name), target)) if len(items) > 1 and _is_integers(target):
+                names.add(name)
+            case _:
+                rest.append(item)
+    return tuple(rest), frozenset(names)
+
+
+def _is_integers(node: Node) -> bool:
+    return node in (Const("Z"), Const("N"), Sym("Z"), Sym("N")) or (
+        isinstance(node, Sym) and node.name[:2] in ("Z^", "N^")
+    )
+
+
+def _with_integers(
+    first: tuple[Node, ...], second: tuple[Node, ...], names: frozenset[str], options: Options, equal: Rule
+) -> bool | None:
+    """Compare families in an integer parameter, whatever each side calls it."""
+    left, right = ({n for item in items for n in symbols(item)} for items in (first, second))
+    mine, others = left - right, right - left
+    if len(mine) == len(others) == 1 and (mine | others) & names:
+        old = others.pop()
+        new = Sym(mine.pop())
+        second = tuple(scalar.substitute(item, old, new) for item in second)
+    return matched(first, second, options, equal)
+
+
+def in_order(a: Sequence[Node], b: Sequence[Node], options: Options, equal: Rule) -> bool | None:
+    if len(a) != len(b):
+        return False
+    found: bool | None = True
+    for x, y in zip(a, b, strict=True):
+        verdict = equal(x, y, options)
+        if verdict is False:
+            return False
+        found = None if verdict is None else found
+    return found
+
+
+def matched(a: Sequence[Node], b: Sequence[Node], options: Options, equal: Rule) -> bool | None:
+    """Whether every item of each side has an equal on the other."""
+    if len(a) > MAX_TERMS or len(b) > MAX_TERMS:
+        raise TooLarge("a list")
+    left, right = _exact_values(a), _exact_values(b)
+    if left is not None and right is not None:
+        return left == right
+    if len(a) * len(b) > 2_500:
+        return None
+    open_verdict = False
+    for one, other in ((a, b), (b, a)):
+        for x in one:
+            verdicts = [equal(x, y, options) for y in other] if x not in other else [True]
+            if True not in verdicts:
+                if None not in verdicts:
+                    return False
+                open_verdict = True
+    return None if open_verdict else True
+
+
+def _exact_values(items: Sequence[Node]) -> set[object] | None:
+    """The values of a list of plain integers and fractions; None if there is anything else in it."""
+    try:
+        values = {exact(item) for item in items}
+    except (Irrational, TooLarge):
+        return None
+    return None if any(isinstance(i, Percent) or scalar.as_decimal(i) for i in items) else set(values)
+
+
+def _vector(a: Seq, grid: Matrix, options: Options, equal: Rule) -> bool | None:
+    if (listed := linear.from_lists(a)) is not None:
+        return matrix(listed, grid, options, equal)
+    column = all(len(row) == 1 for row in grid.rows)
+    cells = [row[0] for row in grid.rows] if column else grid.rows[0] if len(grid.rows) == 1 else None
+    return in_order(a.items, cells, options, equal) if cells is not None and a.opening != "{" else False
+
+
+def matrix(a: Node, b: Node, options: Options, equal: Rule) -> bool | None:
+    assert isinstance(a, Matrix)
+    if not isinstance(b, Matrix):
+        return equal(a.rows[0][0], b, options) if len(a.rows) == len(a.rows[0]) == 1 else False
+    if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
+        return False
+    return in_order([c for row in a.rows for c in row], [c for row in b.rows for c in row], options, equal)

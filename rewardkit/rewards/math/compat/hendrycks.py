@@ -1,0 +1,115 @@
+"""`compat="verl_math_reward"`: the verdicts of verl's `math_reward` (0.8 and 0.9 agree).
+
+Everything here, oddities included, reproduces what that grader answers; do not improve it. A step that it
+fails on (an assertion or index error there) is `_Fails` here and leads to comparing the raw strings.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BRACE = re.compile(r"[{}]")
+_DELETED = ("\n", "\\!")
+_CIRCLES = ("^{\\circ}", "^\\circ", "\\$")
+_INTEGER = re.compile(r"-?[0-9]+")
+
+
+class _Fails(Exception):
+    """The reproduced grader raises an exception at this point."""
+
+
+def extracted(response: str) -> str | None:
+    """Return what stands in the last box, as that grader reads it; None if it finds none."""
+    if "\\boxed " in response:
+        return response.rpartition("\\boxed ")[2].partition("$")[0]
+    start = response.rfind("\\boxed")
+    start = start if start >= 0 else response.rfind("\\fbox")
+    if start < 0:
+        return None
+    depth = 0
+    for brace in _BRACE.finditer(response, start):
+        depth += 1 if brace.group() == "{" else -1
+        if brace.group() == "}" and depth == 0:
+            box = response[start : brace.end()]
+            return box[7:-1] if box.startswith("\\boxed{") else None
+    return None
+
+
+def correct(response: str, ground_truth: str) -> bool:
+    """Return that grader's verdict."""
+    answer = extracted(response)
+    return answer is not None and equivalent(answer, ground_truth)
+
+
+def equivalent(a: str, b: str) -> bool:
+    """Return whether two answers are the same string after its normalisation."""
+    try:
+        return normal(a) == normal(b)
+    except _Fails:
+        return a == b
+
+
+def normal(text: str) -> str:
+    """Return the normal form.
+
+    Raises:
+        _Fails: where the grader's own code would raise.
+    """
+    for piece in _DELETED:
+        text = text.replace(piece, "")
+    text = text.replace("\\\\", "\\").replace("tfrac", "frac").replace("dfrac", "frac")
+    text = text.replace("\\left", "").replace("\\right", "")
+    for piece in _CIRCLES:
+        text = text.replace(piece, "")
+    text = _without_unit(text).replace("\\\\%", "").replace("\\%", "")
+    text = text.replace(" .", " 0.").replace("{.", "{0.")
+    if not text:
+        return text
+    if text.startswith("."):
+        text = "0" + text
+    if text.count("=") == 1 and text.index("=") <= 2:
+        text = text.partition("=")[2]
+    text = _braced_roots(text).replace(" ", "")
+    text = _braced_fractions(text)
+    return _slash_fraction("\\frac{1}{2}" if text == "0.5" else text)
+
+
+def _without_unit(text: str) -> str:
+    if "\\text{ " not in text:
+        return text
+    if text.count("\\text{ ") > 1:
+        raise _Fails
+    return text.partition("\\text{ ")[0]
+
+
+def _braced_roots(text: str) -> str:
+    head, *tails = text.split("\\sqrt")
+    for tail in tails:
+        if not tail:
+            raise _Fails
+        head += "\\sqrt" + (tail if tail[0] == "{" else f"{{{tail[0]}}}{tail[1:]}")
+    return head
+
+
+def _braced_fractions(text: str) -> str:
+    head, *tails = text.split("\\frac")
+    for tail in tails:
+        if not tail:
+            raise _Fails
+        if tail[0] == "{":
+            head += "\\frac" + tail
+        elif len(tail) < 2:
+            return text
+        else:
+            bottom = tail[1:] if tail[1] == "{" else f"{{{tail[1]}}}{tail[2:]}"
+            head += f"\\frac{{{tail[0]}}}{bottom}"
+    return head
+
+
+def _slash_fraction(text: str) -> str:
+    """`3/4` in plain canonical integers becomes a fraction; `03/4` and `3/-0` do not."""
+    top, slash, bottom = text.partition("/")
+    plain = slash and all(
+        _INTEGER.fullmatch(part) and len(part) < 4_300 and str(int(part)) == part for part in (top, bottom)
+    )
+    return f"\\frac{{{top}}}{{{bottom}}}" if plain else text

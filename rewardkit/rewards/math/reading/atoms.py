@@ -1,0 +1,409 @@
+"""The leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices, units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd
+
+from rewardkit.rewards.math.guards import MAX_DIGITS, TooLarge, Unparsable
+from rewardkit.rewards.math.reading import structures
+from rewardkit.rewards.math.reading.levels import Parser
+from rewardkit.rewards.math.reading.text import spelled_number
+from rewardkit.rewards.math.reading.tokens import END
+from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.tree.nodes import (
+    MINUS_ONE,
+    App,
+    Based,
+    Builder,
+    Const,
+    Div,
+    Fn,
+    Logic,
+    Matrix,
+    Mul,
+    Node,
+    Num,
+    Pow,
+    Quantity,
+    Seq,
+    Sym,
+    Text,
+    number,
+    symbols,
+)
+
+_FUNCTION_LETTERS = frozenset("fghFGH")
+_CALL_TOKENS = 24
+"""How far into a bracket a relation is looked for that makes it the argument of a call."""
+_TRIG_INVERSE = {name: "arc" + name for name in table("sin cos tan cot sec csc sinh cosh tanh")}
+_CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
+
+
+def numeral(parser: Parser) -> Node:
+    text = parser.advance().value
+    if parser.at("op", "_"):
+        return _based(parser, text)
+    if parser.kind() == "dots" and "." in text:
+        parser.advance()
+        return _going_on(text)
+    return literal(text)
+
+
+_REPEATED = re.compile(r"(\d{0,20})\.(\d{0,20}?)(?:(\d)\3{2,20}|(\d{2,6})\4{1,9})")
+
+
+def _going_on(text: str) -> Node:
+    """A decimal with dots after it: 0.333... repeats what it shows so often, 1.414... is what it shows."""
+    found = _REPEATED.fullmatch(text)
+    if found is None:
+        return literal(text)
+    whole = found[1]
+    fixed = found[2]
+    period = found[3] or found[4]
+    shown = int(whole + fixed + period) - int(whole + fixed or "0")
+    return number(Fraction(shown, (10 ** len(period) - 1) * 10 ** len(fixed)))
+
+
+def _based(parser: Parser, digits: str) -> Node:
+    parser.advance()
+    base = parser.argument()
+    if isinstance(base, Text):
+        base = number(spelled_number(base.text) or Fraction(0))
+    if not (isinstance(base, Num) and base.den == 1 and 2 <= base.num <= 36):
+        raise Unparsable("a base that is not a number from 2 to 36")
+    return Based(digits, base.num)
+
+
+def symbol(parser: Parser) -> Node:
+    name = parser.advance().value + _suffix(parser)
+    letter = name[0] in _FUNCTION_LETTERS
+    if letter and parser.at("open", "{") and parser.peek(1) == ("open", "("):
+        inner = parser.argument()  # SymPy writes f{\\left(x \\right)}
+    elif parser.at("open", "(") and (letter or _is_call(parser)):
+        inner = bracketed(parser)
+    else:
+        return Sym(name)
+    while parser.kind() == "prime":
+        name += parser.advance().value
+    return App(name, inner.items if isinstance(inner, Seq) else (inner,))
+
+
+def _is_call(parser: Parser) -> bool:
+    """Whether the bracket after a letter makes it a call: nobody writes a product as `V(0)`, `P(X>1)`."""
+    if parser.peek(1).kind in ("num", "sym", "const") and parser.peek(2) == ("close", ")"):
+        return True
+    depth = 0
+    for ahead in range(_CALL_TOKENS):
+        token = parser.peek(ahead)
+        depth += (token.kind == "open") - (token.kind == "close")
+        if depth == 0 or token is END:
+            return False
+        if depth == 1 and token.kind in ("rel", "setop", "mid"):
+            return True
+    return False
+
+
+def _suffix(parser: Parser) -> str:
+    """Subscripts and primes, spelled into the name."""
+    suffix = ""
+    while True:
+        if parser.kind() == "prime":
+            suffix += parser.advance().value
+        elif parser.at("op", "_"):
+            parser.advance()
+            suffix += "_" + raw_group(parser)
+        elif parser.at("op", "^") and parser.peek(1).kind == "prime":
+            parser.advance()
+        elif parser.at("op", "^") and parser.peek(1).value == "{" and parser.peek(2).kind == "prime":
+            parser.position += 2
+            suffix += parser.advance().value
+            parser.expect("close", "}")
+        else:
+            return suffix
+
+
+def raw_group(parser: Parser) -> str:
+    """Return the values of a group's tokens, joined: subscripts are names, not values."""
+    if not parser.at("open", "{"):
+        return parser.advance().value
+    depth = 0
+    parts: list[str] = []
+    while True:
+        token = parser.advance()
+        depth += (token == ("open", "{")) - (token == ("close", "}"))
+        if depth == 0:
+            return "".join(parts[1:])
+        parts.append(token.value or token.kind)
+
+
+def constant(parser: Parser) -> Node:
+    name = parser.advance().value
+    if name in "ei" and (parser.at("op", "_") or name in parser.bound):
+        return Sym(name + _suffix(parser))
+    return Const(name)
+
+
+def named_set(parser: Parser) -> Node:
+    name = parser.advance().value
+    marks = ""
+    while parser.peek() in (("op", "^"), ("op", "_")):
+        parser.advance()
+        marks += raw_group(parser)
+    if not marks:
+        return Const(name)
+    return Sym(f"{name}^{marks}")
+
+
+def currency(parser: Parser) -> Node:
+    sign = parser.advance().value
+    return Quantity(parser.power(), sign)
+
+
+def prefixed(parser: Parser) -> Node:
+    """`\\angle APC`, `\\triangle ABC`: one name."""
+    parts = [parser.advance().value]
+    while parser.kind() in ("sym", "const", "num"):
+        parts.append(parser.advance().value)
+    return Sym(" ".join(parts))
+
+
+def wrapped(parser: Parser) -> Node:
+    """`\\overline{AB}`, `\\vec{v}`: a name; over digits it is a repeating decimal's or number's bar."""
+    mark = parser.advance().value
+    name = raw_group(parser)
+    if not name:
+        raise Unparsable("an accent over nothing")
+    return Sym(f"{mark} {name}" if mark != "vec" else name)
+
+
+def group(parser: Parser) -> Node:
+    parser.advance()
+    return parser.argument()
+
+
+# Brackets.
+
+
+def bracketed(parser: Parser) -> Node:
+    """`(...)`, `[...]`, `{...}`, `\\{...\\}`, `]a,b[`, floors and ceilings."""
+    opening = parser.advance().value
+    outer_bars = parser.bars
+    parser.bars = 0
+    outer_builder = parser.in_builder
+    parser.in_builder = opening == "set" or opening == "{"
+    try:
+        if opening in ("floor", "ceil"):
+            inner = parser.listing()
+            parser.expect("close", opening)
+            return Fn(opening, (inner,))
+        if opening in ("set", "{"):
+            return _braces(parser, opening)
+        return _parentheses(parser, opening)
+    finally:
+        parser.bars, parser.in_builder = outer_bars, outer_builder
+
+
+def _parentheses(parser: Parser, opening: str) -> Node:
+    if parser.kind() == "close":
+        closing = parser.advance().value
+        return Seq(opening, closing, ())
+    inner = parser.listing()
+    token = parser.advance()
+    if token.value not in _CLOSERS[opening]:
+        raise Unparsable(f"{opening} closed by {token.value or token.kind}")
+    many = isinstance(inner, Seq) and inner.opening == ""
+    if many and isinstance(inner, Seq):
+        return Seq(opening, token.value, inner.items)
+    if opening == "(" and token.value == ")":
+        return inner
+    if opening == "[" and token.value == "]" and isinstance(inner, Matrix):
+        return inner
+    if opening == "[" and token.value == "]":
+        return Seq("[", "]", (inner,))
+    raise Unparsable(f"{opening}...{token.value} around one value")
+
+
+def _braces(parser: Parser, opening: str) -> Node:
+    if parser.at("close", "set" if opening == "set" else "}"):
+        parser.advance()
+        return Const("empty")
+    inner = parser.listing()
+    if parser.kind() in ("bar", "mid", "colon") and opening in ("set", "{"):
+        parser.advance()
+        inner = Builder(inner, condition(parser))
+    parser.expect("close", "set" if opening == "set" else "}")
+    if isinstance(inner, Builder) or (opening == "{" and not _bare_list(inner)):
+        return inner
+    items = inner.items if _bare_list(inner) and isinstance(inner, Seq) else (inner,)
+    return Seq("{", "}", items) if opening == "set" else Seq("", "", items)
+
+
+def condition(parser: Parser) -> Node:
+    """The condition of a set: relations separated by commas or words."""
+    found = parser.listing()
+    return Logic("and", found.items) if isinstance(found, Seq) and found.opening == "" else found
+
+
+def bars_around(parser: Parser) -> Node:
+    sign = parser.advance().value
+    parser.bars += 1
+    inner = parser.sum()
+    parser.expect("bar", sign)
+    parser.bars -= 1
+    return Fn("det" if isinstance(inner, Matrix) else "abs", (inner,))
+
+
+# Fractions, roots, functions.
+
+
+def fraction(parser: Parser) -> Node:
+    parser.advance()
+    top = parser.argument()
+    return Div(top, parser.argument())
+
+
+def binomial(parser: Parser) -> Node:
+    parser.advance()
+    if parser.at("open", "("):
+        inner = bracketed(parser)
+        if isinstance(inner, Seq) and len(inner.items) == 2:
+            return Fn("binom", inner.items)
+        raise Unparsable("binom of other than two numbers")
+    top = parser.argument()
+    return Fn("binom", (top, parser.argument()))
+
+
+def root(parser: Parser) -> Node:
+    parser.advance()
+    degree: Node = Num(2)
+    if parser.at("open", "["):
+        parser.advance()
+        degree = parser.sum()
+        parser.expect("close", "]")
+    if parser.kind() == "num":
+        radicand: Node = literal(parser.advance().value)
+    else:
+        radicand = parser.argument()
+    return Fn("root", (radicand, degree))
+
+
+def function(parser: Parser) -> Node:
+    name = parser.advance().value
+    power: Node | None = None
+    base: Node | None = None
+    while parser.peek() in (("op", "^"), ("op", "_")):
+        if parser.advance().value == "^":
+            power = parser.exponent()
+        else:
+            base = parser.argument() if parser.kind() != "num" else literal(parser.advance().value)
+    if power == MINUS_ONE and name in _TRIG_INVERSE:
+        name = _TRIG_INVERSE[name]
+        power = None
+    arguments = _function_arguments(parser)
+    node = _make_function(name, arguments, base)
+    return node if power is None else Pow(node, power)
+
+
+def _function_arguments(parser: Parser) -> tuple[Node, ...]:
+    """What follows a function name: brackets alone, or a product up to the next sign or function."""
+    if parser.peek().kind == "open" and parser.peek().value in "({[":
+        inner = bracketed(parser)
+        if inner in (Const("empty"), Seq("(", ")", ()), Seq("[", "]", ())):
+            raise Unparsable("a function of nothing")
+        return inner.items if isinstance(inner, Seq) else (inner,)
+    if parser.kind() == "op" and parser.peek().value in "+-":
+        return (parser.unary(),)
+    factors = [parser.power()]
+    while (parser.starts_factor() and parser.kind() not in ("fn", "open", "big")) or _slash_number(parser):
+        if parser.kind() == "op":
+            if any(symbols(f) for f in factors):
+                break
+            parser.advance()
+            factors = [Div(factors[0] if len(factors) == 1 else Mul(tuple(factors)), parser.power())]
+        else:
+            factors.append(parser.power())
+    return (factors[0] if len(factors) == 1 else Mul(tuple(factors)),)
+
+
+def _slash_number(parser: Parser) -> bool:
+    """`\\sin \\pi/6`: the quotient belongs to the argument when a number follows."""
+    return parser.at("op", "/") and parser.peek(1).kind == "num"
+
+
+# Units and words.
+
+
+def unit(parser: Parser) -> str:
+    """The words after a value, with powers and divisions: `cm^2`, `m / s`."""
+    parts = [parser.advance().value]
+    while True:
+        if parser.kind() == "text":
+            parts.append(" " + parser.advance().value)
+        elif parser.at("op", "^"):
+            parser.advance()
+            parts.append("^" + raw_group(parser))
+        elif parser.at("op", "/") and parser.peek(1).kind in ("text", "sym"):
+            parser.advance()
+            parts.append("/" + parser.advance().value)
+        else:
+            return "".join(parts)
+
+
+def ellipsis(parser: Parser) -> Node:
+    parser.advance()
+    return Text("...")
+
+
+def wording(parser: Parser) -> Node:
+    return Text(parser.advance().value)
+
+
+def literal(text: str) -> Num:
+    """Return the Num of a decimal literal, `1.50` or `7.4e-12`, with the places it was written with."""
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    power = int(exponent or 0)
+    if abs(power) > MAX_DIGITS:
+        raise TooLarge(f"an exponent of {power}")
+    digits = int((whole + decimals) or 0)
+    shift = power - len(decimals)
+    if shift >= 0:
+        return Num(digits * 10**shift, 1, 0 if "." in mantissa or exponent else None)
+    return _reduced(digits, 10**-shift, -shift)
+
+
+def _reduced(digits: int, scale: int, places: int) -> Num:
+    common = gcd(digits, scale) or 1
+    return Num(digits // common, scale // common, places)
+
+
+def _bare_list(node: Node) -> bool:
+    return isinstance(node, Seq) and node.opening == ""
+
+
+def _make_function(name: str, arguments: tuple[Node, ...], base: Node | None) -> Node:
+    if name == "lg":
+        return Fn("log", (*arguments, Num(10)))
+    if name == "log" and base is not None:
+        return Fn("log", (*arguments, base))
+    if name == "exp":
+        return Pow(Const("e"), arguments[0])
+    if name == "cbrt":
+        return Fn("root", (*arguments, Num(3)))
+    if base is not None:
+        raise Unparsable(f"a subscript on {name}")
+    if len(arguments) > 1 and name not in ("max", "min", "gcd", "lcm", "log", "mod", "binom"):
+        raise Unparsable(f"{name} of {len(arguments)} values")
+    return Fn(name, arguments)
+
+
+RULES: dict[str, Callable[[Parser], Node]] = {
+    "num": numeral, "sym": symbol, "const": constant, "set": named_set,
+    "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,
+    "open": bracketed, "bar": bars_around, "frac": fraction, "binom": binomial,
+    "sqrt": root, "fn": function, "big": structures.big, "begin": structures.environment,
+    "text": wording, "dots": ellipsis,
+}  # fmt: skip

@@ -1,0 +1,182 @@
+"""Notation that means nothing: from the text of an answer to one canonical spelling of it.
+
+Only spelling changes here (typography, spacing, fonts, escapes). What the words and signs mean is for the
+lexer and parser. Everything is a single pass of C code over at most a few thousand characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rewardkit.rewards.counted import harmless
+from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
+from rewardkit.rewards.math.reading.words import UNITS, table
+
+THIN = "\u2009"
+"""Stands for the thin space of `1\\,000` until digits are grouped."""
+CURRENCY = "\u00a4"
+"""Stands for an escaped dollar sign, so that the plain one can be dropped as a maths delimiter."""
+
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
+_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta",
+    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
+    "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Δ": "Delta",
+    "Σ": "Sigma", "Ω": "Omega", "Γ": "Gamma", "Φ": "Phi", "Ψ": "Psi", "Λ": "Lambda", "Θ": "Theta",
+}  # fmt: skip
+_SIGNS = {
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-", "×": r"\times ", "÷": r"\div ",
+    "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "∗": "*", "⁄": "/", "∕": "/",
+    "≤": r"\le ", "⩽": r"\le ", "≦": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≧": r"\ge ", "≠": r"\ne ",
+    "≈": r"\approx ", "≡": r"\equiv ", "∈": r"\in ", "∉": r"\notin ", "∪": r"\cup ", "∩": r"\cap ",
+    "∖": r"\setminus ", "∅": r"\emptyset ", "∞": r"\infty ", "√": r"\sqrt ", "∛": r"\sqrt[3]", "±": r"\pm ",
+    "∓": r"\mp ", "°": r"^\circ ", "º": r"^\circ ", "℃": r"^\circ C", "′": "'", "″": "''", "’": "'",
+    "‘": "'", "“": '"', "”": '"', "…": r"\ldots ", "⋯": r"\ldots ", "，": ",", "、": ",", "；": ";",
+    "：": ":", "∶": ":", "。": ".", "．": ".", "％": "%", "（": "(", "）": ")", "【": "[", "】": "]",
+    "｛": "{", "｝": "}", "｜": "|", "∣": "|", "＝": "=", "＜": "<", "＞": ">", "＄": "$", "￥": "¥",
+    "∠": r"\angle ", "△": r"\triangle ", "∴": "", "½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}",
+    "⅔": r"\frac{2}{3}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "∫": r"\int ", "∑": r"\sum ",
+    "∏": r"\prod ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
+    "ℂ": r"\mathbb{C}", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ",
+    "∧": r"\land ", "∨": r"\lor ", "¬": r"\neg ", "→": r"\to ", "⇒": r"\Rightarrow ", "⟨": r"\langle ",
+    "⟩": r"\rangle ", "‖": r"\Vert ", "ı": "i", "\ufeff": "", "\xad": "",
+}  # fmt: skip
+_TYPOGRAPHY = {
+    **{ord(k): v for k, v in _SIGNS.items()},
+    **{ord(k): f"\\{v} " for k, v in _GREEK.items()},
+    **{ord(k): f"^{{{v}}}" for k, v in _SUPERSCRIPTS.items()},
+    **{ord(k): f"_{{{v}}}" for k, v in _SUBSCRIPTS.items()},
+    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in _SIGNS},
+    **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065)], ""),
+    **dict.fromkeys([0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F], " "),
+}
+
+_DROPPED = table(
+    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm displaystyle textstyle "
+    "scriptstyle limits nolimits rm bf it sf tt cal boldmath ensuremath mathord mathop nonumber notag "
+    "middle hline centering large Large small"
+)
+_RENAMED = {
+    "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom", "leq": "le",
+    "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne", "lt": "lt",
+    "gt": "gt", "varnothing": "emptyset", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
+    "land": "land", "wedge": "land", "vee": "lor", "ast": "cdot", "bullet": "cdot", "cdotp": "cdot",
+    "mid": "mid", "vert": "|", "lvert": "|", "rvert": "|", "varphi": "phi", "varepsilon": "epsilon",
+    "vartheta": "theta", "cdots": "ldots", "dots": "ldots", "dotsc": "ldots", "dotsb": "ldots",
+    "degree": "circ", "rightarrow": "to", "implies": "Rightarrow", "mathit": "mathrm", "mathsf": "mathrm",
+    "mathtt": "mathrm", "bm": "mathrm", "boldsymbol": "mathrm", "mathbf": "mathrm", "pmb": "mathrm",
+    "textbf": "text", "textit": "text", "textrm": "text", "mbox": "text", "hbox": "text", "texttt": "text",
+    "textsf": "text", "textnormal": "text", "emph": "text", "underline": "mathrm", "fbox": "boxed",
+    "operatorname*": "operatorname", "mathring": "mathrm", "arccot": "arccot", "tg": "tan", "ctg": "cot",
+    "arctg": "arctan", "sh": "sinh", "ch": "cosh", "th": "tanh", "lg": "lg",
+}  # fmt: skip
+_SPACES = ("quad", "qquad", "thinspace", "enspace", "medspace", "thickspace", "space", "n", "t", "newline")
+_COMMANDS: dict[str, str] = {
+    **{f"\\{name}": " " for name in (*_DROPPED, *_SPACES)},
+    **{f"\\{old}": f"\\{new}" if new.rstrip("*").isalpha() else new for old, new in _RENAMED.items()},
+    **{f"\\{c}": " " for c in " ;:>/"},
+    "\\lbrace": "\\{", "\\rbrace": "\\}", "\\!": "", "\\,": THIN, "\\(": " ", "\\)": " ", "\\[": " ",
+    "\\]": " ", "\\$": CURRENCY, "\\_": "_", "\\&": " and ", "\\#": "#", "\\\n": " ", "\\%": "%",
+    '\\"': "", "\\lparen": "(", "\\rparen": ")",
+}  # fmt: skip
+_COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
+_DOUBLED = re.compile(
+    r"(?<!\\)\\\\(?=(?:[dt]?frac|text|sqrt|boxed|leq?|geq?|neq?|in|infty|cup|begin|end|pi|left|right|cdot|times"
+    r"|quad|mathbb|mathrm|circ|pm|ldots|angle|theta)(?![a-zA-Z]))"
+)
+_GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")
+_SINGLE_BACKSLASH = re.compile(r"\\(?=[-+\d\s.(])")
+_HSPACE = re.compile(r"\\[hv](?:space|phantom)\*?\s?\{[^{}]{0,40}\}|\\phantom\s?\{[^{}]{0,40}\}")
+_NEGATIVE_SPACE = re.compile(r"\\! ?")
+_BRACED_WORD = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
+_REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
+_RUN_ON_SPACE = re.compile(r"\\q?quad(?=[a-zA-Z])")
+_COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
+_BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
+_OPEN_SYSTEM = re.compile(r"\\\{ ?\\begin ?\{array\} ?\{[lcr|]{1,6}\}")
+_MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
+_NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
+_SPACE_RUN = re.compile(r"\s+")
+_EDGES = ' \t\r\n.,;:!。*`"\\~'
+
+
+def clean(text: str) -> str:
+    """Return an answer in canonical spelling: no delimiters, fonts, spacing commands or odd typography."""
+    if text.isascii() and text.isalnum():
+        return text
+    if not text.isascii():
+        text = ascii_signs(text)
+    if "\\" in text:
+        text = _clean_commands(text)
+    if "egative" in text or "inus" in text:
+        text = _MINUS_WORD.sub("-", text)
+    if "..." in text:
+        text = text.replace("...", "\\ldots ")
+    text = text.replace("$", "").replace("~", " ").replace("**", "^" if _is_power(text) else "")
+    if "{" in text:
+        if "," in text:
+            text = _COMMA_GROUP.sub(",", text)
+            text = _BRACED_THOUSANDS.sub(lambda m: "{" + m.group(1).replace(",", "") + "}", text)
+        text = _BRACED_WORD.sub(_as_text, text)
+    text = _SPACE_RUN.sub(" ", text)
+    return _strip_edges(text)
+
+
+def ascii_signs(text: str) -> str:
+    """Return the text with typographic signs, other scripts' digits and full-width forms spelled in ASCII."""
+    text = text[: 4 * MAX_ANSWER_CHARS].translate(_TYPOGRAPHY)
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if not c.isascii() and c.isdecimal() else c for c in text)
+
+
+def _clean_commands(text: str) -> str:
+    if "\\\\" in text:
+        text = _DOUBLED.sub(r"\\", text)
+    if "\\{" in text and "\\begin" in text and "\\}" not in text:
+        text = _OPEN_SYSTEM.sub(r"\\begin{cases}", text)
+    if ("matrix}" in text or "array}" in text) and "\\\\" not in text:
+        text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # rows that an unescaped string left one backslash
+    if "quad" in text:
+        text = _RUN_ON_SPACE.sub(" ", text)
+    if "\\left" in text or "\\right" in text:
+        text = _NULL_DELIMITER.sub(" ", text)
+    if "space" in text or "phantom" in text:
+        text = _HSPACE.sub(" ", text)
+    if "\\overline" in text or "\\dot" in text or "\\bar" in text:
+        text = _REPEATING.sub(_repeating_fraction, text)
+    text = _NEGATIVE_SPACE.sub("", text)
+    text = _COMMAND.sub(lambda m: _COMMANDS.get(m.group(), m.group()), text)
+    return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
+
+
+def _repeating_fraction(found: re.Match[str]) -> str:
+    """A repeating decimal, `0.1\\overline{6}`, as the fraction it is."""
+    whole, fixed, repeated = found.groups()
+    top = int(whole + fixed + repeated) - int((whole + fixed) or 0)
+    return f"\\frac{{{top}}}{{{(10 ** len(repeated) - 1) * 10 ** len(fixed)}}}"
+
+
+def _as_text(braced: re.Match[str]) -> str:
+    """Words that lost their text command, `4{cm}` or `4{apples}`, get it back if they are known."""
+    word = braced.group(1)
+    return f"\\text{{{word}}}" if word in UNITS or harmless(word) else braced.group()
+
+
+def _is_power(text: str) -> bool:
+    """Whether `**` is Python's power (2**3) rather than Markdown's bold (**23**)."""
+    inner = text.strip()
+    return not (inner.startswith("**") or inner.endswith("**"))
+
+
+def _strip_edges(text: str) -> str:
+    """Drop surrounding space and sentence punctuation, but not a leading decimal point or a factorial."""
+    start = text.lstrip(' \t\r\n,;:。*`"~')
+    if start.startswith(".") and not start[1:2].isdigit():
+        start = start.lstrip(_EDGES)
+    end = start.rstrip(_EDGES)
+    if start[len(end) :].lstrip().startswith("!") and end[-1:] not in ("", " "):
+        end = start[: start.index("!", len(end)) + 1] if start[len(end)] in "! " else end
+    return end

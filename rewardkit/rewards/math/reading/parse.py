@@ -1,0 +1,486 @@
+"""The parser: tokens to tree. Recursive descent over lists, relations, set operations, sums and products.
+
+All input is consumed or `Unparsable` is raised: a prefix is never taken for the answer. What binds tighter
+than a product (numbers, brackets, functions, matrices) is in `atoms`.
+"""
+
+from __future__ import annotations
+
+from rewardkit.rewards.counted import SCALES
+from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
+from rewardkit.rewards.math.reading import atoms
+from rewardkit.rewards.math.reading.listing import assemble
+from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
+from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    Degree,
+    Div,
+    Fn,
+    Mul,
+    Node,
+    Num,
+    Percent,
+    Pm,
+    Pow,
+    Quantity,
+    Ratio,
+    Rel,
+    SetOp,
+    Sym,
+    Text,
+    negate,
+)
+
+_STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
+_LEADS = table(
+    "the answer result is are equals so thus therefore hence final exactly simply only just usd rs us "
+    "point points value values number numbers interval set pair function vector matrix line equation"
+)
+"""Words that may stand before a value: they say nothing of it."""
+ANYTHING = Sym("?")
+"""The subject of a congruence that does not name one: `1 (mod 4)`."""
+
+
+def parse(text: str) -> Node:
+    """Parse an answer in canonical spelling into a tree.
+
+    Raises:
+        Unparsable: it is not wholly in the grammar.
+        TooLarge: it is deeper or longer than the guards allow.
+    """
+    return _Descent(tokenize(text)).answer()
+
+
+class _Descent:
+    """One parse. Its levels are methods so that they can call each other; `atoms` has the leaves."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.depth = 0
+        self.bars = 0
+        self.in_builder = False
+        self.bound: list[str] = []
+
+    # Reading tokens.
+
+    def peek(self, ahead: int = 0) -> Token:
+        index = self.position + ahead
+        return self.tokens[index] if index < len(self.tokens) else END
+
+    def kind(self) -> str:
+        return self.tokens[self.position].kind if self.position < len(self.tokens) else ""
+
+    def at(self, kind: str, value: str) -> bool:
+        return self.peek() == (kind, value)
+
+    def advance(self) -> Token:
+        token = self.peek()
+        if token is END:
+            raise Unparsable("the text ends too early")
+        self.position += 1
+        return token
+
+    def expect(self, kind: str, value: str = "") -> Token:
+        token = self.peek()
+        if token.kind != kind or (value and token.value != value):
+            raise Unparsable(f"expected {value or kind} before {self.here()}")
+        return self.advance()
+
+    def here(self) -> str:
+        token = self.peek()
+        return repr(token.value or token.kind) if token is not END else "the end"
+
+    def enter(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise TooLarge(f"nested deeper than {MAX_DEPTH}")
+
+    def leave(self) -> None:
+        self.depth -= 1
+
+    # The pieces that levels and leaves both take.
+
+    def atom(self) -> Node:
+        self.enter()
+        token = self.peek()
+        rule = atoms.RULES.get(token.kind)
+        if rule is None:
+            raise Unparsable(f"no value can start at {self.here()}")
+        node = rule(self)
+        self.leave()
+        return node
+
+    def argument(self) -> Node:
+        """A brace group, or a single digit or atom as TeX takes it."""
+        token = self.peek()
+        if token == ("open", "{"):
+            self.advance()
+            outer_bars = self.bars
+            self.bars = 0
+            inner = self.listing()
+            self.bars = outer_bars
+            self.expect("close", "}")
+            return inner
+        if token.kind == "num" and len(token.value) > 1 and token.value.isdigit():
+            self.tokens[self.position] = Token("num", token.value[1:])
+            return atoms.literal(token.value[0])
+        return self.atom()
+
+    def exponent(self) -> Node:
+        """The exponent after `^`: a group, a signed number, or one atom with its own powers."""
+        if self.at("open", "{"):
+            return self.argument()
+        if self.peek() in (("op", "-"), ("op", "+")):
+            sign = self.advance().value
+            inner = self.exponent()
+            return negate(inner) if sign == "-" else inner
+        if self.kind() in ("fn", "frac", "sqrt"):
+            return self.atom()
+        if self.kind() == "sym":
+            node: Node = Sym(self.advance().value)  # the n of \\cos^n(x) is not called
+        else:
+            node = atoms.literal(self.advance().value) if self.kind() == "num" else self.atom()
+        if self.at("op", "^"):
+            self.enter()
+            self.advance()
+            node = Pow(node, self.exponent())
+            self.leave()
+        while self.at("op", "!"):
+            self.advance()
+            node = Fn("factorial", (node,))
+        return node
+
+    def modulus(self) -> Node:
+        self.expect("pmod")
+        if self.at("open", "{"):
+            return self.argument()
+        return self.unary()
+
+    # The whole.
+
+    def answer(self) -> Node:
+        tree = self.listing()
+        if self.position < len(self.tokens):
+            raise Unparsable(f"nothing expected before {self.here()}")
+        return tree
+
+    # Lists: items separated by commas, semicolons, "and", "or".
+
+    def listing(self) -> Node:
+        """A bare list, or its one item. Relations joined by words become Logic."""
+        groups: list[list[Node]] = [[]]
+        joints: list[str] = []
+        while True:
+            groups[-1].append(self.item())
+            joint = self._joint()
+            if joint is None:
+                break
+            if joint != ",":
+                joints.append(joint)
+                groups.append([])
+            if sum(map(len, groups)) > MAX_TERMS:
+                raise TooLarge(f"a list of more than {MAX_TERMS} items")
+            if self.kind() in ("", "close"):
+                break
+        return assemble([g for g in groups if g], joints)
+
+    def _joint(self) -> str | None:
+        """Consume a separator and return `,` (plain), `;`, `and` or `or`; None when there is none."""
+        token = self.peek()
+        if token.kind == "sep":
+            self.advance()
+            while self.kind() == "sep":
+                self.advance()
+            if self.kind() == "conn":
+                self.advance()
+                return ","
+            return token.value
+        if token.kind in ("conn", "amp"):
+            self.advance()
+            while self.kind() in ("sep", "conn"):
+                self.advance()
+            return "and" if token.kind == "amp" else token.value
+        return None
+
+    # Relations.
+
+    def item(self) -> Node:
+        """One item of a list: a relation chain or a single value."""
+        if self.peek() in (("rel", "="), ("rel", "~")):
+            self.advance()  # `= 5` and `\\approx 5` are the ends of a line whose beginning was left out
+        first = self.side()
+        if self.kind() == "pmod":
+            return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
+        operators: list[str] = []
+        sides = [first]
+        while self.kind() == "rel":
+            operators.append(self.advance().value)
+            if self.kind() in ("", "sep", "conn"):
+                raise Unparsable("a relation without a right-hand side")
+            sides.append(self.side())
+        if not operators:
+            return first
+        tree: Node = Rel(tuple(operators), tuple(sides))
+        if self.kind() == "pmod":
+            tree = Rel((*operators, "modulus"), (*sides, self.modulus()))
+        return tree
+
+    def side(self) -> Node:
+        """One side of a relation: set operations over ratios over sums, with the words after them."""
+        parts = [self.ratio()]
+        operators: list[str] = []
+        while self.kind() == "setop":
+            operators.append(self.advance().value)
+            parts.append(self.ratio())
+        if not operators:
+            return parts[0]
+        tree = parts[0]
+        for operator, part in zip(operators, parts[1:], strict=True):
+            same = isinstance(tree, SetOp) and tree.op == operator and operator != "minus"
+            tree = SetOp(operator, (*tree.parts, part) if same and isinstance(tree, SetOp) else (tree, part))
+        return tree
+
+    def ratio(self) -> Node:
+        parts = [self.quantity()]
+        while self.kind() == "colon" and not self.in_builder:
+            self.advance()
+            parts.append(self.quantity())
+        return parts[0] if len(parts) == 1 else Ratio(tuple(parts))
+
+    def quantity(self) -> Node:
+        """A sum and the unit or words after it; `5 ft 3 in` is the sum of its parts."""
+        if self.kind() == "text":
+            return self.words()
+        value = self.sum()
+        if self.kind() != "text":
+            return value
+        parts = [_scaled(value, atoms.unit(self))]
+        while self.kind() == "num":
+            value = self.sum()
+            if self.kind() != "text":
+                raise Unparsable("a number after a unit")
+            parts.append(_scaled(value, atoms.unit(self)))
+        return parts[0] if len(parts) == 1 else Add(tuple(parts))
+
+    def words(self) -> Node:
+        """A run of words that is no mathematics, or the value that harmless ones introduce."""
+        found = [self.advance().value]
+        while self.kind() in ("text", "sym", "const", "num") and self.peek(1).kind in (
+            "text",
+            "",
+            "sep",
+            "conn",
+        ):
+            found.append(self.advance().value)
+            if self.kind() in ("sep", "conn", ""):
+                break
+        if self.kind() in _STARTS_FACTOR:
+            words = " ".join(found)
+            if not _LEADS.issuperset(words.casefold().strip(".:").split()):
+                raise Unparsable(f"words before a value: {words}")
+            return self.sum()
+        return Text(" ".join(found))
+
+    # Sums and products.
+
+    def sum(self) -> Node:
+        self.enter()
+        terms = [self.term()]
+        while (token := self.peek()).kind in ("op", "pm") and token.value in "+-":
+            self.advance()
+            term = self.term()
+            if token.kind == "pm":
+                term = Pm(term, flipped=token.value == "-")
+            terms.append(negate(term) if token == Token("op", "-") else term)
+            if len(terms) > MAX_TERMS:
+                raise TooLarge(f"a sum of more than {MAX_TERMS} terms")
+        found = terms[0] if len(terms) == 1 else Add(tuple(terms))
+        if self.kind() == "over":
+            self.advance()
+            found = Div(found, self.sum())
+        self.leave()
+        return found
+
+    def term(self) -> Node:
+        """A product or quotient, left to right; juxtaposition multiplies."""
+        result = self.unary()
+        factors = [result]
+        while True:
+            token = self.peek()
+            if token.kind == "op" and token.value == "*":
+                self.advance()
+                factors.append(self.unary())
+            elif token.kind == "op" and token.value == "/":
+                self.advance()
+                factors = [Div(_product(factors), self.unary())]
+            elif token.kind == "bmod":
+                self.advance()
+                factors = [Fn("mod", (_product(factors), self.unary()))]
+            elif token.kind == "choose":
+                self.advance()
+                factors = [Fn("binom", (_product(factors), self.unary()))]
+            elif self.starts_factor():
+                self._juxtapose(factors)
+            else:
+                return _product(factors)
+            if len(factors) > MAX_TERMS:
+                raise TooLarge(f"a product of more than {MAX_TERMS} factors")
+
+    def _juxtapose(self, factors: list[Node]) -> None:
+        """Append the next factor; a whole number before a proper fraction is a mixed number."""
+        fraction_sign = self.kind() == "frac"
+        number_first = self.kind() == "num"
+        last = factors[-1]
+        mixed = isinstance(last, Num) and last.den == 1 and last.places is None and self._after_number()
+        factor = self.power()
+        if number_first and not (isinstance(last, Num) and mixed):
+            if isinstance(last, (Num, Text)):
+                raise Unparsable("two numbers side by side")
+            factors.append(factor)
+            return
+        if number_first:
+            if not self.at("op", "/"):
+                raise Unparsable("two numbers side by side")
+            self.advance()
+            factor = Div(factor, self.power())
+        if mixed and (fraction_sign or number_first) and _proper(factor):
+            assert isinstance(last, Num)
+            factors[-1] = Add((last, factor if last.num >= 0 else negate(factor)))
+        elif number_first:
+            raise Unparsable("two numbers side by side")
+        else:
+            factors.append(factor)
+
+    def _after_number(self) -> bool:
+        return self.position > 0 and self.tokens[self.position - 1].kind == "num"
+
+    def unary(self) -> Node:
+        token = self.peek()
+        if token.kind == "op" and token.value in "+-":
+            self.enter()
+            self.advance()
+            operand = self.unary()
+            self.leave()
+            return negate(operand) if token.value == "-" else operand
+        if token.kind == "pm":
+            self.enter()
+            self.advance()
+            operand = self.unary()
+            self.leave()
+            return Pm(operand, flipped=token.value == "-")
+        return self.power()
+
+    def power(self) -> Node:
+        """An atom with its postfixes: powers, factorials, percent and degree signs."""
+        node = self.atom()
+        while True:
+            token = self.peek()
+            if token == Token("op", "^"):
+                node = self._raise(node)
+            elif token == Token("op", "!"):
+                self.advance()
+                twice = self.at("op", "!")
+                if twice:
+                    self.advance()
+                node = Fn("factorial2" if twice else "factorial", (node,))
+            elif token.kind == "percent":
+                self.advance()
+                node = Percent(node)
+            elif token.kind == "degree":
+                self.advance()
+                node = Degree(node)
+            else:
+                return node
+
+    def _raise(self, base: Node) -> Node:
+        self.advance()
+        exponent = self.peek()
+        if exponent.kind in ("degree", "prime") or (exponent == Token("open", "{") and self._marks_only()):
+            return self._mark(base)
+        power = self.exponent()
+        if isinstance(base, Sym) and self.at("op", "_"):
+            self.advance()
+            base = Sym(f"{base.name}_{atoms.raw_group(self)}")  # v^2_0 is v_0^2
+        return Pow(base, power)
+
+    def _marks_only(self) -> bool:
+        """Whether the exponent group is a degree sign, primes or an ordinal ending."""
+        token = self.peek(1)
+        return (token.kind in ("degree", "prime", "text") and self.peek(2) == Token("close", "}")) or (
+            token.kind == "sym" and self._ordinal() != ""
+        )
+
+    def _ordinal(self) -> str:
+        letters = "".join(self.peek(k).value for k in (1, 2))
+        return letters if letters in ("th", "st", "nd", "rd") and self.peek(3).kind == "close" else ""
+
+    def _mark(self, base: Node) -> Node:
+        braced = self.at("open", "{")
+        if braced:
+            self.advance()
+        token = self.advance()
+        if token.kind == "sym":
+            self.advance()
+        if braced:
+            self.expect("close", "}")
+        if token.kind == "degree":
+            if self.kind() in ("sym", "text") and self.peek().value in ("C", "F", "Celsius", "Fahrenheit"):
+                return Quantity(base, "°" + self.advance().value[0])
+            return Degree(self._with_minutes(base))
+        if token.kind == "prime":
+            return Sym(base.name + token.value) if isinstance(base, Sym) else Pow(base, Sym(token.value))
+        return Quantity(base, "th")
+
+    def _with_minutes(self, degrees: Node) -> Node:
+        """The degrees of `36^\\circ 52' 12''`, minutes and seconds included."""
+        terms = [degrees]
+        for mark, parts in (("'", 60), ("''", 3600)):
+            raised = self.peek(1) == ("op", "^")
+            if self.kind() != "num" or self.peek(1 + raised) != ("prime", mark):
+                continue
+            value = atoms.literal(self.advance().value)
+            self.position += 1 + raised
+            terms.append(Div(value, Num(parts)))
+        return degrees if len(terms) == 1 else Add(tuple(terms))
+
+    def starts_factor(self) -> bool:
+        token = self.peek()
+        if token.kind == "bar":
+            return self.bars == 0 and not self.in_builder
+        if token.kind == "open" and token.value == "]":
+            return False
+        return token.kind in _STARTS_FACTOR
+
+
+def _scaled(value: Node, unit: str) -> Node:
+    """A value with the words after it, those that multiply it carried out: `3 million dollars`."""
+    first, _, rest = unit.partition(" ")
+    while first.casefold() in SCALES:
+        value = _times(value, Num(SCALES[first.casefold()]))
+        first, _, rest = rest.partition(" ")
+    unit = f"{first} {rest}".strip()
+    return Quantity(value, unit) if unit else value
+
+
+def _times(value: Node, factor: Num) -> Node:
+    if isinstance(value, Quantity):
+        return Quantity(_times(value.value, factor), value.unit)
+    return Mul((value, factor))
+
+
+def _product(factors: list[Node]) -> Node:
+    return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+
+
+def _proper(node: Node) -> bool:
+    """Whether this is a fraction of two plain integers with a positive value."""
+    return (
+        isinstance(node, Div)
+        and isinstance(node.top, Num)
+        and isinstance(node.bottom, Num)
+        and node.top.den == node.bottom.den == 1
+        and node.top.num > 0
+        and node.bottom.num > 0
+    )

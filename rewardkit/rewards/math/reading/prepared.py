@@ -1,0 +1,348 @@
+"""One side of a comparison: its text in canonical spelling, and what that text is read as.
+
+A reading is chosen from the text alone, never from what it is compared with. Comparing is next door.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, TooLarge, Unparsable
+from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.reading import text as words
+from rewardkit.rewards.math.reading.extraction import Extraction, extract
+from rewardkit.rewards.math.reading.normalise import clean
+from rewardkit.rewards.math.tree.nodes import (
+    Const,
+    Date,
+    Logic,
+    Node,
+    Num,
+    Quantity,
+    Seq,
+    SetOp,
+    Sym,
+    Text,
+    Time,
+)
+
+_CACHED_ANSWERS = 4_096
+_KEPT_CHARS = 400
+"""Longer sides are not kept, so that hostile answers cannot fill the memory with their trees."""
+
+
+class Prepared:
+    """One side, cleaned once and parsed when first needed; held in a cache, so never changed."""
+
+    def __init__(self, source: str, text: str, kind: str = "") -> None:
+        self.kind = kind
+        """`number`, `list` or `text` where the dataset says which it is; else empty."""
+        self.source = source
+        """As it stood in the box, tag or ground truth."""
+        self.text = text
+        """In canonical spelling."""
+        spaced = len(text) > MAX_ANSWER_CHARS or _DIGIT_GAP.search(text)
+        self.key = text if spaced else text.replace(" ", "")
+
+    @cached_property
+    def number(self) -> Num | None:
+        """The value, when the text is nothing but a plain number."""
+        if self.kind == "text" or (self.kind == "list" and "," in self.text):
+            return None
+        found = _plain_number(self.text)
+        return self.as_decimal() if found is None and self.kind == "number" else found
+
+    @cached_property
+    def words(self) -> str:
+        return words.unwrap(self.source)
+
+    @cached_property
+    def choice(self) -> str | None:
+        return words.choice(self.words)
+
+    @cached_property
+    def led_choice(self) -> tuple[str, str] | None:
+        """Letter and content of `(B) 12`."""
+        return words.led_choice(self.words)
+
+    @cached_property
+    def is_wordy(self) -> bool:
+        """Whether there is nothing here but words."""
+        return bool(_WORDY.fullmatch(self.words)) and (len(self.words) > 1 or not self.words.isascii())
+
+    @cached_property
+    def reading(self) -> Node | None:
+        """The one tree this text stands for; None when it is not wholly in the grammar."""
+        return self._parsed[0]
+
+    @cached_property
+    def problem(self) -> str:
+        """Why there is no tree, or nothing."""
+        return self._parsed[1]
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether this is several values, none before another: a bare list, a set, a union, alternatives."""
+        reading = self.reading
+        loose = isinstance(reading, Seq) and reading.opening in ("", "{")
+        return loose or isinstance(reading, (SetOp, Logic))
+
+    @cached_property
+    def _parsed(self) -> tuple[Node | None, str]:
+        if self.kind == "text":
+            return None, "text by its dataset's word"
+        if self.kind == "number" and self.number is not None:
+            return self.number, ""
+        special = _special(self.words)
+        if special is not None:
+            return special, ""
+        problem = ""
+        own = self.text if self.kind == "list" else _spelled(self.text)
+        for spelling in (*_worded_spellings(self.text, self.words), own):
+            tree, problem = _tree(spelling)
+            if tree is not None:
+                break
+        if self._is_phrase and not isinstance(tree, (Seq, Sym, Const, Quantity)):
+            return Text(self.words), ""
+        return tree, problem
+
+    @property
+    def _is_phrase(self) -> bool:
+        """Whether this is words, too long to be a product of variables."""
+        return self.is_wordy and (len(self.words) > 3 or words.spelled_number(self.words) is not None)
+
+    def as_decimal(self) -> Num | None:
+        """The value of `1000,99` under a decimal comma; only a ground truth like 1000.99 may ask for it."""
+        return _plain_number(self.text.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(self.text) else None
+
+
+def _tree(spelling: str) -> tuple[Node | None, str]:
+    from rewardkit.rewards.math.reading.parse import parse
+
+    if len(spelling) > MAX_ANSWER_CHARS:
+        return None, "too long"
+    try:
+        return parse(spelling), ""
+    except (Unparsable, TooLarge) as error:
+        return None, str(error)
+    except (ValueError, RecursionError, OverflowError, IndexError) as error:
+        return None, type(error).__name__
+
+
+_DIGIT_GAP = re.compile(r"\d \d|\d, \d{3}(?!\d)")
+_WORDY = re.compile(r"[^\W\d_][^\W\d_\s]*(?:[\s'’,.-]+[^\W\d_]+)*[.!]?")
+_PLAIN = re.compile(r"([-+]?)\s?(\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+)?(?:\.(\d+))?")
+_PLAIN_FRACTION = re.compile(
+    r"(-?)\\frac ?(?:\{(-?)(\d{1,18})\}|(\d)) ?(?:\{(\d{1,18})\}|(\d))|(-?)(\d{1,18}) ?/ ?(\d{1,18})"
+)
+
+
+def _plain_number(text: str) -> Num | None:
+    if len(text) > 1_500:
+        return None
+    found = _PLAIN.fullmatch(text)
+    if found:
+        sign, whole, decimals = found.groups()
+        if whole is None and decimals is None:
+            return None
+        digits = int((whole or "0").replace(",", "").replace(" ", "") + (decimals or ""))
+        value = Fraction(-digits if sign == "-" else digits, 10 ** len(decimals or ""))
+        return Num(value.numerator, value.denominator, len(decimals) if decimals else None)
+    found = _PLAIN_FRACTION.fullmatch(text)
+    if found:
+        sign, inner, top, digit, bottom, last, plain_sign, plain_top, plain_bottom = found.groups()
+        above, below = int(top or digit or plain_top), int(bottom or last or plain_bottom)
+        if below:
+            minus = (sign == "-") ^ (inner == "-") ^ (plain_sign == "-")
+            value = Fraction(-above if minus else above, below)
+            return Num(value.numerator, value.denominator)
+    return None
+
+
+_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,]\d)(?!\d)")
+_SPACED_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?![\d.]*\d)")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_SMALL_DECIMAL = re.compile(r"[-+]?0,\d{3,}")
+"""A decimal comma after a nought: neither groups of digits nor lists are written like this."""
+_GROUPS_AND_BRACKETS = re.compile(
+    rf"(?P<number>{_THOUSANDS.pattern})|(?P<open>\\\{{|[(\[{{])|(?P<close>\\\}}|[)\]}}])|(?P<spaced>, )"
+)
+_LIST_BRACKETS = ("(", "[", "\\{")
+
+
+def _spelled(text: str) -> str:
+    """The text with grouped digits joined: `1,234` is a number unless its brackets say that it is a list."""
+    if len(text) > MAX_ANSWER_CHARS:
+        return text
+    if " " in text and _SPACED_THOUSANDS.fullmatch(text.lstrip("+-$ ")):
+        return text.replace(" ", "")
+    if _SMALL_DECIMAL.fullmatch(text):
+        return text.replace(",", ".")
+    if "," not in text or _THOUSANDS.search(text) is None:
+        return text
+    commas: set[int] = set()
+    levels = [_Level("")]
+    for found in _GROUPS_AND_BRACKETS.finditer(text):
+        if found["number"]:
+            levels[-1].commas += [at for at in range(*found.span()) if text[at] == ","]
+        elif found["open"]:
+            levels.append(_Level(found["open"]))
+        elif found["spaced"]:
+            levels[-1].spaced = True
+        elif len(levels) > 1:
+            commas.update(levels.pop().joined())
+    for level in levels:
+        commas.update(level.joined())
+    return "".join(char for at, char in enumerate(text) if at not in commas)
+
+
+class _Level:
+    """One pair of brackets: its commas between grouped digits, and whether it has commas with a space."""
+
+    def __init__(self, bracket: str) -> None:
+        self.bracket = bracket
+        self.commas: list[int] = []
+        self.spaced = False
+
+    def joined(self) -> list[int]:
+        """The commas that only group digits; `(46,2004)` is a pair, `(1,000, 2,000)` is one of thousands."""
+        return [] if self.bracket in _LIST_BRACKETS and not self.spaced else self.commas
+
+
+_FOR_ALL = re.compile(
+    r"(?:,|\\text ?\{,?)? ?(?:\bfor (?:all|any|every|each)\b|\\forall)(?! \w+ (?:except|but))[^=<>]*$"
+)
+_EXCEPT = re.compile(r"all real (?:numbers|values)(?: \w)? (?:except|other than)(?: for)? ", re.IGNORECASE)
+_ENUMERATOR = re.compile(
+    r"(?:^|(?<=[,; }]))(?:\\text ?\{ ?)?\((?:\d|i{1,3}|iv|[a-d])\)(?: ?\})? ?(?=[^\s,;])"
+)
+
+
+_ABOUT = re.compile(
+    r"(?<=\S)(?:,? ?\\text ?\{)?,? ?\( ?(?:about|approximately|approx\.?|roughly|around) ?(?:\} ?)?"
+    r"(?P<value>\d[\d.,]*)(?: [a-zA-Z]{1,12})?\)\}?\.?$"
+)
+"""A closing `\\text{(about }18.9)`: a reading of what stands before it."""
+
+
+def _worded_spellings(text: str, plain: str) -> list[str]:
+    """Spellings of a text with words in it, tried before its own: without a closing "for all n" or numbers of
+    parts, and "all real numbers except 1" as a set."""
+    found = []
+    if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
+        found.append(_spelled(f"{text[: about.start()]} \\approx {about['value']}"))
+    if "for" in text:
+        shorter = _FOR_ALL.sub("", text)
+        found += [_spelled(shorter)] if shorter != text else []
+    if "all real" in text.casefold():
+        excluded = _EXCEPT.sub("", plain)
+        found += [f"\\mathbb{{R}}\\setminus\\{{{clean(excluded)}\\}}"] if excluded != plain else []
+    if "(" in text and len(_ENUMERATOR.findall(text)) > 1:
+        found.append(_spelled(_ENUMERATOR.sub(";", text).strip("; ")))
+    return found
+
+
+def _special(text: str) -> Node | None:
+    """Answers with a notation of their own: clock times, dates, circled digits."""
+    if len(text) > 40:
+        return None
+    time = words.clock(text) if ":" in text or "m" in text.casefold() or "clock" in text else None
+    if time is not None and (time[1] or _looks_like_clock(text)):
+        return Time(*time)
+    day = words.date(text)
+    if day is not None:
+        return Date(*day)
+    marks = words.circled(text)
+    return Seq("", "", tuple(Num(int(m)) for m in marks.split(","))) if marks else None
+
+
+def _looks_like_clock(text: str) -> bool:
+    """`12:00` and `4:05` are times; `3:2` and `4:30` could be ratios, and 4:30 compares alike as either."""
+    minutes = text.strip().partition(":")[2]
+    return len(minutes) == 2 and (minutes.startswith("0") or minutes in ("15", "30", "45"))
+
+
+def prepare(source: str, kind: str = "") -> Prepared:
+    """Return one side, ready for comparison; the last few thousand are kept, so it is parsed once."""
+    return _prepare_kept(source, kind) if len(source) <= _KEPT_CHARS else _prepare(source, kind)
+
+
+def prepare_answer(extraction: Extraction, kind: str = "") -> Prepared:
+    """Return an extracted answer, ready for comparison; it is not searched any further."""
+    answer = extraction.answer
+    assert answer is not None
+    if len(answer) <= _KEPT_CHARS:
+        return _prepare_extracted(answer, kind)
+    return Prepared(answer, _cleaned(answer), kind)
+
+
+def _prepare(source: str, kind: str) -> Prepared:
+    inner = _answer_within(source)
+    return Prepared(inner, _cleaned(inner), kind)
+
+
+def _cleaned(text: str) -> str:
+    return clean(text) if len(text) <= 4 * MAX_ANSWER_CHARS else text
+
+
+_prepare_kept = lru_cache(maxsize=_CACHED_ANSWERS)(_prepare)
+
+
+@lru_cache(maxsize=_CACHED_ANSWERS)
+def _prepare_extracted(answer: str, kind: str) -> Prepared:
+    return Prepared(answer, _cleaned(answer), kind)
+
+
+_SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
+_WORKED = re.compile(
+    r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*"
+    r"|\n[^\S\n]*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
+)
+_PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_EMPTY_BOX = re.compile(r"\$*\\(?:boxed|fbox) ?\{\s*\}\$*")
+_LOOKED_AT = 4_000
+
+
+_STATED_METHODS = Options(methods=("tags", "boxed", "marker", "display", "inline"))
+_WORKED_METHODS = Options()
+"""A sentence is searched for its last number only if it works one out: `all multiples of 4` is not 4."""
+
+
+def _answer_within(source: str) -> str:
+    """What a ground truth or bare answer says: its box, or what it calls the final answer; else all of it."""
+    if len(source) < 7:
+        return source
+    if "\\" in source and ("boxed{" in source or "\\boxed" in source or "\\fbox" in source):
+        found = extract(source, Options(methods=("boxed",)))
+        if found.answer is not None:
+            return ", ".join(found.parts) or found.answer
+        return "" if _EMPTY_BOX.fullmatch(source.strip()) else source
+    if "inal answer" in source:
+        found = extract(source, Options(methods=("marker",)))
+        return found.answer if found.answer is not None else source
+    return source
+
+
+def prepare_statement(source: str) -> Prepared | None:
+    """Return what the sentences of an answer in prose come to; None when it is no prose.
+
+    This is for answers alone. A ground truth in prose is compared whole: it never shrinks to a part of it.
+    """
+    if len(source) < 7:
+        return None
+    stated = source.partition(" because ")[0] if len(source) <= _LOOKED_AT else source
+    end = stated[-_LOOKED_AT:]
+    worked = _WORKED.search(end) is not None
+    prose = _SENTENCE.search(end) or (worked and _PROSE.search(end))
+    if prose or "answer" in end.casefold() or "答案" in end:
+        found = extract(stated, _WORKED_METHODS if worked else _STATED_METHODS)
+        return None if found.answer is None else prepare_answer(found)
+    return prepare(stated) if stated != source else None
+
+
+def clear_caches() -> None:
+    """Forget every prepared side; for timing."""
+    _prepare_kept.cache_clear()
+    _prepare_extracted.cache_clear()

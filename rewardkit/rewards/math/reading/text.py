@@ -1,0 +1,201 @@
+"""Answers in words: choice letters, yes and no, names, weekdays, times, synonyms, English and Chinese."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+_SYNONYMS = {
+    "no solution": "no solutions|no solution exists|no real solution|no real solutions|there is no solution|"
+    "there are no solutions|has no solution|nosolution|无解|empty set|the empty set|emptyset|none|空集|"
+    "no such number|nonexistent solution|no real roots|no roots",
+    "does not exist": "dne|doesn't exist|do not exist|不存在|nonexistent|does not exists",
+    "undefined": "not defined|is undefined|无意义|未定义",
+    "infinity": "infinite|positive infinity|+infinity|正无穷|无穷大|正无穷大|infty|inf|∞",
+    "negative infinity": "-infinity|minus infinity|负无穷|负无穷大",
+    "infinitely many": "infinitely many solutions|infinite solutions|infinite number of solutions|无数个|"
+    "无穷多|无数|infinite many|an infinite number|无穷多个",
+    "all real numbers": "all reals|all real number|any real number|every real number|全体实数|所有实数|"
+    "任意实数|the set of all real numbers|reals|the real numbers",
+    "all integers": "integers|any integer|every integer|all the integers|全体整数|所有整数|任意整数",
+    "yes": "是|是的|对|可以|能",
+    "no": "否|不是|不能|不可以",
+    "true": "正确|correct|真",
+    "false": "错误|incorrect|错|假",
+    "even": "偶数|偶|an even number|even number",
+    "odd": "奇数|奇|an odd number|odd number",
+    "monday": "mon|星期一|周一", "tuesday": "tue|tues|星期二|周二", "wednesday": "wed|星期三|周三",
+    "thursday": "thu|thur|thurs|星期四|周四", "friday": "fri|星期五|周五", "saturday": "sat|星期六|周六",
+    "sunday": "sun|星期日|星期天|周日",
+    "neither": "neither even nor odd|neither odd nor even|非奇非偶",
+}  # fmt: skip
+_CANONICAL = {variant: name for name, row in _SYNONYMS.items() for variant in (name, *row.split("|"))}
+_ARTICLES = re.compile(r"\b(?:the|a|an)\b ?")
+_PUNCTUATION = re.compile(r"[\s\-_.,;:!?'\"`*~{}()\[\]$\\]+")
+_COMMAND = re.compile(
+    r"\\(?:text|mbox|textbf|textit|textrm|mathrm|mathbf|operatorname|mathit|mathsf|texttt|emph|hbox|rm|bf|it)"
+    r"(?![a-zA-Z])"
+)
+_CHOICE = re.compile(
+    r"^(?:(?:so |thus |hence )?(?:the )?(?:correct |right |best |final )?(?:option|choice|answer)(?: is)?"
+    r"|选项|选|答案)?\s*[:：]?\s*[\(\[（]?\s*([A-Ja-j])\s*[\)\]）]?\s*[.:：。]?$",
+    re.IGNORECASE,
+)
+_LED_CHOICE = re.compile(
+    r"^(?:[\(\[（]\s*([A-J])\s*[\)\]）](?=[^\S\n]|\\)|([A-J])\s*[.:：)）](?=[^\S\n]|\\|[^\x00-\x7f]))\s*(?P<rest>[^\s,;].*)$",
+    re.DOTALL,
+)
+_CIRCLED = re.compile(r"[①-⑳]")
+_UNITS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_NUMBER_WORDS = {
+    **{word: value for value, word in enumerate(_UNITS)},
+    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
+    **{f"{t} {u}": 10 * i + j for i, t in enumerate(_TENS, 2) for j, u in enumerate(_UNITS[1:10], 1)},
+    "once": 1, "twice": 2, "one hundred": 100, "a hundred": 100, "one thousand": 1000,
+}  # fmt: skip
+_CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+_CLOCK = re.compile(
+    r"^(\d{1,2})\s*[:：]\s*(\d{2})(?:\s*[:：]\s*(\d{2}))?\s*(?:([ap])\s*\.?\s*m?\s*\.*|o'?clock)?$",
+    re.IGNORECASE,
+)
+_HOUR = re.compile(r"^(\d{1,2})\s*(?:([ap])\s*\.?\s*m\s*\.?|o'?clock)$", re.IGNORECASE)
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
+_DATE_FORMS = (
+    re.compile(
+        rf"^(?P<m>{_MONTH})\.? ?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,? ?(?P<y>\d{{4}}))?$", re.IGNORECASE
+    ),
+    re.compile(
+        rf"^(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})\.?(?:,? ?(?P<y>\d{{4}}))?$",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})$"),
+    re.compile(r"^(?:(?P<y>\d{4})年)?(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]$"),
+)
+
+
+def unwrap(text: str) -> str:
+    """Return the words of an answer without LaTeX text commands, bold marks, braces and edges."""
+    if "\\" in text:
+        text = _COMMAND.sub(" ", text)
+        text = text.replace("\\ ", " ").replace("\\,", " ").replace("~", " ")
+    text = text.replace("{", " ").replace("}", " ").replace("$", " ")
+    return " ".join(text.split()).strip(" .,;:!。，；：*`\"'").rstrip("\\")
+
+
+def fold(text: str, *, keep_case: bool = False) -> str:
+    """Return words in the form they are compared in: folded, without articles, accents or punctuation."""
+    words = " ".join(_PUNCTUATION.sub(" ", text).split())
+    if not keep_case or len(words) == 1:
+        words = words if keep_case else words.casefold()
+    words = _ARTICLES.sub("", words).strip() or words
+    canonical = _CANONICAL.get(words) or _CANONICAL.get(text.strip().casefold())
+    if canonical:
+        return canonical
+    if not words.isascii():
+        words = "".join(c for c in unicodedata.normalize("NFKD", words) if not unicodedata.combining(c))
+    return words.replace(" ", "")
+
+
+def choice(text: str) -> str | None:
+    """Return the letter of a bare multiple choice answer: `B`, `(B)`, `B.`, `Option b`."""
+    found = _CHOICE.match(text)
+    return found.group(1).upper() if found else None
+
+
+def led_choice(text: str) -> tuple[str, str] | None:
+    """Return letter and rest of a choice with its content: `(B) 12`, `B. 12`."""
+    found = _LED_CHOICE.match(text)
+    return ((found.group(1) or found.group(2)).upper(), found.group("rest")) if found else None
+
+
+def choice_run(text: str) -> tuple[str, ...] | None:
+    """Return the letters of several choices run together, `ABD`; None unless they ascend."""
+    run = tuple(text)
+    return run if 1 < len(run) < 8 and set(run) <= set("ABCDEFGH") and list(run) == sorted(set(run)) else None
+
+
+def choice_list(text: str) -> tuple[str, ...] | None:
+    """Return the letters of several choices listed, `A, B and D`, in order."""
+    letters = text.replace(" and ", ",").replace("、", ",").replace("，", ",").replace(" ", ",").split(",")
+    found = tuple(sorted(letter for letter in letters if letter))
+    return found if len(found) > 1 and all(len(x) == 1 and x in "ABCDEFGH" for x in found) else None
+
+
+def circled(text: str) -> str | None:
+    """Return `②③` as a list in digits, None if the text is anything else."""
+    marks = _CIRCLED.findall(text)
+    rest = _CIRCLED.sub("", text).strip(" ,、，和and.。")
+    if not marks or rest:
+        return None
+    return ",".join(str(ord(mark) - ord("①") + 1) for mark in marks)
+
+
+def spelled_number(text: str) -> Fraction | None:
+    """Return the value of a small number in words, English or Chinese: `seventy-two`, `十二`, `三分之一`."""
+    folded = text.casefold().replace("-", " ").strip()
+    positive = folded.removeprefix("negative ").removeprefix("minus ")
+    found = _NUMBER_WORDS.get(positive)
+    if found is not None:
+        return Fraction(found if positive == folded else -found)
+    bottom, parted, top = text.strip().partition("分之")
+    values = [_chinese_number(part) for part in ((bottom, top) if parted else (text.strip(),))]
+    if None in values or (values[0] == 0 and parted):
+        return None
+    return Fraction(values[1] or 0, values[0] or 1) if parted else Fraction(values[0] or 0)
+
+
+def _chinese_number(text: str) -> int | None:
+    if not text or len(text) > 4 or any(c not in _CHINESE_DIGITS and c not in "十百" for c in text):
+        return None
+    total = 0
+    digit = 0
+    for char in text:
+        if char in "十百":
+            total += (digit or 1) * (10 if char == "十" else 100)
+            digit = 0
+        else:
+            digit = _CHINESE_DIGITS[char]
+    return total + digit
+
+
+def clock(text: str) -> tuple[int, str] | None:
+    """Return minutes and `a`, `p` or nothing for a time of day: `4:30 p.m.`, `5 pm`, `16:05`."""
+    text = text.strip()
+    found = _CLOCK.match(text)
+    if found:
+        hour = int(found[1])
+        minute = int(found[2])
+        mark = (found[4] or "").lower()
+    else:
+        found = _HOUR.match(text)
+        if not found:
+            return None
+        hour = int(found[1])
+        minute = 0
+        mark = (found[2] or "").lower()
+    if hour > 24 or minute > 59:
+        return None
+    return (hour % 12 if mark else hour) * 60 + minute, mark
+
+
+def date(text: str) -> tuple[int | None, int, int] | None:
+    """Return year (None if unsaid), month and day of a date."""
+    for form in _DATE_FORMS:
+        found = form.match(text.strip())
+        if found:
+            month = found["m"]
+            number = int(month) if month.isdigit() else 1 + [m[:3] for m in _MONTHS].index(month[:3].lower())
+            day = int(found["d"])
+            year = found["y"]
+            if 1 <= number <= 12 and 1 <= day <= 31:
+                return (int(year) if year else None), number, day
+    return None

@@ -1,0 +1,264 @@
+"""The lexer: canonical spelling to tokens `(kind, value)`. Linear; knows words, not grammar."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
+from rewardkit.rewards.math.reading import words
+from rewardkit.rewards.math.reading.normalise import CURRENCY
+
+
+class Token(NamedTuple):
+    kind: str
+    value: str
+
+
+END = Token("", "")
+"""Stands after the last token."""
+_LEXEME = re.compile(
+    r"(?P<space>\s+)"
+    r"|(?P<num>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+(?![\w.]))?)"
+    r"|(?P<cmd>\\(?:[a-zA-Z]+|.))"
+    r"|(?P<word>[a-zA-Z]+)"
+    r"|(?P<rel>[<>!=:]=|=<)"
+    r"|(?P<other>\*\*|['\u2032]+|[^\x00-\x7f]|.)",
+    re.DOTALL,
+)
+_SINGLE = {
+    "+": "op", "-": "op", "*": "op", "/": "op", "^": "op", "_": "op", "!": "op", "=": "rel", "<": "rel",
+    ">": "rel", "(": "open", "[": "open", "{": "open", ")": "close", "]": "close", "}": "close", ",": "sep",
+    ";": "sep", ":": "colon", "|": "bar", "%": "percent", "&": "amp", CURRENCY: "currency", "#": "text",
+}  # fmt: skip
+_CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
+_COMMAND_TOKENS = {
+    "frac": ("frac", ""), "sqrt": ("sqrt", ""), "binom": ("binom", ""), "choose": ("choose", ""),
+    "cdot": ("op", "*"), "times": ("op", "*"), "div": ("op", "/"), "pm": ("pm", "+"), "mp": ("pm", "-"),
+    "circ": ("degree", ""), "prime": ("prime", "'"), "lfloor": ("open", "floor"),
+    "rfloor": ("close", "floor"), "lceil": ("open", "ceil"), "rceil": ("close", "ceil"), "mid": ("mid", "|"),
+    "ldots": ("dots", ""), "angle": ("prefix", "angle"), "triangle": ("prefix", "triangle"),
+    "overline": ("wrap", "bar"), "vec": ("wrap", "vec"), "hat": ("wrap", "hat"), "bar": ("wrap", "bar"),
+    "overrightarrow": ("wrap", "vec"), "tilde": ("wrap", "tilde"), "widehat": ("wrap", "hat"),
+    "dot": ("wrap", "dot"), "ddot": ("wrap", "ddot"), "pmod": ("pmod", "group"), "bmod": ("bmod", ""),
+    "mod": ("pmod", "rest"), "Vert": ("bar", "||"), "|": ("bar", "||"),
+    "langle": ("open", "("), "rangle": ("close", ")"), "{": ("open", "set"), "}": ("close", "set"),
+    "emptyset": ("set", "empty"), "infty": ("const", "inf"), "pi": ("const", "pi"), "\\": ("row", ""),
+    "boxed": ("group", ""), "mathcal": ("wrap", "cal"), "Re": ("fn", "re"),
+    "Im": ("fn", "im"), "forall": ("forall", ""), "Rightarrow": ("rel", "=>"), "neg": ("neg", ""),
+    "-": ("space", ""), "over": ("over", ""),
+}  # fmt: skip
+_TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
+_BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
+
+
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of an answer in canonical spelling.
+
+    Raises:
+        TooLarge: more tokens or longer digit strings than the guards allow.
+        Unparsable: an unknown command or character.
+    """
+    tokens: list[Token] = []
+    position = 0
+    end = len(text)
+    match = _LEXEME.match
+    while position < end:
+        found = match(text, position)
+        assert found is not None  # the last alternative takes any character
+        kind = found.lastgroup or ""
+        value = found.group()
+        position = found.end()
+        if kind == "space":
+            continue
+        if kind == "num":
+            if len(value) > MAX_DIGITS:
+                raise TooLarge(f"a number of {len(value)} digits")
+            tokens.append(Token("num", value))
+        elif kind == "cmd":
+            position = _command(value[1:], text, position, tokens)
+        elif kind == "word":
+            _word(value, tokens)
+        elif kind == "rel":
+            tokens.append(Token("rel", words.RELATIONS[value]))
+        else:
+            position = _other(value, text, position, tokens)
+        if len(tokens) > MAX_TOKENS:
+            raise TooLarge(f"more than {MAX_TOKENS} tokens")
+    return tokens
+
+
+def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
+    """Append the token of `\\name`; return where to read on (after its group if it took one)."""
+    if name in _TEXT_COMMANDS:
+        inner, position = _group_text(text, position)
+        _text(inner, tokens, bare=name != "text")
+        return position
+    if name in ("begin", "end"):
+        environment, position = _group_text(text, position)
+        tokens.append(Token(name, environment.strip().rstrip("*")))
+        return position
+    if name == "mathbb":
+        inner, position = _group_text(text, position)
+        tokens.append(Token("set", _BLACKBOARD[inner]) if inner in _BLACKBOARD else Token("sym", inner))
+        return position
+    known = _COMMAND_TOKENS.get(name)
+    if known is not None:
+        if known[0] != "space":
+            tokens.append(Token(*known))
+    elif f"\\{name}" in words.RELATIONS:
+        tokens.append(Token("rel", words.RELATIONS[f"\\{name}"]))
+    elif f"\\{name}" in words.SET_OPS:
+        tokens.append(Token("setop", words.SET_OPS[f"\\{name}"]))
+    elif f"\\{name}" in words.BIG_OPS:
+        tokens.append(Token("big", words.BIG_OPS[f"\\{name}"]))
+    elif f"\\{name}" in words.CONNECTIVES:
+        tokens.append(Token("conn", words.CONNECTIVES[f"\\{name}"]))
+    elif name in words.GREEK:
+        tokens.append(Token("sym", name))
+    elif name in words.FUNCTIONS:
+        tokens.append(Token("fn", words.FUNCTION_NAMES.get(name, name)))
+    elif len(name) == 1 and not name.isalpha():
+        if name not in "\n\t":
+            raise Unparsable(f"unknown escape \\{name}")
+    else:
+        raise Unparsable(f"unknown command \\{name}")
+    return position
+
+
+def _group_text(text: str, position: int) -> tuple[str, int]:
+    """Return the raw text of the brace group at `position` (or one character) and where it ends."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    if position >= len(text) or text[position] != "{":
+        return text[position : position + 1], position + 1
+    depth = 0
+    for index in range(position, len(text)):
+        if text[index] == "{":
+            depth += 1
+        elif text[index] == "}":
+            depth -= 1
+            if depth == 0:
+                return text[position + 1 : index], index + 1
+    raise Unparsable("a brace never closes")
+
+
+def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
+    r"""Append the contents of `\text{}` (or `\mathrm{}`: `bare`): a connective, a number, or words."""
+    inner = inner.strip().strip("{}").strip()
+    folded = inner.casefold().strip(",.;: ")
+    if not folded:
+        if "," in inner or ";" in inner:
+            tokens.append(Token("sep", ","))
+    elif folded == "to" and tokens and tokens[-1].kind == "num":
+        tokens.append(Token("colon", ":"))
+    elif folded in ("where", "with", "for"):
+        tokens.append(Token("sep", ","))
+    elif folded in words.CONNECTIVES:
+        if inner.startswith(","):
+            tokens.append(Token("sep", ","))
+        tokens.append(Token("conn", words.CONNECTIVES[folded]))
+    elif folded in words.PERCENT_WORDS:
+        tokens.append(Token("percent", ""))
+    elif folded in words.DEGREE_WORDS:
+        tokens.append(Token("degree", ""))
+    elif bare and inner in words.UNITS and tokens and tokens[-1].kind == "num":
+        tokens.append(Token("text", inner))  # upright after a number: a unit, not a variable
+    elif bare and (len(inner) == 1 or inner in words.FUNCTIONS):
+        _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
+    elif "\\" in inner or any(map(str.isdigit, inner)):
+        tokens.extend(tokenize(inner))
+    else:
+        noun, _, last = inner.strip(" ,.;:").rpartition(" ")
+        joined = noun and last in ("and", "or")
+        tokens.append(Token("text", noun if joined else inner.strip(" ,.;:")))
+        if joined:
+            tokens.append(Token("conn", last))
+        elif inner.endswith((",", ";")):
+            tokens.append(Token("sep", ","))
+
+
+def _word(word: str, tokens: list[Token]) -> None:
+    """Append a run of plain letters: a known word, a unit after a number, or a product of variables."""
+    folded = word.casefold()
+    previous = tokens[-1].kind if tokens else ""
+    after_value = previous in ("num", "close", "sym", "const", "text", "percent", "degree")
+    if word in words.FUNCTIONS or (folded in words.FUNCTIONS and len(word) > 2):
+        name = word if word in words.FUNCTIONS else folded
+        if name in ("sqrt", "frac", "binom"):
+            tokens.append(Token(name, ""))
+        elif name == "mod":
+            tokens.append(Token("pmod", "rest"))
+        elif name == "deg":
+            tokens.append(Token("degree", ""))
+        else:
+            tokens.append(Token("fn", words.FUNCTION_NAMES.get(name, name)))
+    elif word in words.CONSTANTS or (folded in words.CONSTANTS and len(word) > 2):
+        tokens.append(Token("const", words.CONSTANTS.get(word, words.CONSTANTS.get(folded, ""))))
+    elif len(word) > 1 and folded in words.CONNECTIVES and folded not in ("y", "et", "ou"):
+        tokens.append(Token("conn", words.CONNECTIVES[folded]))
+    elif folded in words.PERCENT_WORDS:
+        tokens.append(Token("percent", ""))
+    elif folded in ("degrees", "degree"):
+        tokens.append(Token("degree", ""))
+    elif folded == "where":
+        tokens.append(Token("sep", ","))
+    elif folded == "to" and previous == "num":
+        tokens.append(Token("colon", ":"))
+    elif folded == "in" and previous in ("sym", "close"):
+        tokens.append(Token("rel", "in"))
+    elif word in words.GREEK:
+        tokens.append(Token("sym", word))
+    elif len(word) == 1:
+        tokens.append(_letter(word))
+    elif _is_word(word, folded, after_value):
+        tokens.append(Token("text", word))
+    else:
+        tokens.extend(_letter(letter) for letter in word)
+
+
+def _is_word(word: str, folded: str, after_value: bool) -> bool:
+    """Whether letters are one word rather than a product of variables: `not 0` is not n o t times 0."""
+    if len(word) > 3 or (folded in words.FUNCTION_WORDS and not word.isupper()):
+        return True
+    return after_value and (folded in words.UNITS or folded in words.PLAIN_NOUNS)
+
+
+def _letter(letter: str) -> Token:
+    return Token("const", letter) if letter in "ei" else Token("sym", letter)
+
+
+def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
+    if value == "**":
+        tokens.append(Token("op", "^"))
+    elif value[0] in "'\u2032":
+        tokens.append(Token("prime", "'" * len(value)))
+    elif value in _CURRENCIES:
+        tokens.append(Token("currency", _CURRENCIES[value]))
+    elif value in _SINGLE:
+        kind = _SINGLE[value]
+        tokens.append(Token(kind, words.RELATIONS[value] if kind == "rel" else value))
+    elif value == "~" or (value == "." and (position >= len(text) or not text[position].isdigit())):
+        pass
+    elif value in '"`?@':
+        raise Unparsable(f"the character {value!r}")
+    elif not value.isascii() and (value.isalpha() or value in "¢"):
+        return _foreign_words(text, position, tokens)
+    else:
+        raise Unparsable(f"the character {value!r}")
+    return position
+
+
+def _foreign_words(text: str, position: int, tokens: list[Token]) -> int:
+    """Append a run in another script, whose first letter has been read: a connective, degree sign or text."""
+    start = position - 1
+    while position < len(text) and not text[position].isascii() and text[position].isalpha():
+        position += 1
+    run = text[start:position]
+    if run in words.CONNECTIVES:
+        tokens.append(Token("conn", words.CONNECTIVES[run]))
+    elif run in words.DEGREE_WORDS:
+        tokens.append(Token("degree", ""))
+    else:
+        tokens.append(Token("text", run))
+    return position

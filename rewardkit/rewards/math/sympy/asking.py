@@ -1,0 +1,131 @@
+"""The near side of `forkserver`: asks one question, and starts the server where none is running.
+
+Every process that shares an owner asks the same server. No signals, no main thread, no event loop, and no
+state but what the kernel keeps: it works from any thread and from forked children.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rewardkit import processes
+from rewardkit.rewards.math.sympy.forkserver import peer
+from rewardkit.shared import Shared, shared
+
+_START_S = 60.0
+"""Wall seconds that starting the server and importing its library may take."""
+_SLOWDOWN = 10.0
+"""A question may take this many times its CPU time in wall seconds, on a machine with much else to do."""
+
+
+class Undecided(Exception):
+    """The question used up its CPU time or memory, or broke the process that worked on it."""
+
+
+class ServerFailed(Exception):
+    """No answer, and the question is not to blame."""
+
+
+class ForkServer:
+    """A server of answers to one kind of question.
+
+    Args:
+        target: `module:function`; it takes a question, a dict with `cpu_s` in it, and returns a dict.
+    """
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def ask(self, question: Mapping[str, Any], cpu_s: float) -> dict[str, Any]:
+        """Return the answer to a question that may take `cpu_s` seconds of processor time.
+
+        Raises:
+            Undecided: it took more, or too much memory, or crashed the process that worked on it.
+            ServerFailed: the server cannot be started or reached, or lost the question twice.
+        """
+        line = msgspec.json.encode(dict(question, cpu_s=cpu_s)) + b"\n"
+        reason = ""
+        for _ in range(2):  # a process killed by someone else's hand is no judgement: once more
+            reply = self._exchange(line, _START_S + cpu_s * _SLOWDOWN)
+            died = reply.get("died")
+            if died not in (None, "killed"):
+                raise Undecided(str(died))
+            if died is None and "failed" not in reply:
+                return reply
+            reason = str(died or reply["failed"])
+        raise ServerFailed(reason)
+
+    def warm(self) -> None:
+        """Start the server, and do not wait for it."""
+        with contextlib.suppress(ServerFailed):
+            self._connect(time.monotonic() + 1.0).close()
+
+    def _exchange(self, line: bytes, patience_s: float) -> dict[str, Any]:
+        until = time.monotonic() + patience_s
+        with self._connect(until) as connection:
+            connection.settimeout(patience_s)
+            try:
+                connection.sendall(line)
+                with connection.makefile("rb") as replies:
+                    reply = replies.readline()
+            except TimeoutError:
+                raise ServerFailed(f"no answer within {patience_s:g} s: the machine is too busy") from None
+            except OSError as error:
+                return {"failed": str(error)}
+        if not reply.endswith(b"\n"):
+            return {"failed": "the server ended"}
+        return msgspec.json.decode(reply, type=dict[str, Any])
+
+    def _connect(self, until: float) -> socket.socket:
+        """Connect, starting the server if nobody listens: whoever binds its address first does."""
+        ours = shared()
+        address = f"\0rewardkit-{ours.name}-{self.target}"
+        while time.monotonic() < until:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(address)
+                if peer(connection) != os.getuid():
+                    raise ServerFailed("somebody else listens at the address")
+                return connection
+            except ConnectionRefusedError:
+                connection.close()
+                self._start(address, ours)
+        raise ServerFailed(f"{self.target} cannot be reached")
+
+    def _start(self, address: str, ours: Shared) -> None:
+        self._started = [process for process in self._started if process.poll() is None]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            try:
+                listening.bind(address)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise ServerFailed(str(error)) from None
+                time.sleep(0.001)  # another has bound it and will listen in a moment
+                return
+            listening.listen(128)
+            descriptors = (listening.fileno(), ours.alive)
+            try:
+                process = processes.start_python(
+                    "rewardkit.rewards.math.sympy.forkserver:main",
+                    stderr=subprocess.DEVNULL,
+                    descriptors=descriptors,
+                )
+            except OSError as error:
+                raise ServerFailed(str(error)) from None
+            order = {"listening": descriptors[0], "alive": descriptors[1], "target": self.target}
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):
+                process.stdin.write(json.dumps(order).encode() + b"\n")
+            processes.close_pipes(process)
+            self._started.append(process)

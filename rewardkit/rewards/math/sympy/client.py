@@ -1,0 +1,88 @@
+"""The last tier, near side: sends two trees to SymPy and reads its verdict."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from rewardkit import shared
+from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
+from rewardkit.rewards.math.tree.nodes import (
+    App,
+    Based,
+    Builder,
+    Date,
+    Logic,
+    Matrix,
+    Node,
+    Quantity,
+    Ratio,
+    Rel,
+    Seq,
+    SetOp,
+    Text,
+    Time,
+    symbols,
+    walk,
+)
+
+SERVER = ForkServer("rewardkit.rewards.math.sympy.worker:answer")
+
+
+class Answer(NamedTuple):
+    """What SymPy found, or why it found nothing."""
+
+    equal: bool | None
+    reason: str
+    spent_s: float
+    """Processor time that it took."""
+    failure: Literal["", "exhausted", "error"] = ""
+    """`exhausted`: the question used up its time or memory. `error`: SymPy could not be asked at all."""
+
+
+def decide(a: Node, b: Node, cpu_s: float) -> Answer:
+    """Ask SymPy whether two trees are the same, within that much processor time. Never raises."""
+    question = {"a": msgspec.to_builtins(a), "b": msgspec.to_builtins(b)}
+    try:
+        return _read(SERVER.ask(question, cpu_s))
+    except Undecided as error:
+        return Answer(None, f"{error}", cpu_s, "exhausted")
+    except ServerFailed as error:
+        return Answer(None, f"SymPy could not be asked: {error}", 0.0, "error")
+
+
+def can_decide(a: Node, b: Node) -> bool:
+    """Whether SymPy has a chance: it is not asked about what it has no objects for, nor about sets without
+    exactly one unknown."""
+    if any(isinstance(part, _WITHOUT_OBJECT) for side in (a, b) for part in walk(side)):
+        return False
+    if isinstance(a, Rel) and isinstance(b, Rel) and a.ops == b.ops == ("=",):
+        return True
+    kinds = [isinstance(side, _COLLECTIONS) for side in (a, b)]
+    return not any(kinds) or any(_unknowns(side) == 1 for side in (a, b) if isinstance(side, _CONDITIONS))
+
+
+_WITHOUT_OBJECT = (Quantity, Based, Text, Time, Date, Matrix, Ratio)
+_COLLECTIONS = (Seq, SetOp, Rel, Logic, Builder)
+_CONDITIONS = (Seq, Rel, Logic)
+
+
+def _unknowns(node: Node) -> int:
+    called = {part.name for part in walk(node) if isinstance(part, App)}
+    return len(symbols(node) - called)
+
+
+def _read(reply: dict[str, Any]) -> Answer:
+    outcome = {"equal": True, "not_equal": False}.get(reply.get("outcome", ""))
+    return Answer(outcome, str(reply.get("reason", "")), float(reply["spent_s"]))
+
+
+def warm() -> None:
+    """Start SymPy ahead of the first question."""
+    SERVER.warm()
+
+
+def close() -> None:
+    """End what this process has started for itself; it starts again when it is needed."""
+    shared.close()

@@ -1,0 +1,213 @@
+"""A server that has imported a heavy library once and answers questions in forks of itself.
+
+A fork costs milliseconds and shares the library's memory. A question that overruns its CPU time, or breaks
+its fork, costs that fork; who asked is told why, and the next question gets another. What is asked, and by
+whom, is not known here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import resource
+import selectors
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from rewardkit import processes
+
+MEMORY_BYTES = 1 << 30
+"""Address space of a fork beyond what the server has: far more than a decidable question takes."""
+_IDLE = 2
+"""Forks that wait for a question; more come while more questions are asked at once."""
+_TOO_LONG = "too long"
+_CRASHED = "crashed"
+_KILLED = "killed"
+
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def main(parent: int) -> None:
+    """Serve until the owner has gone. What to do comes as one line of JSON on the standard input:
+    `listening` and `alive` (file descriptors), and `target` (`module:function`, which answers; the module
+    may have a function `prepare`, which is called first)."""
+    requests, _ = processes.take_standard_streams()
+    order = json.loads(requests.readline())
+    requests.close()
+    listening = socket.socket(fileno=order["listening"])
+    module, _, function = order["target"].partition(":")
+    try:
+        imported = importlib.import_module(module)
+        answer = getattr(imported, function)
+        getattr(imported, "prepare", lambda: None)()
+    except Exception as error:
+        _refuse(listening, f"{module} cannot be imported: {type(error).__name__}: {error}")
+        return
+    sys.set_int_max_str_digits(0)
+    gc.freeze()  # the forks share what is never collected
+    _Server(listening, order["alive"], answer).run()
+
+
+def _refuse(listening: socket.socket, reason: str) -> None:
+    """Tell those who wait that there will be no answer."""
+    listening.settimeout(1.0)
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = listening.accept()
+            _send(connection, {"failed": reason})
+
+
+class _Fork:
+    """One child, and the connection whose question it works on."""
+
+    def __init__(self, process: int, control: socket.socket) -> None:
+        self.process = process
+        self.control = control
+        self.connection: socket.socket | None = None
+
+
+class _Server:
+    def __init__(self, listening: socket.socket, alive: int, answer: Answer) -> None:
+        self.listening = listening
+        self.alive = alive
+        self.answer = answer
+        self.forks: list[_Fork] = []
+        self.limit = max(2, len(os.sched_getaffinity(0)))
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(alive, selectors.EVENT_READ)
+
+    def run(self) -> None:
+        self.start_fork()
+        while True:
+            self.listen(len([f for f in self.forks if f.connection]) < self.limit)
+            for key, _ in self.selector.select():
+                if key.fileobj == self.alive:
+                    return  # the forks end with us
+                if key.data is None:
+                    self.take_question()
+                else:
+                    self.hear(key.data)
+
+    def listen(self, wanted: bool) -> None:
+        """Take questions only while a fork may have them; the others wait in the kernel's queue."""
+        listening = self.listening in self.selector.get_map()
+        if wanted and not listening:
+            self.selector.register(self.listening, selectors.EVENT_READ)
+        elif listening and not wanted:
+            self.selector.unregister(self.listening)
+
+    def take_question(self) -> None:
+        connection, _ = self.listening.accept()
+        if peer(connection) != os.getuid():
+            connection.close()
+            return
+        idle = next((f for f in self.forks if f.connection is None), None) or self.start_fork()
+        idle.connection = connection
+        try:
+            socket.send_fds(idle.control, [b"."], [connection.fileno()])
+        except OSError:
+            self.hear(idle)
+
+    def hear(self, fork: _Fork) -> None:
+        """A fork has answered, or ended."""
+        try:
+            done = fork.control.recv(1)
+        except OSError:
+            done = b""
+        connection = fork.connection
+        fork.connection = None
+        if not done:
+            reason = self.bury(fork)
+            if connection is not None:
+                _send(connection, {"died": reason})
+        elif connection is not None:
+            connection.close()
+        spare = [f for f in self.forks if f.connection is None][_IDLE:]
+        for extra in spare:
+            self.bury(extra)
+
+    def bury(self, fork: _Fork) -> str:
+        """Close a fork's control, upon which it ends if it has not; return how it ended."""
+        self.forks.remove(fork)
+        self.selector.unregister(fork.control)
+        fork.control.close()
+        _, status = os.waitpid(fork.process, 0)
+        if not os.WIFSIGNALED(status):
+            return _CRASHED
+        return {signal.SIGPROF: _TOO_LONG, signal.SIGKILL: _KILLED}.get(
+            signal.Signals(os.WTERMSIG(status)), _CRASHED
+        )
+
+    def start_fork(self) -> _Fork:
+        ours, its = socket.socketpair()
+        process = os.fork()
+        if process == 0:
+            self.be_fork(its)
+        its.close()
+        fork = _Fork(process, ours)
+        self.forks.append(fork)
+        self.selector.register(ours, selectors.EVENT_READ, fork)
+        return fork
+
+    def be_fork(self, control: socket.socket) -> None:
+        """What a fork does, until its control closes."""
+        try:
+            server = os.getppid()
+            if processes.die_with_parent(server):
+                self.selector.close()
+                self.listening.close()
+                for fork in self.forks:
+                    fork.control.close()
+                    if fork.connection is not None:
+                        fork.connection.close()
+                _work(control, self.answer)
+        finally:
+            os._exit(0)
+
+
+def _work(control: socket.socket, answer: Answer) -> None:
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_BYTES, size + MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not descriptors:
+            return
+        with socket.socket(fileno=descriptors[0]) as connection, connection.makefile("rb") as lines:
+            _send(connection, _guarded(answer, lines.readline()), close=False)
+        control.send(b".")
+
+
+def _guarded(answer: Answer, line: bytes) -> dict[str, Any]:
+    """Answer one question within its CPU time: the kernel ends this process where it takes longer."""
+    try:
+        question = msgspec.json.decode(line, type=dict[str, Any])
+        signal.setitimer(signal.ITIMER_PROF, float(question["cpu_s"]))
+        found = answer(question)
+    except MemoryError:
+        return {"died": "out of memory"}
+    except Exception as error:  # a library's failure on one question is an answer, not the end
+        found = {"outcome": "undecided", "reason": f"{type(error).__name__}"}
+    left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+    return found | {"spent_s": max(0.0, question["cpu_s"] - left)}
+
+
+def _send(connection: socket.socket, message: dict[str, Any], *, close: bool = True) -> None:
+    with contextlib.suppress(OSError):  # who asked may have gone
+        connection.sendall(msgspec.json.encode(message) + b"\n")
+    if close:
+        connection.close()
+
+
+def peer(connection: socket.socket) -> int:
+    """Return the user id of the process at the other end (Linux: pid, uid and gid as three integers)."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[4:8], sys.byteorder)

@@ -1,0 +1,182 @@
+"""What a ground truth accepts and what a response answers. No comparing here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from rewardkit.rewards.qa.equal import MAX_ANSWER, Form, form
+from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, visible
+from rewardkit.rewards.wordings import before_verb, contrasted
+
+_KEYS = (
+    "target",
+    "answers",
+    "aliases",
+    "answer",
+    "value",
+    "text",
+    "spans",
+    "normalized_aliases",
+    "golden_answers",
+)
+"""Where accepted answers stand in a ground truth that is a mapping; all that are there count."""
+_MAX_ACCEPTED = 1_000
+_SPLIT = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """One accepted answer: the spans that it consists of, one for most questions."""
+
+    spans: tuple[Form, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a response answers, None for nothing, and how that was found."""
+
+    text: str | None
+    stated: bool
+    why: str
+
+    @property
+    def bare(self) -> str | None:
+        """The answer out of the sentence that it is given in, None where there is no such sentence."""
+        return None if self.text is None else _bare(self.text)
+
+
+@lru_cache(maxsize=65_536)
+def accepted(ground_truth: str) -> tuple[Accepted, ...]:
+    """Return the accepted answers; none when the ground truth holds nothing that can be compared.
+
+    A ground truth is a text, a JSON list (any of them; a list in it: all of its spans), or a JSON object as
+    Search-R1 (`target`), TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`) have it.
+    """
+    value: Any = ground_truth
+    if ground_truth.strip()[:1] in ("[", "{"):
+        try:
+            value = msgspec.json.decode(ground_truth.encode())
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            value = ground_truth
+    found = [Accepted(tuple(map(form, spans))) for spans in _answers(value)[:_MAX_ACCEPTED]]
+    return tuple(a for a in found if a.spans and not any(span.empty for span in a.spans))
+
+
+def _answers(value: Any) -> list[tuple[str, ...]]:
+    if isinstance(value, Mapping):
+        return _in_mapping(value)
+    if not isinstance(value, list):
+        return [] if value is None else [(_text(value),)]
+    found: list[tuple[str, ...]] = []
+    for item in value:
+        found += [tuple(map(_text, item))] if isinstance(item, list) else _answers(item)
+    return found
+
+
+def _in_mapping(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    if {"number", "spans"} <= value.keys():
+        return _as_drop(value)
+    return [answer for key in _KEYS if key in value for answer in _answers(value[key])]
+
+
+def _as_drop(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """DROP's: the number, else the spans (all of them), else the date."""
+    if str(value["number"]).strip():
+        return [(_text(value["number"]),)]
+    if value["spans"]:
+        return [tuple(map(str, value["spans"]))]
+    date = value.get("date") or {}
+    return [(" ".join(str(date.get(k, "")) for k in ("day", "month", "year")).strip(),)]
+
+
+def _text(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def answer(response: str) -> Answer:
+    """Return what a response answers: what it states last, or all of it if it is short and states nothing.
+
+    Answers side by side are one with all of them, which equals none of them.
+    """
+    quick = _quick(response)
+    if quick is not None:
+        return Answer(tidy(quick), True, "tags")
+    text, code = visible(response)
+    for part in (text, code):
+        said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：")]
+        if said:
+            group = last_group(said, part)
+            if retracted(part, group[-1].end):
+                return Answer(None, True, "taken back afterwards")
+            texts = {tidy(unboxed(s.text)) for s in group}
+            return Answer("; ".join(sorted(texts)), True, group[-1].kind)
+        if part and "<answer>" in part and "</answer>" in part:
+            return Answer(None, True, "empty tags")
+    whole = text.strip()
+    if not whole or len(whole) > MAX_ANSWER:
+        return Answer(None, False, "no answer stated")
+    return Answer(tidy(whole), False, "the whole response")
+
+
+def _quick(response: str) -> str | None:
+    """What most responses are: one pair of tags at the very end, with no other statement close before it."""
+    if (
+        not response.endswith("</answer>")
+        or response.count("<answer>") != 1
+        or response.count("</answer>") != 1
+    ):
+        return None
+    start = response.index("<answer>")
+    inner = response[start + 8 : -9]
+    before = response[max(0, start - _NEAR) : start]
+    closed = "<think>" not in response or response.rfind("</think>", 0, start) >= 0
+    unclear = "\\" in inner or "<" in inner or ":" in inner or "nswer" in inner or "```" in response
+    if unclear or not closed or "<!--" in response or "<|" in response or "[//]" in response:
+        return None
+    if not inner.strip(" \t\r\n*_`\"'.") or _STATES.search(before) or _STATES.search(inner):
+        return None
+    return inner
+
+
+_NEAR = 200
+_STATES = re.compile(r"nswer|NSWER|boxed|choose|pick|select|go with|tion|ponse|sta\b|答|ответ", re.IGNORECASE)
+
+
+def tidy(text: str) -> str:
+    """Return an answer without the marks around it."""
+    text = text.strip()
+    if "\\" in text:
+        text = _LATEX_TEXT.sub(r"\1", text)
+    text = text.strip("*_` \t\r\n").strip('"“”').strip()
+    return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "$" else text
+
+
+def _bare(text: str) -> str | None:
+    """The answer in "the answer is 5", "it is 5", "5, not 6", "not 6 but 5"."""
+    whole = text
+    text = before_verb(text)
+    found = statements(text)
+    if len(found) == 1 and _NO_ANSWER.fullmatch(text[: found[0].start] + text[found[0].end :]):
+        text = tidy(found[0].text)
+    text = _IT_IS.sub("", text)
+    pair = contrasted(text)
+    text = tidy(pair[0] if pair else text)
+    return text if text != whole else None
+
+
+_NO_ANSWER = re.compile(
+    r"(?:[\W_]|\b(?:so|thus|therefore|hence|the|my|final|correct|right)\b)*", re.IGNORECASE
+)
+_IT_IS = re.compile(r"\s*(?:it|this|that)(?:['’]s|\s(?:is|was))\s(?=\S)", re.IGNORECASE)
+_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s?\{([^{}]*)\}")
+
+
+def spans_of(text: str) -> list[str]:
+    """Return the pieces of an answer that lists several."""
+    return [piece for piece in _SPLIT.split(text[:MAX_ANSWER]) if piece.strip()]

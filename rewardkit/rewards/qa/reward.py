@@ -1,0 +1,84 @@
+"""Short answers: the response's answer is one of the accepted ones, or (`metric="f1"`) shares their words.
+
+Serves NQ, TriviaQA, HotpotQA, PopQA, 2WikiMultihopQA, MuSiQue, Bamboogle, SQuAD and DROP. The answer is the
+last one stated (`<answer>`, a box, "the answer is", a heading), or the whole of a short response; what
+equals what is in `equal`. Answers listed side by side are no answer, unless the ground truth has several
+spans (DROP): then all of them, in any order, are asked for.
+
+`metric="f1"` pays a part for shared words, as the field does; it is a metric rather than a reward, for long
+answers that name much are paid a little. Denials and hedges ("not Paris", "Paris or Rome") are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.rewards.qa.compat import verl_score
+from rewardkit.rewards.qa.equal import Form, f1, form, same
+from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of
+from rewardkit.types import Sample, Score, failure
+
+_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the qa reward."""
+
+    metric: Literal["em", "f1"] = "em"
+    """What is paid: 1 for an accepted answer and 0 for any other, or the share of words that agree."""
+    score: float = 1.0
+    wrong_score: float = 0.0
+    format_score: float = 0.0
+    """For a wrong answer that was stated."""
+    compat: Literal["none", "verl"] = "none"
+    """verl's rule for `searchR1_*`, which pays `-5` for `5`, `3.5` for `35` and an empty answer for `the`."""
+
+
+def score(sample: Sample, options: Options) -> Score:
+    """Score one response by the rules at the top of this file.
+
+    `parts["f1"]` is the F1 of the words with the accepted answer that comes nearest. The status is
+    `invalid` when the ground truth accepts nothing that can be compared.
+    """
+    if options.compat == "verl":
+        value, right, found = verl_score(sample.response, sample.ground_truth)
+        return Score(value, "ok", right, _shown(found), {"f1": float(right)}, "compat=verl")
+    ground_truths = accepted(sample.ground_truth)
+    if not ground_truths:
+        return failure("invalid", f"ground truth {sample.ground_truth!r:.80} accepts no answer")
+    said = answer(sample.response)
+    if said.text is None:
+        return _score(options, 0.0, None, said.stated, said.why)
+    near = _nearest(said.text, ground_truths)
+    if near < 1.0 and (bare := said.bare):
+        near = max(near, _nearest(bare, ground_truths))
+    return _score(options, near, said.text, said.stated, said.why)
+
+
+def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
+    given = form(text)
+    return max(_nearness(text, given, ground_truth) for ground_truth in ground_truths)
+
+
+def _nearness(text: str, given: Form, ground_truth: Accepted) -> float:
+    """1.0 when the answer is the accepted one, less the fewer words agree."""
+    if len(ground_truth.spans) == 1:
+        return f1(given, ground_truth.spans[0])
+    pieces = [form(piece) for piece in spans_of(text)]
+    met = sum(any(same(piece, span) for piece in pieces) for span in ground_truth.spans)
+    return met / max(len(pieces), len(ground_truth.spans))
+
+
+def _score(options: Options, near: float, text: str | None, stated: bool, why: str) -> Score:
+    correct = near == 1.0
+    if options.metric == "f1" and not correct:
+        value = options.wrong_score + near * (options.score - options.wrong_score)
+    else:
+        value = options.score if correct else options.format_score if stated and text else options.wrong_score
+    return Score(value, "ok", correct, _shown(text), {"f1": near}, why)
+
+
+def _shown(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -1,0 +1,143 @@
+"""reasoning_gym's tasks, each scored by its own verifier (github.com/open-thought/reasoning-gym, 0.1.25).
+
+The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer
+with the rest in `extra_info`. The answer is the last one stated (`<answer>`, a box, "the answer
+is"), or the whole of a short response. A verifier's score below 1 is unsolved, as most pay
+something for a wrong answer (`127` earns a third of `7`); `pay="partial"` takes it as it is.
+
+- A verifier that pays nonsense in full, or its own answer less than in full, makes the sample `invalid`, by
+  name. Two that fail on entries which were JSON are mended (`arc_agi`, `rearc`: their grids were tuples), and
+  so is `game_of_life_halting`, which compares the truth of two non-empty texts.
+- Some verifiers give the answer to `eval` or to SymPy, which evaluates it. Theirs are only answers without
+  names, attributes and calls but of a few functions; any other is wrong before it is looked at.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from rewardkit.errors import MissingDependencyError
+from rewardkit.rewards.qa.reading import answer
+from rewardkit.types import Sample, Score, failure
+
+_TUPLE_GRIDS = frozenset({"arc_agi", "rearc"})
+_TRUTHS = {"true": "True", "false": "False"}
+_EVALUATES = re.compile(r"\b(?:eval|exec)\s*\(|\bsympy\b")
+_HARMLESS = re.compile(r"[0-9A-Za-z\s+\-*/^().,\[\]'\"=]{1,500}")
+_HARMFUL = re.compile(
+    r"__|\.\s*[A-Za-z_]|[\])'\"]\s*\(|(?:\*\*|\^)\s*\(?-?\d{3}|(?:\*\*|\^)[^+\-,]*(?:\*\*|\^)"
+    r"|\b(?!(?:sin|cos|tan|exp|log|sqrt|asin|acos|atan|sinh|cosh|tanh)\b)[A-Za-z]\w+\s*\("
+)
+_NONSENSE = ("zzz", "DEFINITELY_WRONG_12345")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the reasoning_gym reward."""
+
+    pay: Literal["solved", "partial"] = "solved"
+
+
+def score(sample: Sample, options: Options) -> Score:
+    """Score one response by its task's verifier.
+
+    Raises:
+        MissingDependencyError: reasoning_gym is not installed.
+    """
+    entry = _entry(sample)
+    if isinstance(entry, str):
+        return failure("invalid", entry)
+    unsound = _unsound(json.dumps(entry, sort_keys=True))
+    if unsound:
+        return failure("invalid", unsound)
+    said = answer(sample.response)
+    if not said.text:
+        return Score(0.0, "ok", False, detail=said.why)
+    value = _verified(entry, said.text)
+    solved = value >= 1.0
+    paid = value if options.pay == "partial" else float(solved)
+    return Score(paid, "ok", solved, said.text[:200], detail=f"{_name(entry)}: {value:g}")
+
+
+def _entry(sample: Sample) -> dict[str, Any] | str:
+    """The entry with its metadata, or what is wrong with it."""
+    given: Any = None
+    if sample.ground_truth.lstrip().startswith("{"):
+        try:
+            given = json.loads(sample.ground_truth)
+        except (ValueError, RecursionError):
+            return "the ground truth is not JSON"
+    if not isinstance(given, Mapping) or "metadata" not in given:
+        given = {"answer": sample.ground_truth, **sample.extra_info}
+    metadata = given.get("metadata")
+    if isinstance(metadata, str):
+        metadata = json.loads(metadata)
+    if not isinstance(metadata, Mapping) or not metadata.get("source_dataset"):
+        return "no metadata with source_dataset in the ground truth or extra_info"
+    question = given.get("question", "")
+    return {"question": question, "answer": given.get("answer"), "metadata": dict(metadata)}
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return str(entry["metadata"]["source_dataset"])
+
+
+@lru_cache(maxsize=4_096)
+def _unsound(entry_text: str) -> str | None:
+    """Why this entry cannot be scored by its verifier, None if it can."""
+    entry = json.loads(entry_text)
+    name = _name(entry)
+    try:
+        _verifier(name)
+    except ValueError:
+        return f"reasoning_gym has no task '{name}', or none that stands alone"
+    paid = next((text for text in _NONSENSE if _verified(entry, text) >= 1.0), None)
+    if paid:
+        return f"the verifier of '{name}' pays nonsense"
+    if entry["answer"] is not None and _verified(entry, str(entry["answer"]), ours=True) < 1.0:
+        return f"the verifier of '{name}' does not pay its own answer"
+    return None
+
+
+def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
+    """The verifier's score, 0 to 1; what the answer makes it raise is 0. `ours`: it is no response."""
+    name = _name(entry)
+    if name == "game_of_life_halting":
+        return float(_TRUTHS.get(text.strip().lower()) == str(entry["answer"]))
+    verify, evaluates = _verifier(name)
+    if evaluates and not ours and (not _HARMLESS.fullmatch(text) or _HARMFUL.search(text)):
+        return 0.0
+    if name in _TUPLE_GRIDS:
+        grid = tuple(map(tuple, entry["metadata"]["output"]))
+        entry = {**entry, "metadata": {**entry["metadata"], "output": grid}}
+    try:
+        return max(0.0, min(1.0, float(verify(text, entry))))
+    except Exception:  # verifiers raise whatever comes of parsing an answer
+        return 0.0
+
+
+@lru_cache(maxsize=256)
+def _verifier(name: str) -> tuple[Any, bool]:
+    """A task's verifier, and whether it evaluates what it is given.
+
+    Raises:
+        ValueError: there is no such task.
+    """
+    try:
+        import reasoning_gym
+    except ImportError:
+        raise MissingDependencyError(
+            "reasoning_gym is not installed: pip install 'rewardkit[reasoning-gym]'"
+        ) from None
+    try:
+        verify = reasoning_gym.get_score_answer_fn(name)
+    except (AssertionError, TypeError) as error:
+        raise ValueError(str(error)) from None
+    module = inspect.getmodule(type(verify.__self__))
+    return verify, module is None or _EVALUATES.search(inspect.getsource(module)) is not None

@@ -1,0 +1,52 @@
+"""`think_format`: reasoning in one `<think>` block at the start, then something said (or one `<answer>`).
+
+Stricter than TRL's and open-r1's patterns, which let an empty thought, a second `</think>` and text after the
+answer pass: each tag stands exactly once, in order, and nothing is empty. Where the chat template opens the
+thought itself, `opened=True` expects no `<think>`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewardkit.types import Sample, Score
+
+_STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the think_format part."""
+
+    answer: bool = False
+    """Demand `<answer>...</answer>` after the thought, and nothing besides."""
+    opened: bool = False
+    """The prompt's template has opened the thought."""
+
+
+def think_format(sample: Sample, options: Options) -> Score:
+    """Score 1.0 for the format, 0.0 for any other."""
+    text = sample.response.strip()
+    for stop in _STOPS:
+        text = text.removesuffix(stop).rstrip()
+    why = _fault(text, options)
+    return Score(float(why is None), detail=why or "in format")
+
+
+def _fault(text: str, options: Options) -> str | None:
+    """What is wrong with the format, None if nothing is."""
+    expected = 0 if options.opened else 1
+    if text.count("<think>") != expected or text.count("</think>") != 1:
+        return "not one thought"
+    if expected and not text.startswith("<think>"):
+        return "text before the thought"
+    thought, _, said = text.removeprefix("<think>").partition("</think>")
+    said = said.strip()
+    if not thought.strip() or not said:
+        return "nothing thought or nothing said"
+    if not options.answer:
+        return None
+    if said.count("<answer>") != 1 or said.count("</answer>") != 1:
+        return "not one answer"
+    inside = said.startswith("<answer>") and said.endswith("</answer>") and said[8:-9].strip()
+    return None if inside else "text outside the answer, or none in it"

@@ -1,0 +1,65 @@
+"""`language`: the share of a response's words that are in one language (as DeepSeek-R1 rewards it).
+
+Languages with a script of their own are told by its letters; others by langdetect, with a fixed seed, one
+paragraph at a time (the extra `instructions`). Code, formulas and digits count for no language.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rewardkit.rewards.instructions.language import language as detect
+from rewardkit.types import Sample, Score
+
+_SCRIPTS = {
+    "zh": r"[\u3400-\u9fff]",
+    "ja": r"[\u3040-\u30ff\u3400-\u9fff]",
+    "ko": r"[\uac00-\ud7af\u1100-\u11ff]",
+    "ru": r"[\u0400-\u04ff]",
+    "ar": r"[\u0600-\u06ff]",
+    "he": r"[\u0590-\u05ff]",
+    "hi": r"[\u0900-\u097f]",
+    "th": r"[\u0e00-\u0e7f]",
+    "el": r"[\u0370-\u03ff]",
+}
+_UNSPOKEN = re.compile(r"```.*?(?:```|\Z)|\$[^$\n]{1,500}\$|</?\w+>|\\[a-z]+", re.DOTALL)
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_MAX_PARAGRAPHS = 40
+_MAX_CHARS = 100_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the language part."""
+
+    language: str = "en"
+    """ISO 639-1 code. `extra_info["language"]` goes before it."""
+
+
+def language(sample: Sample, options: Options) -> Score:
+    """Score the share of words, 0 to 1; a response without words is in no language.
+
+    Raises:
+        MissingDependencyError: langdetect is needed for this language and not installed.
+    """
+    wanted = str(sample.extra_info.get("language") or options.language).lower()
+    text = _UNSPOKEN.sub(" ", sample.response[:_MAX_CHARS])
+    script = _SCRIPTS.get(wanted.partition("-")[0])
+    share = _by_script(text, script) if script else _by_detection(text, wanted)
+    return Score(share, detail=f"{share:.0%} in {wanted}")
+
+
+def _by_script(text: str, script: str) -> float:
+    letters = len(_LETTER.findall(text))
+    return len(re.findall(script, text)) / letters if letters else 0.0
+
+
+def _by_detection(text: str, wanted: str) -> float:
+    """The words of the longest paragraphs, by their language."""
+    weighed = [(len(_WORD.findall(p)), p) for p in text.split("\n") if p.strip()]
+    longest = sorted(weighed, reverse=True)[:_MAX_PARAGRAPHS]
+    total = sum(n for n, _ in longest)
+    met = sum(n for n, paragraph in longest if n and (detect(paragraph) or "").partition("-")[0] == wanted)
+    return met / total if total else 0.0

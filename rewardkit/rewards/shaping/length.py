@@ -1,0 +1,95 @@
+"""`length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv 2503.04697).
+
+A length is counted in `unit`s: `words` between blanks, `characters`, or `tokens`, which only the trainer
+knows: it hands them over as `extra_info["response_tokens"]`, and a sample without is `invalid`. All three are
+bounded: nothing is gained by being longer than the longest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.types import Sample, Score, failure
+
+Unit = Literal["words", "characters", "tokens"]
+
+
+@dataclass(frozen=True)
+class OverlongOptions:
+    """Options of length_overlong: nothing up to `max_length - buffer`, then down to -1 at `max_length`."""
+
+    max_length: int = 16_384
+    buffer: int = 4_096
+    unit: Unit = "tokens"
+
+
+@dataclass(frozen=True)
+class CosineOptions:
+    """Options of length_cosine: from `shortest` at 0 along a half cosine to `longest` at `max_length`."""
+
+    max_length: int = 1_000
+    shortest: float = 1.0
+    longest: float = 0.0
+    """For wrong answers swap them: the longer, the less is lost."""
+    unit: Unit = "words"
+
+
+@dataclass(frozen=True)
+class BudgetOptions:
+    """Options of length_budget."""
+
+    budget: int = 0
+    """Length that is asked for; 0: `extra_info["budget"]`."""
+    rule: Literal["exact", "max"] = "exact"
+    """exact: 1 less `alpha` for each unit off. max: 0.5 at the budget, more below it, less above."""
+    alpha: float = 0.0003
+    unit: Unit = "tokens"
+
+
+def length(sample: Sample, unit: Unit) -> int | None:
+    """Return the length of a response; None if nobody has counted its tokens."""
+    if unit == "words":
+        return len(sample.response.split())
+    if unit == "characters":
+        return len(sample.response)
+    tokens = sample.extra_info.get("response_tokens")
+    return tokens if isinstance(tokens, int) and tokens >= 0 else None
+
+
+def length_overlong(sample: Sample, options: OverlongOptions) -> Score:
+    """Score 0 for a response that is short enough, down to -1 for one that is not."""
+    n = length(sample, options.unit)
+    if n is None:
+        return _uncounted()
+    over = n - (options.max_length - options.buffer)
+    value = -min(1.0, max(0.0, over / options.buffer)) if options.buffer > 0 else -float(over > 0)
+    return Score(value + 0.0, detail=f"{n} {options.unit}")
+
+
+def length_cosine(sample: Sample, options: CosineOptions) -> Score:
+    """Score between `shortest` and `longest`."""
+    n = length(sample, options.unit)
+    if n is None:
+        return _uncounted()
+    share = min(1.0, n / max(1, options.max_length))
+    half = (options.shortest - options.longest) / 2.0
+    return Score(options.longest + half * (1.0 + math.cos(math.pi * share)), detail=f"{n} {options.unit}")
+
+
+def length_budget(sample: Sample, options: BudgetOptions) -> Score:
+    """Score between 0 and 1 how well a response keeps to its budget."""
+    n = length(sample, options.unit)
+    budget = options.budget or sample.extra_info.get("budget")
+    if n is None:
+        return _uncounted()
+    if not isinstance(budget, int) or budget <= 0:
+        return failure("invalid", "no budget: set the option, or extra_info['budget']")
+    left = budget - n
+    value = 1.0 - options.alpha * abs(left) if options.rule == "exact" else options.alpha * left + 0.5
+    return Score(min(1.0, max(0.0, value)), detail=f"{n} of {budget} {options.unit}")
+
+
+def _uncounted() -> Score:
+    return failure("invalid", "no extra_info['response_tokens']: count in words or characters instead")

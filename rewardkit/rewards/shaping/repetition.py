@@ -1,0 +1,32 @@
+"""`repetition`: a penalty for n-grams of words that recur (open-r1's `repetition_penalty`, bounded work)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rewardkit.types import Sample, Score
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
+"""A word, a sign, or one character of a script without blanks: repeated signs are repetition too."""
+_MAX_CHARS = 200_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the repetition part."""
+
+    n: int = 3
+    penalty: float = -1.0
+    """For a response that is nothing but repetition."""
+
+
+def repetition(sample: Sample, options: Options) -> Score:
+    """Score 0 without repetition, down to the penalty."""
+    words = _WORD.findall(sample.response[:_MAX_CHARS].lower())
+    total = len(words) - options.n + 1
+    if total <= 0:
+        return Score(0.0, detail="too short to repeat anything")
+    unique = len(set(zip(*(words[i:] for i in range(options.n)), strict=False)))
+    share = 1.0 - unique / total
+    return Score(share * options.penalty + 0.0, detail=f"{share:.0%} of the {options.n}-grams recur")

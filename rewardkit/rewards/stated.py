@@ -1,0 +1,251 @@
+"""Where a response states its answer: tags, boxes, "the answer is ..." in some languages, answer headings.
+
+Shared by rewards whose answers are short texts (`choice`, `qa`). What a statement means, each of them says
+itself. Everything here is linear in the response.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.rewards.denials import denied
+from rewardkit.rewards.math.reading.extraction import final_part
+from rewardkit.rewards.wordings import (
+    ALTERNATIVE,
+    CHOOSING,
+    DENIAL,
+    HINTS,
+    MARKED_OTHERWISE,
+    MARKER,
+    SECOND_THOUGHT,
+    UNCLAIMED,
+)
+
+Kind = Literal["tags", "boxed", "marker", "choosing", "heading"]
+
+_WINDOW = 20_000
+"""Characters at the end of a response that are read."""
+_MAX_STATED = 2_000
+"""No answer is longer; what lies beyond is not read."""
+_MAX_STATEMENTS = 200
+"""Statements that are looked at, from the end."""
+
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s*\**(?:(?:my|the)\s)?(?:final\s)?answer\**\s*:?\**\s*$", re.I | re.M)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s?\{")
+_BRACE = re.compile(r"\\[{}]|[{}]")
+_END = re.compile(r"[.。!?！？](?=[\s*\"”’)]|$)|[。！？]|\n")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_BETWEEN_LIKES = re.compile(
+    r"(?:[\W_]|\b(?:and|or|maybe|perhaps|also|possibly|alternatively|else|it|could|be|might)\b)*",
+    re.IGNORECASE,
+)
+_RETRACTION = re.compile(
+    r"\b(?:that|this|it|which|(?:the|this|that|my) (?:above|answer|previous|last)(?: \w{1,12})?)"
+    r"(?:'s| is| was) (?:a mistake|wrong|incorrect|an error|not right|not correct)|\bI disagree\b"
+    r"|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
+    r"|\b(?:that|this|it) can(?:['’]?t|not| not) be (?:right|correct|true|it)\b"
+    r"|\b(?:I was|I am|I'm) (?:wrong|mistaken)|\bscratch that\b|\bwait,? (?:no|actually)\b"
+    r"|\bon reflection, no\b|\bno, wait\b|\bactually,? no\b|\bjust kidding\b|(?<=[.!?]\s)no[,:]\s"
+    r"|(?:^|\n|[.!?]\s)[*_]{0,2}(?:edit|correction|update|erratum)[*_]{0,2}:",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One place where a response says what its answer is."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+
+def visible(response: str) -> tuple[str, str]:
+    """Return what is said to the reader, and the code in it: after the reasoning, before any end token,
+    without comments, and of a very long text the end."""
+    text = final_part(response)
+    if "```" not in text:
+        return text[-_WINDOW:], ""
+    return _FENCE.sub(" ", text)[-_WINDOW:], "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
+
+
+def statements(text: str) -> list[Statement]:
+    """Return the statements of a text in order; of two, one within the other, only the outer one.
+
+    Markers that are denied ("I don't think the answer is") or asked about ("is the answer 5?") are none.
+    """
+    return _outermost([*_tags(text), *_boxes(text), *_markers(text)])[-_MAX_STATEMENTS:]
+
+
+def _outermost(found: list[Statement]) -> list[Statement]:
+    outer: list[Statement] = []
+    for statement in sorted(found, key=lambda s: (s.start, -s.end)):
+        if not outer or statement.start >= outer[-1].end:
+            outer.append(statement)
+    return outer
+
+
+def last_group(found: list[Statement], text: str) -> list[Statement]:
+    """Return the last statement and those that stand beside it with nothing said in between.
+
+    What is stated again after an explanation is a correction, and counts alone; answers side by side are a
+    list of guesses.
+    """
+    group = found[-1:]
+    for statement in reversed(found[:-1]):
+        between = text[statement.end : group[0].start]
+        if len(between) > 60 or not _BETWEEN_LIKES.fullmatch(between):
+            break
+        group.insert(0, statement)
+    return group
+
+
+def retracted(text: str, end: int) -> bool:
+    """Return True when what follows the last statement takes it back, or begins with another answer."""
+    return begins_again(text, end) or _RETRACTION.search(text, end, end + _MAX_STATED) is not None
+
+
+def begins_again(text: str, end: int) -> bool:
+    """Return True when what follows a place begins with a second thought: "Or 5", "Actually, 5"."""
+    return SECOND_THOUGHT.match(text, end) is not None
+
+
+def unboxed(text: str) -> str:
+    """Return a text with each box replaced by what stands in it."""
+    found = _outermost(list(_boxes(text)))
+    for box in reversed(found):
+        text = text[: box.start] + box.text + text[box.end :]
+    return text
+
+
+def first_box(text: str) -> str | None:
+    """Return what stands in the first box."""
+    return next((box.text for box in _boxes(text)), None)
+
+
+def _tags(text: str) -> Iterator[Statement]:
+    end = text.rfind("</answer>")
+    last = text.rfind("<answer>")
+    if last > end and 0 < len(rest := text[last + 8 :].strip()) <= _MAX_STATED and "\n" not in rest:
+        yield Statement("tags", rest, last, len(text))  # generation may have stopped at the closing tag
+    for _ in range(_MAX_STATEMENTS):
+        start = text.rfind("<answer>", 0, end) if end >= 0 else -1
+        if start < 0:
+            return
+        yield Statement("tags", text[start + 8 : end], start, end + 9)
+        end = text.rfind("</answer>", 0, start)
+
+
+def _boxes(text: str) -> Iterator[Statement]:
+    """Boxes that close and are not empty."""
+    if "\\" not in text:
+        return
+    for match in list(_BOX.finditer(text))[-_MAX_STATEMENTS:]:
+        end = _closing(text, match.end())
+        if end is None or not _box_claimed(text, match.start(), end):
+            continue
+        if (inner := text[match.end() : end]).strip():
+            yield Statement("boxed", inner, match.start(), end + 1)
+
+
+def _box_claimed(text: str, start: int, end: int) -> bool:
+    """Whether the words around a box leave it a claim: not "the answer cannot be", not "?" behind it."""
+    before = text[max(0, start - 100) : start].rstrip(" $\\([*_\n")
+    if UNCLAIMED.search(before) or denied(text, start):
+        return False
+    return _ASKED.match(text, end + 1) is None
+
+
+_ASKED = re.compile(r"[}$\\)\]*_\s]{0,6}[?？]")
+
+
+def _closing(text: str, start: int) -> int | None:
+    depth = 1
+    for brace in _BRACE.finditer(text, start, start + _MAX_STATED):
+        if len(brace[0]) == 1:
+            depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.start()
+    return None
+
+
+def _markers(text: str) -> Iterator[Statement]:
+    if any(
+        map(text.lower().replace("answer>", "").__contains__, HINTS)
+    ):  # a tenth of the cost of the pattern
+        for match in list(MARKER.finditer(text))[-_MAX_STATEMENTS:]:
+            start = _value_start(text, match.end())
+            end = _json_end(text, start) if '"' in match[0] else value_end(text, start)
+            if not _claimed(text, match.start()) or text[end : end + 1] in ("?", "？"):
+                continue
+            if text[start:end].strip(" *_`:：.\"'"):
+                kind: Kind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
+                tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
+                said = text[
+                    tentative.start() if tentative else start : end
+                ]  # of several: the words name none
+                yield Statement(kind, said, match.start(), end)
+    if "#" in text:
+        for match in _HEADING.finditer(text):
+            start = _value_start(text, match.end())
+            end = value_end(text, start)
+            if text[end : end + 1] not in ("?", "？"):
+                yield Statement("heading", text[start:end], match.start(), end)
+
+
+def _claimed(text: str, marker: int) -> bool:
+    """Whether what leads up to a marker leaves it a claim about the answer."""
+    sentence = max(
+        marker - 80, 0, *(text.rfind(end, 0, marker) for end in ("\n", ". ", "; ", " but ", ", so "))
+    )
+    return not DENIAL.search(text, sentence, marker) and not MARKED_OTHERWISE.search(text, sentence, marker)
+
+
+def _json_end(text: str, start: int) -> int:
+    """The end of a JSON value: a text, a list, or what there is before a comma or a brace."""
+    found = _JSON_VALUE.match(text, start, start + _MAX_STATED)
+    return found.end() if found else start
+
+
+_JSON_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\[[^\]\n]*\]?|[^,}\]\n]*')
+
+
+def _value_start(text: str, start: int) -> int:
+    """Where the value begins: past decoration, on the next lines if this one is over."""
+    limit = min(len(text), start + 60)
+    while start < limit and (text[start].isspace() or text[start] in "*_:："):
+        start += 1
+    return start
+
+
+def value_end(text: str, start: int) -> int:
+    """Return the end of the sentence or line; full stops in numbers and after single letters are none."""
+    for match in _END.finditer(text, start, start + _MAX_STATED):
+        at = match.start()
+        if match[0] == "." and at > start and _initial(text, start, at):
+            continue
+        return at
+    return min(len(text), start + _MAX_STATED)
+
+
+def _initial(text: str, start: int, at: int) -> bool:
+    """Whether the full stop at `at` ends an initial or a label with more on the line, not a sentence."""
+    before = text[at - 1]
+    if text[at - 3 : at].lower() in ("i.e", "e.g"):
+        return True
+    alone = at - 1 == start or not text[at - 2].isalnum()
+    if before.isdigit() and _SAYS.match(text, at + 2):
+        return False
+    return alone and before.isalnum() and text[at + 1 : at + 2] == " " and not _RETURNS.match(text, at + 2)
+
+
+_SAYS = re.compile(r"[^.\n]{0,80}\b(?:is|are|was|were|does|do|did|cannot|fails?|fits?)\b")
+_RETURNS = re.compile(
+    r"(?:Wait|Not|But|Actually|However|Hmm|So|On (?:second|reflection)"
+    r"|The (?:answer|other|correct|right|reason|rest|final|best|option)"
+    r"|I (?:was|mean|am|think|hope|will|would|believe))\b|No[,.!;:]"
+)

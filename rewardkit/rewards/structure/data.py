@@ -1,0 +1,206 @@
+"""`json`, `yaml` and `xml`: a response that is data, fits a schema, and holds the right values.
+
+The ground truth is one of
+- empty: being well-formed is all that is asked for;
+- `{"schema": ...}`: the data fits the JSON Schema (`$ref` within it only);
+- `{"value": ...}`, with a schema or without: the data has these values. `pay="all"` pays when all do and
+  nothing else is there, `pay="fields"` the share of fields that do;
+- for `xml` a JSON list of tags: each exactly once, in this order, closed and not empty, with nothing but
+  blanks outside; or an object of tags and the texts that they must hold.
+
+The data may stand in a code fence; without one it is the whole response. Duplicate keys, NaN and anything
+after the data are errors. YAML is read with the safe loader, aliases refused; a lone word is a valid YAML
+text, but no data here. XML with a DTD is refused.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import yaml as yamllib
+
+from rewardkit.rewards.structure.fields import agreement
+from rewardkit.rewards.structure.schema import misfit
+from rewardkit.rewards.structure.truth import last_fence
+from rewardkit.rewards.visible import reply
+from rewardkit.types import Sample, Score, failure
+
+MAX_CHARS = 100_000
+"""A longer response is not read, and wrong."""
+_MAX_YAML = 20_000
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the json, yaml and xml rewards."""
+
+    pay: Literal["all", "fields"] = "all"
+    valid_score: float = 0.0
+    """For data that is well-formed (and fits the schema) with wrong values."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    schema: str | None
+    value: Any
+    has_value: bool
+
+
+def json(sample: Sample, options: Options) -> Score:
+    """Score a response that is JSON."""
+    return _score(sample, options, _read_json, ("json", "jsonc", ""))
+
+
+def yaml(sample: Sample, options: Options) -> Score:
+    """Score a response that is a YAML mapping or list."""
+    return _score(sample, options, _read_yaml, ("yaml", "yml"))
+
+
+def _score(sample: Sample, options: Options, read: Callable[[str], Any], languages: tuple[str, ...]) -> Score:
+    truth = _truth(sample.ground_truth)
+    if isinstance(truth, str):
+        return failure("invalid", truth)
+    said = reply(sample.response)
+    try:
+        value = read(last_fence(said, *languages)) if len(said) <= MAX_CHARS else _refuse("too long")
+    except (ValueError, RecursionError) as error:
+        return _made(0.0, False, None, 0.0, 0.0, f"not well-formed: {error}")
+    try:
+        unfit = misfit(value, truth.schema) if truth.schema is not None else None
+    except ValueError as error:
+        return failure("invalid", str(error))
+    if unfit is not None:
+        return _made(0.0, False, said, 1.0, 0.0, f"does not fit the schema: {unfit}")
+    if not truth.has_value:
+        return _made(1.0, True, said, 1.0, 1.0, "well-formed and fits")
+    share = agreement(value, truth.value)
+    return _of_share(share, options, said)
+
+
+def _of_share(share: float, options: Options, said: str) -> Score:
+    right = share == 1.0
+    value = share if options.pay == "fields" else float(right)
+    value = max(value, options.valid_score) if not right else value
+    return Score(
+        value,
+        "ok",
+        right,
+        said.strip()[:200],
+        {"valid": 1.0, "fields": share},
+        f"{share:.0%} of the fields agree",
+    )
+
+
+def _made(value: float, right: bool, said: str | None, valid: float, fields: float, why: str) -> Score:
+    shown = None if said is None else said.strip()[:200]
+    return Score(value, "ok", right, shown, {"valid": valid, "fields": fields}, why.partition("\n")[0][:200])
+
+
+def _refuse(why: str) -> Any:
+    raise ValueError(why)
+
+
+@lru_cache(maxsize=4_096)
+def _truth(ground_truth: str) -> _Truth | str:
+    if not ground_truth.strip():
+        return _Truth(None, None, False)
+    try:
+        given = _read_json(ground_truth)
+    except (ValueError, RecursionError) as error:
+        return f"the ground truth is not JSON: {error}"
+    if isinstance(given, dict) and given.keys() and given.keys() <= {"schema", "value"}:
+        schema = jsonlib.dumps(given["schema"]) if "schema" in given else None
+        return _Truth(schema, given.get("value"), "value" in given)
+    return _Truth(None, given, True)
+
+
+def _read_json(text: str) -> Any:
+    return jsonlib.loads(text.strip(), object_pairs_hook=_no_duplicates, parse_constant=_refuse)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _refuse("a key stands twice")
+
+
+class _Loader(yamllib.SafeLoader):
+    """The safe loader without aliases, which can make much of little."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yamllib.events.AliasEvent):
+            raise yamllib.YAMLError("aliases are refused")
+        return super().compose_node(parent, index)
+
+
+def _read_yaml(text: str) -> Any:
+    if len(text) > _MAX_YAML:
+        _refuse("too long")
+    try:
+        value = yamllib.load(text, _Loader)
+    except (yamllib.YAMLError, TypeError, AttributeError) as error:  # TypeError: a list as a key
+        raise ValueError(str(error).partition("\n")[0]) from None
+    if not isinstance(value, dict | list):
+        _refuse("neither a mapping nor a list")
+    return jsonlib.loads(jsonlib.dumps(value, default=str))
+
+
+def xml(sample: Sample, options: Options) -> Score:
+    """Score a response by its tags, or by the texts in them."""
+    wanted = _truth(sample.ground_truth)
+    if isinstance(wanted, str):
+        return failure("invalid", wanted)
+    said = sample.response.removesuffix("<|im_end|>").removesuffix("</s>")[: MAX_CHARS + 1]
+    if not wanted.has_value:
+        whole = len(said) <= MAX_CHARS and _is_document(last_fence(said, "xml"))
+        return _made(
+            float(whole), whole, said, float(whole), float(whole), "a document" if whole else "no document"
+        )
+    tags = wanted.value
+    named = list(tags) if isinstance(tags, dict | list) else []
+    if not named or not all(isinstance(tag, str) and _TAG.fullmatch(f"<{tag}>") for tag in named):
+        return failure(
+            "invalid", "the ground truth is neither a list of tags nor an object of tags and texts"
+        )
+    held = _held(said, named)
+    if held is None:
+        return _made(0.0, False, None, 0.0, 0.0, "not each tag once, in order, closed and filled")
+    if isinstance(tags, list):
+        return _made(1.0, True, said, 1.0, 1.0, "all tags in order")
+    return _of_share(agreement(held, {tag: str(text).strip() for tag, text in tags.items()}), options, said)
+
+
+def _held(said: str, tags: list[str]) -> dict[str, str] | None:
+    """The texts in the tags; None unless each stands once, in order, closed and filled, and alone."""
+    found = {}
+    position = 0
+    for tag in tags:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        start = said.find(opening, position)
+        end = said.find(closing, start)
+        once = said.count(opening) == 1 and said.count(closing) == 1
+        if not once or start < 0 or end < 0 or said[position:start].strip():
+            return None
+        found[tag] = said[start + len(opening) : end].strip()
+        position = end + len(closing)
+        if not found[tag]:
+            return None
+    return None if said[position:].strip() else found
+
+
+def _is_document(text: str) -> bool:
+    """Whether a text is one well-formed XML element."""
+    from xml.etree import ElementTree
+
+    if "<!" in text.replace("<!--", "").replace("<![CDATA[", ""):
+        return False
+    try:
+        ElementTree.fromstring(text.strip())
+    except (ElementTree.ParseError, ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,42 @@
+"""How much of one value of JSON kind is in another: leaf by leaf, types kept apart. No parsing here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_MAX_LEAVES = 100_000
+
+
+def agreement(value: Any, truth: Any) -> float:
+    """Return the share of leaves that agree, of all that either side has: 1.0 when the values are equal.
+
+    `1` and `1.0` are the same number, `1` and `true` are not, nor `1` and `"1"`. Lists go by position. Leaves
+    that the truth does not have count against a value, so that saying more than asked gains nothing.
+    """
+    given, wanted = dict(_leaves(value)), dict(_leaves(truth))
+    same = sum(path in given and _same(given[path], leaf) for path, leaf in wanted.items())
+    return same / max(1, len(given.keys() | wanted.keys()))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a == b and (type(a) is type(b) or (_is_number(a) and _is_number(b)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Paths and leaves; an empty object or list is a leaf. No recursion: depth comes from the response."""
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
+    for _ in range(_MAX_LEAVES):
+        if not waiting:
+            return
+        path, item = waiting.pop()
+        if isinstance(item, dict) and item:
+            waiting += [((*path, key), inner) for key, inner in item.items()]
+        elif isinstance(item, list) and item:
+            waiting += [((*path, i), inner) for i, inner in enumerate(item)]
+        else:
+            yield path, item

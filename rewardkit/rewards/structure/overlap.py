@@ -1,0 +1,105 @@
+"""`bleu`, `rouge_l` and `chrf`: how much a text has in common with the ground truth, 0 to 1.
+
+BLEU and chrF are sacrebleu's, for one sentence (BLEU with effective order, or two tokens that are right are
+worth nothing). ROUGE-L is the F-measure of the longest common subsequence of words (rapidfuzz); words are
+runs of letters and digits of any script, where rouge-score knows a-z and 0-9 alone. Of several ground truths
+(a JSON list) BLEU and chrF take all as references, ROUGE-L the nearest.
+
+These pay for likeness: a text that is wrong in one word is paid nearly all. They are for translations and
+summaries. `correct` says whether the score reaches `correct_from`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rewardkit.errors import MissingDependencyError
+from rewardkit.rewards.math.reading.extraction import final_part
+from rewardkit.rewards.structure.truth import texts
+from rewardkit.types import Sample, Score, failure
+
+_MAX_CHARS = 20_000
+"""Of a longer response the start is compared."""
+_WORD = re.compile(r"[^\W_]+")
+_CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the bleu, rouge_l and chrf rewards."""
+
+    correct_from: float = 1.0
+    """From this score on a response counts as correct."""
+    lowercase: bool = False
+    """BLEU and chrF: letter case does not matter. ROUGE-L never minds it."""
+
+
+def bleu(sample: Sample, options: Options) -> Score:
+    """Score by sentence BLEU."""
+    return _with_sacrebleu(sample, options, "BLEU")
+
+
+def chrf(sample: Sample, options: Options) -> Score:
+    """Score by sentence chrF."""
+    return _with_sacrebleu(sample, options, "CHRF")
+
+
+def _with_sacrebleu(sample: Sample, options: Options, metric: str) -> Score:
+    references = texts(sample.ground_truth)
+    said = final_part(sample.response)[:_MAX_CHARS].strip()
+    if not references:
+        return failure("invalid", "the ground truth is empty")
+    if not said:
+        return _made(0.0, options)
+    found = _metric(metric, options.lowercase).sentence_score(said, list(references))
+    return _made(min(1.0, found.score / 100.0), options)
+
+
+@cache
+def _metric(name: str, lowercase: bool) -> Any:
+    try:
+        from sacrebleu import metrics
+    except ImportError:
+        raise MissingDependencyError(
+            "BLEU and chrF need sacrebleu: pip install 'rewardkit[metrics]'"
+        ) from None
+    if name == "BLEU":
+        return metrics.BLEU(effective_order=True, lowercase=lowercase)
+    return metrics.CHRF(lowercase=lowercase)
+
+
+def rouge_l(sample: Sample, options: Options) -> Score:
+    """Score by the F-measure of ROUGE-L.
+
+    Raises:
+        MissingDependencyError: the extra `metrics` is not installed.
+    """
+    references = texts(sample.ground_truth)
+    if not any(map(words, references)):
+        return failure("invalid", "the ground truth has no words")
+    said = words(final_part(sample.response)[:_MAX_CHARS])
+    return _made(max(_f_measure(said, words(reference)) for reference in references), options)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in small letters; characters of scripts without blanks are words."""
+    return _WORD.findall(_CJK.sub(r" \1 ", text[:_MAX_CHARS].lower()))
+
+
+def _f_measure(said: list[str], reference: list[str]) -> float:
+    try:
+        from rapidfuzz.distance import LCSseq
+    except ImportError:
+        raise MissingDependencyError("ROUGE-L needs rapidfuzz: pip install 'rewardkit[metrics]'") from None
+    if not said or not reference:
+        return 0.0
+    common = LCSseq.similarity(said, reference)
+    return 2.0 * common / (len(said) + len(reference))
+
+
+def _made(value: float, options: Options) -> Score:
+    why = f"{value:.4f} with the reference that comes nearest; {options.correct_from:g} and more is right"
+    return Score(value, "ok", value >= options.correct_from - 1e-9, detail=why)

@@ -1,0 +1,194 @@
+"""`exact`, `contains`, `regex` and `number`: one text or number against those of the ground truth.
+
+- `exact`: the response is the ground truth (one of them, where it is a JSON list), blanks at its ends aside.
+- `contains`: the ground truth stands in the response as a word of its own; of a list all, or any. It pays for
+  a mention, denied or beside others too: it is for words that must occur, not for answers.
+- `regex`: the ground truth is a pattern that the whole response matches (`match="search"`: a part of it). The
+  engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
+- `number`: the one number that the response states (`<answer>`, a box, "the answer is", or nothing but a
+  number with a unit) lies within the tolerance of the ground truth. Several numbers are none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Literal
+
+from rewardkit.errors import MissingDependencyError
+from rewardkit.rewards.math.reading.extraction import final_part
+from rewardkit.rewards.qa.reading import answer
+from rewardkit.rewards.structure.truth import texts
+from rewardkit.types import Sample, Score, failure
+
+
+@dataclass(frozen=True)
+class ExactOptions:
+    """Options of the exact reward."""
+
+    ignore_case: bool = False
+    ignore_blanks: bool = False
+    """Runs of blanks and line ends count as one blank."""
+
+
+def exact(sample: Sample, options: ExactOptions) -> Score:
+    """Score 1.0 when the response is one of the accepted texts."""
+    accepted = texts(sample.ground_truth)
+    if not accepted:
+        return failure("invalid", "the ground truth is empty")
+    said = _folded(final_part(sample.response), options)
+    right = any(said == _folded(text, options) for text in accepted)
+    why = f"{'one' if right else 'none'} of {len(accepted)} accepted texts"
+    return Score(float(right), "ok", right, said[:200], detail=why)
+
+
+def _folded(text: str, options: ExactOptions) -> str:
+    text = " ".join(text.split()) if options.ignore_blanks else text.strip()
+    return text.casefold() if options.ignore_case else text
+
+
+@dataclass(frozen=True)
+class ContainsOptions:
+    """Options of the contains reward."""
+
+    need: Literal["all", "any"] = "all"
+    ignore_case: bool = True
+    words: bool = True
+    """Only where no letter or digit stands before or after it: `cat` is not in `concatenate`."""
+    max_chars: int = 0
+    """A longer response is wrong: one that says everything contains everything. 0: no limit."""
+
+
+def contains(sample: Sample, options: ContainsOptions) -> Score:
+    """Score 1.0 when the response contains all (or any) of the texts."""
+    wanted = texts(sample.ground_truth)
+    if not wanted:
+        return failure("invalid", "the ground truth is empty")
+    said = final_part(sample.response)
+    if options.max_chars and len(said) > options.max_chars:
+        return Score(0.0, "ok", False, detail=f"longer than {options.max_chars} characters")
+    if options.ignore_case:
+        said = said.casefold()
+    found = [_holds(said, text.casefold() if options.ignore_case else text, options.words) for text in wanted]
+    right = all(found) if options.need == "all" else any(found)
+    return Score(float(right), "ok", right, detail=f"{sum(found)} of {len(found)} found")
+
+
+def _holds(said: str, text: str, words: bool) -> bool:
+    if text not in said:
+        return False
+    return not words or _word(text).search(said) is not None
+
+
+@lru_cache(maxsize=16_384)
+def _word(text: str) -> re.Pattern[str]:
+    left = r"(?<!\w)" if text[0].isalnum() else ""
+    right = r"(?!\w)" if text[-1].isalnum() else ""
+    return re.compile(left + re.escape(text) + right)
+
+
+@dataclass(frozen=True)
+class RegexOptions:
+    """Options of the regex reward."""
+
+    match: Literal["full", "search"] = "full"
+    ignore_case: bool = False
+    dot_all: bool = True
+    cpu_s: float = 1.0
+
+
+def regex(sample: Sample, options: RegexOptions) -> Score:
+    """Score 1.0 when the response matches the pattern.
+
+    Raises:
+        MissingDependencyError: the extra `structure` is not installed.
+    """
+    if not sample.ground_truth:
+        return failure("invalid", "the ground truth is no pattern: it is empty")
+    pattern = compile_pattern(sample.ground_truth, options.ignore_case, options.dot_all)
+    if isinstance(pattern, str):
+        return failure("invalid", f"the ground truth is no pattern: {pattern}")
+    said = final_part(sample.response).strip()
+    try:
+        method = pattern.fullmatch if options.match == "full" else pattern.search
+        right = bool(said) and method(said, timeout=options.cpu_s) is not None
+    except TimeoutError:
+        return Score(0.0, "ok", False, detail=f"not matched within {options.cpu_s:g} s of CPU time")
+    why = "matched" if right else "nothing was said" if not said else "not matched"
+    return Score(float(right), "ok", right, said[:200], detail=f"{why} ({options.match})")
+
+
+@lru_cache(maxsize=4_096)
+def compile_pattern(pattern: str, ignore_case: bool = False, dot_all: bool = True) -> Any:
+    """Return a compiled pattern whose matching can be stopped, or what is wrong with it.
+
+    Raises:
+        MissingDependencyError: the extra `structure` is not installed.
+    """
+    try:
+        import regex as engine
+    except ImportError:
+        raise MissingDependencyError("patterns need regex: pip install 'rewardkit[structure]'") from None
+    flags = (engine.IGNORECASE if ignore_case else 0) | (engine.DOTALL if dot_all else 0)
+    try:
+        return engine.compile(pattern, flags)
+    except (engine.error, ValueError, OverflowError, RecursionError) as error:
+        return str(error)
+
+
+@dataclass(frozen=True)
+class NumberOptions:
+    """Options of the number reward."""
+
+    abs_tol: float = 0.0
+    rel_tol: float = 0.0
+    """Of the ground truth."""
+
+
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+−]?\s?[$€£¥]?(?:\d{1,3}(?:,\d{3})+|\d{1,400})?(?:\.\d{1,400})?(?:[eE][-+]?\d{1,3})?"
+)
+_OPPOSED = re.compile(
+    r"\b(?:not|or|wrong|incorrect|isn't|between|maybe|neither|nor|except|to)\b|[?=±~^/*]|\d-\d", re.I
+)
+
+
+def number(sample: Sample, options: NumberOptions) -> Score:
+    """Score 1.0 when the number stated is the ground truth's, give or take the tolerance."""
+    accepted = [_value(text) for text in texts(sample.ground_truth)]
+    if not accepted or None in accepted:
+        return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not a number")
+    said = answer(sample.response)
+    value = _only_number(said.text) if said.text else None
+    if value is None:
+        return Score(0.0, "ok", False, said.text and said.text[:200], detail=f"{said.why}: no single number")
+    right = any(_close(value, truth, options) for truth in accepted if truth is not None)
+    return Score(float(right), "ok", right, str(value), detail=said.why)
+
+
+def _only_number(text: str) -> Decimal | None:
+    if _OPPOSED.search(text):
+        return None
+    found = [m[0] for m in _NUMBER.finditer(text) if any(c.isdigit() for c in m[0])]
+    digits = sum(c.isdigit() for c in text)
+    if len(found) != 1 or digits != sum(c.isdigit() for c in found[0]):
+        return None
+    return _value(found[0])
+
+
+def _value(text: str) -> Decimal | None:
+    plain = re.sub(r"[\s,$€£¥%]", "", text.replace("−", "-"))
+    try:
+        value = Decimal(plain) if len(plain) <= 1_000 else None
+    except InvalidOperation:
+        return None
+    return value if value is not None and value.is_finite() else None
+
+
+def _close(value: Decimal, truth: Decimal, options: NumberOptions) -> bool:
+    if value == truth:
+        return True
+    allowed = max(Decimal(options.abs_tol), Decimal(options.rel_tol) * abs(truth))
+    return abs(value - truth) <= allowed

@@ -1,0 +1,128 @@
+"""Whether calls are those of the ground truth, by the rules of BFCL's AST check (gorilla,
+`ast_checker.py`).
+
+Names are equal; every argument has one of its accepted values and the right type; none is missing unless
+it may be; none is there that the ground truth does not have. Where BFCL can be deceived or errs, ours
+differs: parallel calls are matched as a whole rather than greedily, strings keep the sign and the point
+of numbers, `true` is not 1 at any depth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.rewards.tool_call.reading import Call
+
+_FILLERS = re.compile(r"(?<!\d)[ ,/_*^]|[ ,/_*^](?!\d)|,(?=\d{3}(?!\d))|\.(?!\d)|-(?!\d)|(?<=\w)-")
+_NUMBERS = (int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One call of the ground truth."""
+
+    name: str
+    accepted: Mapping[str, tuple[Any, ...]]
+    """Argument -> values that are right."""
+    optional: frozenset[str]
+
+
+def right_arguments(call: Call, wanted: Wanted) -> float:
+    """Return the share of arguments that are right: 1.0 when the call is; 0.0 for another name."""
+    if call.name != wanted.name:
+        return 0.0
+    names = call.arguments.keys() | (wanted.accepted.keys() - wanted.optional)
+    right = sum(_right(name, call, wanted) for name in names)
+    return right / len(names) if names else 1.0
+
+
+def _right(name: str, call: Call, wanted: Wanted) -> bool:
+    if name not in call.arguments or name not in wanted.accepted:
+        return False
+    value = call.arguments[name]
+    return any(same(value, a) or (call.untyped and _as_text(value, a)) for a in wanted.accepted[name])
+
+
+def same(value: Any, accepted: Any) -> bool:
+    """Return True for the same value of the same type: an int may stand for a float, nothing else."""
+    if isinstance(accepted, bool) or isinstance(value, bool):
+        return value is accepted
+    if isinstance(accepted, float):
+        return isinstance(value, _NUMBERS) and value == accepted
+    if isinstance(accepted, str):
+        return isinstance(value, str) and standard(value) == standard(accepted)
+    if isinstance(accepted, Mapping):
+        return (
+            isinstance(value, Mapping)
+            and value.keys() == accepted.keys()
+            and all(same(value[key], accepted[key]) for key in accepted)
+        )
+    if isinstance(accepted, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(accepted)
+            and all(map(same, value, accepted))
+        )
+    return type(value) is type(accepted) and bool(value == accepted)
+
+
+def standard(text: str) -> str:
+    """Return a text as BFCL compares it: no letter case, blanks or punctuation; but numbers stay whole."""
+    return _FILLERS.sub("", text).lower().replace("'", '"')
+
+
+def _as_text(value: Any, accepted: Any) -> bool:
+    """Whether a form that has texts only means this value."""
+    if not isinstance(value, str) or isinstance(accepted, str):
+        return False
+    if isinstance(accepted, bool):
+        return value.strip().lower() == str(accepted).lower()
+    if accepted is None:
+        return value.strip().lower() in ("null", "none")
+    from rewardkit.rewards.tool_call.reading import BadCall, _loads
+
+    try:
+        return same(_loads(value), accepted)
+    except BadCall:
+        return False
+
+
+def best_match(calls: Sequence[Call], wanted: Sequence[Wanted]) -> tuple[int, float]:
+    """Match calls with those wanted, one to one, in any order.
+
+    Returns:
+        How many are right, at best, and the mean share of right arguments over all calls of the longer side.
+    """
+    shares = [[right_arguments(call, want) for want in wanted] for call in calls]
+    matched: dict[int, int] = {}
+    for i in range(len(calls)):
+        _augment(i, shares, matched, set())
+    partial = _greedy(shares)
+    return len(matched), partial / max(1, len(calls), len(wanted))
+
+
+def _augment(call: int, shares: list[list[float]], matched: dict[int, int], seen: set[int]) -> bool:
+    """Find a wanted call for this one, moving others if they can be moved (Kuhn's method)."""
+    for want, share in enumerate(shares[call]):
+        if share == 1.0 and want not in seen:
+            seen.add(want)
+            if want not in matched or _augment(matched[want], shares, matched, seen):
+                matched[want] = call
+                return True
+    return False
+
+
+def _greedy(shares: list[list[float]]) -> float:
+    pairs = sorted(((s, i, j) for i, row in enumerate(shares) for j, s in enumerate(row)), reverse=True)
+    used_calls: set[int] = set()
+    used_wants: set[int] = set()
+    total = 0.0
+    for share, i, j in pairs:
+        if i not in used_calls and j not in used_wants:
+            used_calls.add(i)
+            used_wants.add(j)
+            total += share
+    return total

@@ -1,0 +1,106 @@
+"""Tool calls: the right tools with the right arguments, as many as asked for, in any order.
+
+The ground truth is JSON:
+- BFCL's possible answers: a list of `{name: {argument: [accepted values, ...]}}`, where `""` among the
+  values means that the argument may be left out;
+- calls: `{"name": ..., "arguments": {...}}` or a list of them (or OpenAI's `{"function": {...}}`);
+- an empty list: the right thing is to call nothing. A call that cannot be read is a call, not an
+  abstention.
+
+`pay="all"` pays when every call is right and none is too many; `share` pays the mean share of right
+arguments over the calls. `parts`: `format` (calls can be read), `names` (the tools called are those),
+`calls` (share of calls that are right). Reasoning before `</think>` does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from rewardkit.rewards.tool_call.matching import Wanted, best_match
+from rewardkit.rewards.tool_call.reading import BadCall, Form, read
+from rewardkit.rewards.visible import reply
+from rewardkit.types import Sample, Score, failure
+
+_MAX_CALLS = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the tool_call reward."""
+
+    pay: Literal["all", "share"] = "all"
+    forms: tuple[Form, ...] = ("hermes", "qwen3_coder", "mistral", "llama3", "pythonic", "json")
+    """The forms that are read; the first that fits counts."""
+    format_score: float = 0.0
+    """For calls that can be read and are wrong."""
+
+
+def score(sample: Sample, options: Options) -> Score:
+    """Score the tool calls of one response by the rules at the top of this file."""
+    wanted = _wanted(sample.ground_truth)
+    if isinstance(wanted, str):
+        return failure("invalid", wanted)
+    try:
+        calls = read(reply(sample.response), options.forms)
+    except BadCall as error:
+        return _made(0.0, False, None, (0.0, 0.0, 0.0), str(error))
+    if not wanted or not calls:
+        right = bool(sample.response.strip()) and not wanted and not calls
+        paid = float(right)
+        return _made(paid, right, None, (paid, paid, paid), f"{len(calls)} calls, {len(wanted)} asked for")
+    if len(calls) > _MAX_CALLS:
+        return _made(0.0, False, None, (1.0, 0.0, 0.0), f"more than {_MAX_CALLS} calls")
+    found, share = best_match(calls, wanted)
+    right = found == len(calls) == len(wanted)
+    names = float(sorted(c.name for c in calls) == sorted(w.name for w in wanted))
+    value = 1.0 if right else max(options.format_score, share if options.pay == "share" else 0.0)
+    shown = "; ".join(f"{call.name}({', '.join(call.arguments)})" for call in calls)[:200]
+    parts = (1.0, names, found / max(len(calls), len(wanted)))
+    return _made(value, right, shown, parts, f"{found} of {len(wanted)} calls right, {len(calls)} made")
+
+
+def _made(value: float, right: bool, shown: str | None, parts: tuple[float, float, float], why: str) -> Score:
+    return Score(value, "ok", right, shown, dict(zip(("format", "names", "calls"), parts, strict=True)), why)
+
+
+@lru_cache(maxsize=16_384)
+def _wanted(ground_truth: str) -> tuple[Wanted, ...] | str:
+    try:
+        given = msgspec.json.decode(ground_truth.encode())
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return "the ground truth is not JSON"
+    items = given if isinstance(given, list) else [given]
+    try:
+        return tuple(map(_one_wanted, items))
+    except (TypeError, ValueError, AttributeError):
+        return "the ground truth is neither BFCL's possible answers nor a list of calls"
+
+
+def _one_wanted(item: Any) -> Wanted:
+    item = item["function"] if "function" in item and isinstance(item["function"], Mapping) else item
+    if isinstance(item.get("name"), str) and not isinstance(item.get("arguments"), list):
+        arguments = item.get("arguments", item.get("parameters", {}))
+        if isinstance(arguments, str):
+            arguments = msgspec.json.decode(arguments.encode())
+        return Wanted(item["name"], {name: (value,) for name, value in arguments.items()}, frozenset())
+    ((name, arguments),) = item.items()
+    if not all(isinstance(values, list) for values in arguments.values()):
+        raise TypeError
+    optional = frozenset(a for a, values in arguments.items() if "" in values)
+    return Wanted(name, {a: tuple(_nested(v) for v in values) for a, values in arguments.items()}, optional)
+
+
+def _nested(value: Any) -> Any:
+    """BFCL wraps the values within an object in lists of accepted ones too; a list of one is that one."""
+    if (
+        isinstance(value, Mapping)
+        and value
+        and all(isinstance(v, list) and len(v) == 1 for v in value.values())
+    ):
+        return {key: inner[0] for key, inner in value.items()}
+    return value

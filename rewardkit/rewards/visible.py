@@ -1,0 +1,212 @@
+"""What a reader sees of a response: after the reasoning, before any end-of-text token, nothing hidden.
+
+Rewards that look for an answer look only there. Everything is `str.find` or a regex without nested
+repetition, so a response of 10 MB costs no more than a few passes of C code.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.counted import table
+from rewardkit.rewards.hidden_latex import without_hidden_latex
+from rewardkit.types import Message
+
+_SHORT = 20
+"""Characters of a question that may as well be an answer."""
+_END_OF_TEXT = re.compile(
+    r"<\|(?!begin|end_of_(?:box|thought|solution)|channel|message|constrain|python_tag|tool|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
+    r"|</s>|<｜|\[/?INST\]|\[EOS\]"
+    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
+)
+"""Special tokens of any model, but those that announce what comes: a box, a channel, a call, a solution."""
+_TURN = "<|im_start|>assistant"
+_BEGINNING = "<s>"
+_FINAL = "<|channel|>final<|message|>"
+_CUT = (
+    ("<!--", "-->"), ("<\\!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", "?>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+)  # fmt: skip
+"""Comments, escaped ones too, declarations, instructions to programs, and thoughts."""
+_has_tag = re.compile(r"<[/|｜!?\\a-zA-Z]").search
+_ATTRIBUTE = (
+    r"\s{1,20}[\w:@.-]{1,40}(?:\s{0,3}=\s{0,3}(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'|[^\s\"'<>=]{1,500}))?"
+)
+_ELEMENT = re.compile(
+    rf"<(?P<name>[a-zA-Z][\w:-]{{0,30}})(?P<attributes>(?:{_ATTRIBUTE}){{0,20}}(?=\s{{0,20}}/?>)|\s[^<>]{{0,300}})"
+    r"\s{0,20}/?>"
+)
+"""An element's beginning, with what stands in it: attributes, whose values may hold signs of elements."""
+_FOLDED = table(
+    "details script style template noscript title textarea del strike dialog datalist object canvas audio "
+    "video head rp annotation defs desc metadata noframes noembed select comment spoiler"
+)
+"""Elements whose content a browser does not show, folds away, or strikes out."""
+_REASONING = table(
+    "thinking thought thoughts reasoning scratchpad reflection draft seed:think example wrong incorrect"
+)
+"""Elements in which models think and give examples."""
+_VOID = table("input img meta link source embed param area iframe")
+"""Elements without content: what their attributes say is not on the page."""
+_HIDING = re.compile(
+    r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}(?:hidden|collapse)|\shidden\b|font-size\s{0,3}:\s{0,3}0"
+    r"|opacity\s{0,3}:\s{0,3}0(?!\.\d{0,3}[1-9])|(?<![\w-])(?:max-)?(?:width|height)\s{0,3}:\s{0,3}0(?![.\d]*[1-9])"
+    r"|(?<!-)color\s{0,3}[:=]\s{0,3}[\"']?(?:white|transparent|\#f{3}|rgba?\(\s{0,3}255\s{0,3},\s{0,3}255\s{0,3},\s{0,3}255"
+    r"|rgba\([^()]{1,40},\s{0,3}0\s{0,3}\))|(?:left|top|right|bottom|indent)\s{0,3}:\s{0,3}-\d{3}"
+    r"|(?<![\w-])clip(?:-path)?\s{0,3}:|scale\(\s{0,3}0\s{0,3}[,)]"
+    r"|class\s{0,3}=\s{0,3}[\"']?(?:[\w -]{0,80}\s)?(?:hidden|d-none|sr-only|visually-hidden|invisible)\b",
+    re.IGNORECASE,
+)
+"""Attributes of an element that is not seen."""
+_QUOTED = ('"', "'", "boxed", "####")
+"""What marks attributes: a formula such as `1 < x and y > 2` is no element."""
+_STRUCK_OUT = re.compile(r"(?:(?<=\s)|^)~~(?=\S)[^~\n]{1,500}(?<=\S)~~(?=[\s.,;:!?)]|$)")
+_TILDE_FENCE = re.compile(r"^\s{0,3}~{3,}", re.MULTILINE)
+_MARKDOWN_COMMENT = re.compile(r"^\s{0,3}\[(?://|comment)\]:\s.*$", re.MULTILINE | re.IGNORECASE)
+_DEFINITION = re.compile(
+    r"^[^\S\n]{0,3}\[(?!\^|[^\]\n]{0,60}(?:answer|result|solution|final|step|part|答案))[^\]\n]{1,60}\]:"
+    r"\s{0,3}\S{1,500}(?:\s{1,3}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?"
+    r"[^\S\n]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Markdown's definition of a link: `[x]: destination "title"`. A label such as [Answer] states something."""
+_IMAGE = re.compile(r"(?<!\w)!\[[^\[\]\n]{0,500}\]\([^()\n]{0,500}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?\)")
+_LINK = re.compile(
+    r"(?<![\w\\\])}])\[(?=[^\[\]\n]{0,200}[a-zA-Z])([\w\s.,:'’-]{1,200})\]"
+    r"\((?:[#/][^()\n]{0,500}|[^()\n]{0,300}(?:://|boxed|####|[\"<])[^()\n]{0,500})\)"
+)
+"""Only its text is seen, not where it leads."""
+_INLINE_CODE = re.compile(
+    r"(?<![`\\])(`{1,2})(?![\s`])[^`\n]{0,500}?(?:boxed|####|nswer)[^`\n]{0,500}(?<!\s)\1(?![`\w'])"
+)
+"""Code within a line that states an answer."""
+_LATEX_COMMENT = re.compile(r"(^|[^\d\s$)\\])[^\S\n]{1,20}%[^\n]*|^%[^\n]*", re.MULTILINE)
+"""A percent sign that no number, formula or letter stands before."""
+
+
+def visible(response: str) -> str:
+    """Return the part of a response that counts: "" when it is all reasoning that never ended."""
+    text = response
+    if "<" in text and _has_tag(text):
+        text = _without_markup(text)
+    if "[" in text:
+        text = _without_bracketed(text)
+    if "%" in text and _may_be_comment(text):
+        text = _LATEX_COMMENT.sub(r"\1", text)
+    if "\\" in text:
+        text = without_hidden_latex(text)
+    if "&" in text and "&lt;!--" in text:
+        text = _cut(text, "&lt;!--", "--&gt;")
+    if "~" in text and "~~" in text:  # one sign is found far faster than two
+        text = _STRUCK_OUT.sub("", _TILDE_FENCE.sub("```", text))
+    return text
+
+
+def _without_bracketed(text: str) -> str:
+    """The text without Markdown's comments, images and targets, and before the end of a turn in brackets."""
+    if "]:" in text:
+        text = _DEFINITION.sub("", _MARKDOWN_COMMENT.sub("", text))
+    if "](" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub("", text))
+    if "INST]" in text or "[EOS]" in text:
+        text = _before_end(text)
+    if "[THINK]" in text:
+        text = _cut(text, "[THINK]", "[/THINK]")
+    return text
+
+
+def _may_be_comment(text: str) -> bool:
+    """Whether a percent sign stands after space or at the very beginning: the others are found fast."""
+    at = text.find("%")
+    while at > 0 and not text[at - 1].isspace():
+        at = text.find("%", at + 1)
+    return at >= 0
+
+
+def without_question(response: str, prompt: str | list[Message] | None) -> str:
+    """Return a response without the question, where it repeats it: what is asked is no answer."""
+    question = question_of(prompt).strip()
+    return response.replace(question, " ") if len(question) > _SHORT else response
+
+
+def question_of(prompt: str | list[Message] | None) -> str:
+    """Return the text of a prompt: of its last message where it is a list of them."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    return str(prompt[-1].get("content", "")) if prompt else ""
+
+
+def outside_code(text: str) -> str:
+    """Return a text without its fenced code blocks, of which one that never closes runs to the end, and
+    without answers in code within a line."""
+    pieces = text.split("```")
+    return _INLINE_CODE.sub(" ", "\n".join(pieces[::2]))
+
+
+def reply(response: str) -> str:
+    """Return what follows the reasoning and precedes any end-of-text token, with all its markup.
+
+    For what is read as it stands: calls, data, texts that follow instructions.
+    """
+    return _reply(response) if "<" in response or "[" in response else response
+
+
+def _reply(text: str) -> str:
+    text = text[text.rfind("</think>") + 8 :] if "</think>" in text else text
+    text = text.partition("<think>")[0].removeprefix(_TURN)
+    if "<|channel|>" in text:
+        text = text.rpartition(_FINAL)[2] if _FINAL in text else ""
+    return _before_end(text.removeprefix(_BEGINNING))
+
+
+def _without_markup(text: str) -> str:
+    text = _reply(text)
+    for opening, closing in _CUT:
+        text = _cut(text, opening, closing) if opening in text else text
+    return _without_elements(text) if "<" in text else text
+
+
+def _before_end(text: str) -> str:
+    ended = _END_OF_TEXT.search(text)
+    return text[: ended.start()] if ended else text
+
+
+def _cut(text: str, opening: str, closing: str) -> str:
+    """The text without what stands between the two marks, to its end where the second is missing."""
+    kept = []
+    position = 0
+    while (start := text.find(opening, position)) >= 0:
+        kept.append(text[position:start])
+        end = text.find(closing, start)
+        if end < 0:
+            return "".join(kept)
+        position = end + len(closing)
+    return "".join([*kept, text[position:]])
+
+
+def _without_elements(text: str) -> str:
+    """The text without attributes, and without elements that a browser folds away or does not show."""
+    kept: list[str] = []
+    position = 0
+    while (found := _ELEMENT.search(text, position)) is not None:
+        name = found["name"].lower()
+        attributes = found["attributes"]
+        kept.append(text[position : found.start()])
+        position = found.end()
+        if name in _FOLDED or name in _REASONING or (name not in _VOID and _HIDING.search(attributes)):
+            position = _end_of_element(text, name, position)
+        elif name not in _VOID:
+            kept.append(f"<{found['name']}>" if any(map(attributes.__contains__, _QUOTED)) else found[0])
+    return "".join([*kept, text[position:]])
+
+
+def _end_of_element(text: str, name: str, start: int) -> int:
+    """Where the element of that name ends whose content begins at `start`: with the text if it never does."""
+    depth = 1
+    for found in re.compile(rf"<(/?){re.escape(name)}(?![\w:-])[^<>]{{0,300}}>", re.IGNORECASE).finditer(
+        text, start
+    ):
+        depth += -1 if found[1] else 1
+        if depth == 0:
+            return found.end()
+    return len(text)

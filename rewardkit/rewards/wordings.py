@@ -1,0 +1,144 @@
+"""The words by which a response announces its answer: "the answer should be", "Answer -", "I'd go with".
+
+A marker is what stands before the answer; what the answer is, is read elsewhere. Wordings that hedge ("could
+be", "might be") or deny ("cannot be", "the least likely answer is") are none.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ADVERB = (
+    r"(?:therefore|thus|then|hence|so|also|here|now|clearly|definitely|indeed|certainly|surely|obviously|simply|just"
+    r"|undoubtedly|consequently|actually|really)"
+)
+_ADVERBS = rf"(?:,?\s{_ADVERB}\b,?){{0,2}}"
+_COPULA = (
+    rf"(?:(?:is|are|was)|turns\sout\sto\sbe|(?:would|should|must|will|shall|has|have|ought|can)(?:,?\s{_ADVERB},?)?"
+    r"(?:\s(?:to|have\sto|only))?\s(?:be|lie))\b"
+)
+_WHOSE = (
+    r"(?:\s(?:that\s)?(?:I|we)\s(?:want|get|got|need|seek|obtain|find|found|choose|reach|are\slooking\sfor)"
+    r"|\s(?:to|among|of|from|for|out\sof|amongst)\s(?:(?:all|the|this|these|those|our|your)\s){0,2}"
+    r"(?:(?:above|given|listed|four|five|following|multiple.choice|possible|original)\s)?"
+    r"(?:questions?|problems?|options?|choices?|ones|answers?|task|possibilities)\b"
+    r"(?:\s(?:above|given|listed|here|provided|\d{1,3}))?)?"
+)
+_NOUN = (
+    r"(?:answers?|(?:correct|right|best|final|proper|only|remaining|selected|chosen|appropriate|accurate|suitable|likely|my)"
+    r"\s(?:option|choice|response|letter|selection|pick|statement)"
+    r"|(?:options?|choice|statement|one|answer)\sthat\s(?:best\s)?(?:fits?|match(?:es)?|works?|holds?|applies|answers|describes"
+    r"|satisfies)(?:\s\w{1,12}){0,4}?)"
+)
+CHOOSING = re.compile(
+    r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|am|are))?"
+    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer|opt\sfor|settle\son|go(?:ing)?\s(?:with|for))\b(?!\s(?:the|this|your)\s"
+    r"(?:question|problem))[:：]?|\b(?:I|we)(?:['’]d|\swould|\smust|\sshould)\ssay\b[:：]?",
+    re.IGNORECASE,
+)
+"""What a writer does who chooses; of anything else than an option, too: "we choose A to be"."""
+MARKER = re.compile(
+    rf"\b{_NOUN}\b[*_`\"”]{{0,3}}{_WHOSE}(?:{_ADVERBS}\s{{0,3}}(?:{_COPULA}{_ADVERBS}(?:\sthat\b|\sas\sfollows\b)?"
+    r"|[:：=])|\s{0,3}(?:[-=]>|→))"
+    r"|\banswer\s(?=\(?[A-J]\b)|\bans\s?[.:=]"
+    r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
+    r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)"
+    r"|\"(?:(?:final|correct|my)[_\s])?(?:answer|choice|option|letter|prediction)\"\s{0,3}:"
+    r"|\banswer\s(?=(?:is|was)n['’]t\s)"
+    rf"|{CHOOSING.pattern}"
+    r"|\b(?:antwort|réponse|respuesta|risposta|resposta|opción|opção|ответ|yanıt|답)\b(?:\s(?!no\b|non\b|não\b|pas\b)\w{1,20}){0,3}?"
+    r"\s?(?:[:：]|\b(?:ist|lautet|est|es|è|é)\b)(?!\s(?:nicht|pas|kein\w?)\b)"
+    r"|(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：])|(?:答え|正解|答)\s?(?:は|[:：])|정답은"
+    r"|(?:故选|应选|應選|选择|選擇|选|選)[:：]?\s?(?=[(（]?[A-JＡ-Ｊ](?![A-Za-z]))",
+    re.IGNORECASE | re.MULTILINE,
+)
+HINTS = (
+    *("answer", "option", "choice", "choose", "response", "letter", "selection", "statement", "pick"),
+    *("select", "ans.", "ans:", "ans =", "settle on", "opt for", "go with", "going with", "go for"),
+    *("going for", "####", "antwort", "réponse", "respuesta", "risposta", "resposta", "opci", "opç"),
+    *("ответ", "yanıt", "답", "正解", " say", "答", "选", "選"),
+)  # fmt: skip
+"""Every marker has one of these in it, in lower case."""
+MARKED_OTHERWISE = re.compile(
+    r"\b(?:wrong|incorrect|worst|least|less|un\w{3,12}|false|mistaken|bad|tempting|first|initial|previous|old|original"
+    r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor|second\sbest|naive"
+    r"|no|not|never|isn['’]t)\s(?:\w{1,12}\s)?$",
+    re.IGNORECASE,
+)
+"""Before a marker: it announces another answer than the response's own."""
+ALTERNATIVE = re.compile(
+    r"\b(?:second|alternative|another|other|possible|potential|plausible|tentative|provisional)\s(?:\w{1,12}\s)?$",
+    re.IGNORECASE,
+)
+"""Before a marker: it announces one answer of several."""
+SECOND_THOUGHT = re.compile(
+    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternatively|on\ssecond\sthoughts?|actually|maybe|perhaps|possibly|rather\b|sorry"
+    r"|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
+    re.IGNORECASE,
+)
+"""After an answer: another one follows."""
+DENIAL = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|doubt\w*|unlikely|few|nobody|no one|hardly anyone|except"
+    r"|rule out|if|whether|unless|suppose|assume|no way)\b"
+    r"|\b(?:some|many|most|people|others|students|they)\b[\w\s]{0,25}\b(?:say|says|said|think|claim|argue|believe)\b"
+    r"|n['’]t\b|不",
+    re.IGNORECASE,
+)
+"""In the sentence before a marker: what the marker announces is not claimed."""
+UNCLAIMED = re.compile(
+    r"\b(?:wrong|incorrect|worst|least \w{1,20}|false|mistaken|his|her|their|your|poor|second best"
+    r"|naive|(?!question|problem)\w{1,30}['’]s)(?:\s\w{1,12}){1,2}\s?"
+    r"(?:\b(?:is|was|(?:would|must|should) be)|[:=])$"
+    r"|\b(?:may|might|could)\s(?:\w{1,12}\s)?be$|\b(?:perhaps|maybe|possibly)$"
+    r"|\b(?:few|nobody|some|many|most)\s[\w\s]{0,25}\b(?:say|think|believe|claim|argue)\b[^.;\n]{0,60}$"
+    r"|\bdoubt\w{0,3}\b[^.;\n]{0,60}$|\b(?:if|whether|suppose|assume)\b[^.;,\n]{0,60}$",
+    re.IGNORECASE,
+)
+"""Before a box: it holds another answer than the response's own, or one that is not sure."""
+CONCLUSION = re.compile(
+    r"(?:^|(?<=[.!?;:,]\s)|(?<=[.!?;:,]\s\s)|(?<=\n))[\s*_#>-]{0,6}"
+    r"(?:(?P<so>so|thus|therefore|hence|consequently|accordingly|clearly|in\s(?:conclusion|summary|short))\b[,:]?\s{1,2}|(?:but|and|no)\b,?\s)?"
+    rf"(?P<it>(?:it|this|that|which|the\s(?:correct|right|best)\sone)(?:['’]s{_ADVERBS}|\s{_COPULA}{_ADVERBS})\s"
+    rf"|(?:it|this|that|which|we)(?:\s{_ADVERB})?\s(?:leaves?|gives?|match(?:es)?|corresponds?\sto|points?\sto|means?|selects?"
+    r"|are\sleft\swith)(?:\sus|\sme)?(?:\swith)?(?:\sonly)?\s)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Before an answer that a last sentence is nothing but: "So it must be", "Therefore," "That leaves"."""
+PREDICATE = re.compile(
+    r"\s(?P<is>is|are|isn['’]t|aren['’]t)\s(?P<not>not\s|in)?"
+    r"(?:(?:the|also|both|all|clearly|indeed|thus|therefore|only|definitely|certainly|most|one)\s){0,3}"
+    r"(?P<word>correct|right|best|wrong|incorrect|false|answer|appropriate|accurate)\b(?!\s?[?？])"
+    r"(?:\s(?:answer|option|choice|one|statement|response))?"
+)
+"""After an option: whether it is the answer."""
+REST_OF_REASON = re.compile(
+    r"\s*[,;–—-]?\s*\b(?:because|since|(?<!well\s)(?<!much\s)as(?!\s(?:well|much|are|is|do|does|can|could|would|also)\b)|which"
+    r"|due to|for the)\b.*"
+    r"|\s+[–—-]\s.*|(?:\s*[;:.]|^)\s*(?:all\s)?(?:the\s)?(?:others?|rest|remaining)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A reason that follows an answer."""
+_VERB_LAST = re.compile(r"\s?(?:です|である|だ|입니다|이다)[。.]?$")
+_CONTRASTS = re.compile(r"\b(?:not|than|instead|opposed)\b|n['’]t\b", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?P<other>.{1,200}?)[,;]?\s(?:but|rather|it['’]s|it\sis)\s(?:rather\s)?(?P<own>.{1,400})",
+    re.I | re.S,
+)
+_NOT_OTHER = re.compile(
+    r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but)\s)?\s?(?:not|rather\sthan|instead\sof|as\sopposed\sto)\s"
+    r"(?P<other>.{1,200}?)[)\s.]*",
+    re.I | re.S,
+)
+
+
+def before_verb(text: str) -> str:
+    """Return an answer without the verb that ends the sentence in Japanese and Korean."""
+    return text if text.isascii() else _VERB_LAST.sub("", text)
+
+
+def contrasted(text: str) -> tuple[str, str] | None:
+    """Return the answer and the one denied, of "not A but B" and "B, not A", "B rather than A"."""
+    if len(text) > 600 or not _CONTRASTS.search(text):
+        return None
+    found = _INSTEAD.fullmatch(text) or _NOT_OTHER.fullmatch(text)
+    return (found["own"].strip(), found["other"].strip()) if found else None

@@ -1,0 +1,179 @@
+"""The one reader of rows: under which names a Sample's fields stand in what people have, and what is made of
+the values. Files, trainers' columns, requests and the trainer's own data all go through here.
+
+Names and plain values only; `rewardkit.tables` finds the same names in Arrow tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from rewardkit.types import Message, Sample
+
+DATA_SOURCE = ("data_source",)
+RESPONSE = ("response", "responses", "completion", "completions", "output")
+GROUND_TRUTH = (
+    "ground_truth",
+    "reward_model.ground_truth",
+    "solution",
+    "answer",
+    "expected_answer",
+    "target",
+    "gts",
+)
+PROMPT = ("prompt", "input")
+EXTRA_INFO = ("extra_info",)
+"""The names of each field, in order of precedence: the first that a table or row has counts. A dot reaches
+into a struct."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowNames:
+    """The name of each field in one table. None: the table does not have it."""
+
+    data_source: str | None = None
+    response: str | None = None
+    ground_truth: str | None = None
+    prompt: str | None = None
+    extra_info: str | None = None
+
+
+def find_names(has: Callable[[str], bool]) -> RowNames:
+    """Return the names of the fields in what `has` names, a table's columns or a row's keys."""
+    return RowNames(
+        *(first_of(names, has) for names in (DATA_SOURCE, RESPONSE, GROUND_TRUTH, PROMPT, EXTRA_INFO))
+    )
+
+
+def first_of(names: Sequence[str], has: Callable[[str], bool]) -> str | None:
+    """Return the first of the names that is there."""
+    return next((name for name in names if has(name)), None)
+
+
+def has_value(row: Mapping[str, Any], name: str) -> bool:
+    """True when the row has a field of this possibly dotted name, null or not."""
+    if name in row:
+        return True
+    head, dot, rest = name.partition(".")
+    inner = row.get(head) if dot else None
+    return isinstance(inner, Mapping) and has_value(inner, rest)
+
+
+def value_at(row: Mapping[str, Any], name: str | None) -> Any:
+    """Return the value of a possibly dotted name; None where there is none."""
+    if name is None:
+        return None
+    if name in row:
+        return row[name]
+    head, dot, rest = name.partition(".")
+    inner = row.get(head) if dot else None
+    return value_at(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def to_sample(data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any) -> Sample:
+    """Return the Sample of one row's values, whatever types they come in. Nothing is the empty text."""
+    return Sample(
+        "" if data_source is None else str(data_source),
+        response_text(response) or "",
+        ground_truth_text(ground_truth) or "",
+        prompt_of(prompt),
+        plain_mapping(extra_info),
+    )
+
+
+def ground_truth_text(value: Any) -> str | None:
+    """Return a ground truth as the string that rewards take; None for nothing: None and NaN.
+
+    Text stays as it is, numbers are in figures (a whole one without `.0`), anything else is JSON.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return _decimal_text(value)
+    value = plain(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def response_text(value: Any) -> str | None:
+    """Return what the model wrote: the text itself, or all texts of the assistant's among chat messages.
+
+    None for nothing.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    messages = plain(value)
+    if not isinstance(messages, list):
+        return str(messages)
+    said = [
+        message.get("content")
+        for message in messages
+        if isinstance(message, Mapping) and message.get("role", "assistant") == "assistant"
+    ]
+    return "".join(_content_text(content) for content in said)
+
+
+def responses_of(value: Any) -> list[Any] | None:
+    """Return the several responses of one row, each a text or chat messages; None if it is a single one.
+
+    A list of texts, or of lists of messages, is several responses; a list of messages is one.
+    """
+    if value is None or isinstance(value, str | Mapping):
+        return None
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        return None
+    one = bool(value) and all(isinstance(item, Mapping) for item in value)
+    return None if one else list(value)
+
+
+def prompt_of(value: Any) -> str | list[Message] | None:
+    """Return a prompt as a Sample takes it: the text, or the chat messages as plain data."""
+    if value is None or isinstance(value, str):
+        return value
+    messages = plain(value)
+    return [plain_mapping(message) for message in messages] if isinstance(messages, list) else str(messages)
+
+
+def plain_mapping(value: Any) -> dict[str, Any]:
+    """Return a mapping as JSON-ready data; what is not JSON-ready becomes its text. None is empty."""
+    return {str(key): plain(item) for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def plain(value: Any) -> Any:
+    """Return JSON-ready data. Arrays and scalars of numpy count as the lists and numbers they hold."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return plain_mapping(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _decimal_text(value: Decimal) -> str | None:
+    if value.is_nan():
+        return None
+    whole = value.is_finite() and value == value.to_integral_value()
+    return f"{value:.0f}" if whole else str(value)
+
+
+def _content_text(content: Any) -> str:
+    """The text of a message's content: itself, or that of its parts."""
+    if isinstance(content, str):
+        return content
+    parts = [part.get("text") for part in content or () if isinstance(part, Mapping)]
+    return "".join(part for part in parts if isinstance(part, str))

@@ -1,0 +1,180 @@
+"""What the workers are given: jobs, chunks of samples, and the future in which their scores come together.
+
+Which worker takes a chunk, and what becomes of it when the worker fails, is decided in `workers`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Hashable
+from concurrent.futures import Future, InvalidStateError
+from typing import Any, NamedTuple
+
+import cloudpickle
+import msgspec
+
+from rewardkit.registry import Reward, user_reward_file
+from rewardkit.scoring.runner import is_async
+from rewardkit.scoring.worker import Load, frame
+from rewardkit.types import Sample, Score
+
+LOAD_TIMEOUT_S = 120.0
+"""How long a worker may take to import a reward before the load counts as failed."""
+
+MODEL_LOAD_TIMEOUT_S = 1_800.0
+"""The same for a neural model, whose weights may have to be fetched."""
+
+MODEL_CHUNK = 256
+"""Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
+
+UNKNOWN_S = 0.05
+"""Worker time of a sample that is expected before one has been scored."""
+
+_LEARNING_RATE = 0.1
+"""Weight of the newest sample in the mean of worker time."""
+
+_LEAST_S = 1e-4
+"""Worker time that a sample takes at least, its way included."""
+
+_GRACE_S = 1.0
+"""An async reward times its samples itself; the parent steps in this much later."""
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class Job:
+    """One reward with its options, as the workers are told of it once."""
+
+    def __init__(self, reward_id: int, reward: Reward, options: Any) -> None:
+        self.reward_id = reward_id
+        self.reward = reward
+        self.concurrent = is_async(reward) and not reward.batch
+        """The samples of a chunk run all at once, each timed by the worker."""
+        self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
+        """The worker answers sample by sample, so the deadline is each sample's own."""
+        self.costly = reward.runs == "model"
+        """A new worker would load the model again: no chunk is taken apart, and none killed for being
+        cancelled, which it would be in a moment anyway."""
+        self.whole = self.costly or reward.batch == "group"
+        """Its chunks are never taken apart: samples of one group are nothing without the others."""
+        self.own_workers = reward.processes or int(self.costly)
+        """The size of the pool that this job has to itself; 0: it shares one."""
+        self.chunk_limit = reward.chunk or (MODEL_CHUNK if self.costly else 0)
+        """How many samples waiting chunks may have together to become one; 0: they stay apart."""
+        self.load_timeout_s = MODEL_LOAD_TIMEOUT_S if self.costly else LOAD_TIMEOUT_S
+        self.load_deaths = 0
+        """Workers that died in a row before the reward was ready."""
+        self.max_load_deaths = 2 if self.costly else 4
+        self.expected_s = UNKNOWN_S
+        """Worker time of one sample: the mean of those that were, the latest weighing most."""
+        self._seen = False
+        files = [str(path)] if (path := user_reward_file(reward.target)) else []
+        self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
+
+    def learn(self, seconds: float) -> None:
+        """Take note of how long one sample kept a worker busy."""
+        weight = _LEARNING_RATE if self._seen else 1.0
+        self._seen = True
+        self.expected_s += weight * (max(seconds, _LEAST_S) - self.expected_s)
+
+    @property
+    def patience_s(self) -> float:
+        """How long a worker may go without an answer."""
+        return self.reward.timeout_s + (_GRACE_S if self.concurrent else 0.0)
+
+
+class Turn(NamedTuple):
+    """For whom a batch is scored: chunks of different ones take turns."""
+
+    client: Hashable = None
+    request: Hashable = None
+
+
+NOBODY = Turn()
+"""Where nobody says for whom: one client's one request, first come first served."""
+
+
+class Chunk:
+    """Samples of one job that go to a worker together, and where the score of each goes."""
+
+    def __init__(
+        self, job: Job, samples: list[msgspec.Raw], slots: list[tuple[Batch, int]], turn: Turn
+    ) -> None:
+        self.job = job
+        self.samples = samples
+        self.slots = slots
+        self.turn = turn
+        self.since = time.monotonic()
+        self.cost_s = len(samples) * job.expected_s
+        """Worker time that it is expected to take."""
+        self.done = 0
+        self.deaths = 0
+
+    def put(self, score: Score) -> None:
+        """Hand out the score of the first sample that has none."""
+        batch, position = self.slots[self.done]
+        batch.put(position, score)
+        self.done += 1
+
+    def cancelled(self) -> bool:
+        """True when nobody waits for any of it."""
+        return all(batch.future.cancelled() for batch, _ in self.slots)
+
+    def has_room_for(self, other: Chunk) -> bool:
+        """Whether the two may go to a worker as one."""
+        together = len(self.samples) + len(other.samples)
+        return self.job is other.job and together <= self.job.chunk_limit and not self.deaths + other.deaths
+
+    def add(self, other: Chunk) -> None:
+        """Take over the samples of another chunk."""
+        self.samples = self.samples + other.samples
+        self.slots = self.slots + other.slots
+
+    def rest_one_by_one(self) -> list[Chunk]:
+        """The samples without a score, each as a chunk of its own."""
+        left = range(self.done, len(self.samples))
+        return [Chunk(self.job, [self.samples[i]], [self.slots[i]], self.turn) for i in left]
+
+
+class Scores(Future[list[Score]]):
+    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.so_far: list[Score | None] = [None] * size
+        """What has come in yet; stays readable after cancelling."""
+
+
+class Batch:
+    """The scores of one `submit` as they come in, and the future that gets them all."""
+
+    def __init__(self, size: int) -> None:
+        self.future = Scores(size)
+        self._missing = size
+
+    def put(self, position: int, score: Score) -> None:
+        """Note a score; with the last one the future is done."""
+        self.future.so_far[position] = score
+        self._missing -= 1
+        if self._missing == 0:
+            # The caller may have cancelled it in this instant.
+            with contextlib.suppress(InvalidStateError):
+                self.future.set_result([s for s in self.future.so_far if s is not None])
+
+
+def encode(sample: Sample) -> msgspec.Raw:
+    """The sample as it crosses the pipe. Lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    try:
+        return msgspec.Raw(_encoder.encode(sample))
+    except UnicodeEncodeError:
+        fields = {name: _without_lone_surrogates(getattr(sample, name)) for name in sample.__struct_fields__}
+        return msgspec.Raw(_encoder.encode(fields))
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_without_lone_surrogates(k): _without_lone_surrogates(v) for k, v in value.items()}
+    return [_without_lone_surrogates(v) for v in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,222 @@
+"""Calls one reward on samples in this process and makes a Score of whatever it returns or raises, with the
+reward's name and version in it.
+
+Knows nothing of deadlines or processes: the scorer and its workers both run rewards through here, so a
+reward behaves the same wherever it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import isfinite
+from time import perf_counter
+from typing import Any
+
+from msgspec.structs import replace
+
+from rewardkit.errors import RewardkitError
+from rewardkit.groups import group_places
+from rewardkit.registry import Reward
+from rewardkit.types import Sample, Score, failure
+
+_LOG_EVERY_S = 60.0
+_MAX_KINDS = 1_000
+"""Kinds of failures whose last log is remembered."""
+
+_next_log: dict[tuple[str, str, int], float] = {}
+"""By reward, exception and line: when it may be logged again."""
+
+_log = logging.getLogger("rewardkit.scoring")
+TRACEBACKS = "REWARDKIT_TRACEBACKS"
+"""Environment variable: where it is set, a failing reward's traceback is logged. Servers set it, for whoever
+runs them; elsewhere the one line in `Score.detail` is what is shown."""
+
+VERL_PARAMETERS = ["data_source", "solution_str", "ground_truth"]
+
+
+class Runner:
+    """One reward bound to its options, ready to call."""
+
+    def __init__(self, reward: Reward, options: Any) -> None:
+        self.reward = reward
+        self.options = options
+        self.is_async = is_async(reward)
+        self._call = _caller(reward.function)
+        self._loop: asyncio.Runner | None = None
+
+    def load(self) -> None:
+        """Do what the reward wants done before its first sample, such as loading a model."""
+        if self.reward.load:
+            self.reward.load(self.options)
+
+    def run(self, samples: Sequence[Sample]) -> list[Score]:
+        """Score samples one after another (or in one call, or concurrently, if the reward is of that kind).
+
+        Never raises for what a reward does: an exception, a non-finite score or an unusable result becomes
+        a Score with status `error`.
+        """
+        if self.reward.batch == "group":
+            return self._run_by_group(samples)
+        if self.reward.batch:
+            return self._run_as_batch(samples)
+        if self.is_async:
+            # One loop for all calls, so that a reward can keep its connections open from one to the next.
+            self._loop = self._loop or asyncio.Runner()
+            return self._loop.run(self.run_concurrently(samples))
+        return self._run_each(samples)
+
+    def run_one(self, sample: Sample) -> Score:
+        """Score one sample with a synchronous per-sample reward."""
+        return self._run_each([sample])[0]
+
+    def _run_each(self, samples: Sequence[Sample]) -> list[Score]:
+        """One call after another, in a flat loop: for the cheap rewards a longer one would cost as much as
+        they do. One look at the clock between two samples; `_finish` only where there is something to do.
+        """
+        call = self._call
+        options = self.options
+        scorer = self.reward.scorer
+        scores: list[Score] = []
+        before = perf_counter()
+        for sample in samples:
+            try:
+                result = call(sample, options)
+            except Exception as error:
+                now = perf_counter()
+                scores.append(self._failed(error, now - before))
+            else:
+                now = perf_counter()
+                if type(result) is Score and isfinite(result.score):
+                    scores.append(replace(result, scorer=scorer, seconds=now - before))
+                else:
+                    scores.append(self._finish(result, now - before))
+            before = now
+        return scores
+
+    async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
+        """Score samples with an `async` reward, all at once, each with its own deadline."""
+        return list(await asyncio.gather(*(self._arun_one(sample) for sample in samples)))
+
+    async def _arun_one(self, sample: Sample) -> Score:
+        start = perf_counter()
+        try:
+            awaitable: Awaitable[Any] = self._call(sample, self.options)
+            result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
+        except TimeoutError:
+            detail = f"not done after {self.reward.timeout_s:g} s"
+            seconds = perf_counter() - start
+            return failure("timeout", detail, scorer=self.reward.scorer, seconds=seconds)
+        except Exception as error:
+            return self._failed(error, perf_counter() - start)
+        return self._finish(result, perf_counter() - start)
+
+    def _run_by_group(self, samples: Sequence[Sample]) -> list[Score]:
+        """One call for each group; what one of them raises is that group's failure alone."""
+        scores: dict[int, Score] = {}
+        for places in group_places(samples):
+            scores.update(zip(places, self._run_as_batch([samples[i] for i in places]), strict=True))
+        return [scores[i] for i in range(len(samples))]
+
+    def _run_as_batch(self, samples: Sequence[Sample]) -> list[Score]:
+        start = perf_counter()
+        try:
+            results = self._call(list(samples), self.options)
+            if self.is_async:
+                results = asyncio.run(_wait_for(results))
+            results = list(results)
+            if len(results) != len(samples):
+                raise ValueError(f"returned {len(results)} results for {len(samples)} samples")
+        except Exception as error:
+            return [self._failed(error, perf_counter() - start)] * len(samples)
+        seconds = (perf_counter() - start) / len(samples)
+        return [self._finish(result, seconds) for result in results]
+
+    def _failed(self, error: BaseException, seconds: float) -> Score:
+        if not isinstance(error, RewardkitError):  # our own errors say all there is to say
+            _log_traceback(self.reward, error)
+        detail = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+        return failure("error", detail, scorer=self.reward.scorer, seconds=seconds)
+
+    def _finish(self, result: Any, seconds: float) -> Score:
+        try:
+            score = result if isinstance(result, Score) else _to_score(result)
+        except (TypeError, ValueError, OverflowError) as error:
+            return self._failed(error, seconds)
+        if not isfinite(score.score):
+            return self._failed(ValueError(f"returned the score {score.score}"), seconds)
+        return replace(score, scorer=self.reward.scorer, seconds=seconds)
+
+
+def _log_traceback(reward: Reward, error: BaseException) -> None:
+    """Log where a reward failed, each kind of failure once a minute in this process."""
+    if not os.environ.get(TRACEBACKS):
+        return
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    kind = (reward.name, type(error).__name__, place.tb_lineno if place else 0)
+    now = perf_counter()
+    if now < _next_log.get(kind, 0.0):
+        return
+    if len(_next_log) >= _MAX_KINDS:
+        _next_log.clear()
+    _next_log[kind] = now + _LOG_EVERY_S
+    _log.error("the reward %s raised %s", reward.name, type(error).__name__, exc_info=error)
+
+
+def is_async(reward: Reward) -> bool:
+    """True when the reward is an `async` function."""
+    return inspect.iscoroutinefunction(reward.function)
+
+
+def _caller(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Adapt the accepted signatures to one: the sample (or the list of samples) and the options."""
+    names = list(inspect.signature(function).parameters)
+    if names[:3] == VERL_PARAMETERS:
+        takes_extra_info = "extra_info" in names
+
+        def call_like_verl(sample: Sample, options: Any) -> Any:
+            extra = {"extra_info": sample.extra_info} if takes_extra_info else {}
+            return function(sample.data_source, sample.response, sample.ground_truth, **extra)
+
+        return call_like_verl
+    return function if len(names) > 1 else lambda sample, options: function(sample)
+
+
+def _to_score(result: Any) -> Score:
+    """Turn a float, a bool or a dict (`score`, and verl's `acc` and `pred` or ours) into a Score."""
+    if isinstance(result, bool):
+        return Score(float(result), correct=result)
+    if isinstance(result, Mapping):
+        return _from_dict(result)
+    if result is None or isinstance(result, str):
+        raise TypeError(f"returned {result!r:.60}; expected a Score, a number, a bool or a dict")
+    return Score(float(result))
+
+
+def _from_dict(result: Mapping[str, Any]) -> Score:
+    if "score" not in result:
+        raise ValueError(f"returned a dict without 'score'; its keys are {', '.join(map(str, result))}")
+    own = {"score", "status", "correct", "acc", "extracted", "pred", "parts", "detail"}
+    correct = result.get("correct", result.get("acc"))
+    extracted = result.get("extracted", result.get("pred"))
+    parts = {str(k): float(v) for k, v in dict(result.get("parts") or {}).items()}
+    for key, value in result.items():
+        if key not in own and not isinstance(value, str) and hasattr(value, "__float__"):
+            parts[str(key)] = float(value)
+    return Score(
+        float(result["score"]),
+        result.get("status", "ok"),
+        None if correct is None else bool(correct),
+        None if extracted is None else str(extracted),
+        parts,
+        None if result.get("detail") is None else str(result["detail"]),
+    )
+
+
+async def _wait_for(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

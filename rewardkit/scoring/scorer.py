@@ -1,0 +1,366 @@
+"""The one way to score a response: `Scorer` scores one sample, a batch or a stream of them.
+
+It finds each sample's reward, runs it in the right place (here, or in a worker that can be killed) and
+gives back exactly one Score for each sample, in order, whatever crashes. Every entrance of rewardkit
+goes through it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import islice
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+from rewardkit.errors import ScoringError, UnknownDataSourceError
+from rewardkit.groups import Peekable
+from rewardkit.registry import REGISTRY, Registry, Reward, import_target, user_reward_file
+from rewardkit.scoring.jobs import NOBODY, Job, Scores, Turn
+from rewardkit.scoring.pending import Pending, Plan, is_inline
+from rewardkit.scoring.pool import Counts, WorkerPool
+from rewardkit.scoring.runner import Runner, is_async
+from rewardkit.types import Sample, Score, failure
+
+_INLINE_CHUNK = 2_000
+"""Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
+
+_CHUNK_S = 0.25
+"""Worker time that a chunk is expected to take at most."""
+
+_MAX_PLANS = 4_096
+"""Data sources whose plan is kept. Their names come from whoever asks, so there may be any number."""
+
+_MAX_NAME = 256
+"""Characters of a data source; a longer one is no name, and looking for its like would take long."""
+
+
+class Scorer:
+    """Scores samples with the registered rewards. Use it as a context manager, from any thread.
+
+    Args:
+        options: options by data source, glob of data sources, or reward name; for one sample they apply in
+            the order name, glob, exact data source, later ones on top.
+        workers: how many killable processes to use at most; None: one per core. They start when needed.
+        timeout_s: replaces every reward's own deadline.
+        inline_in_workers: run the inline rewards in the workers too, in large chunks: uses all cores, and
+            pays off from some thousand samples a call.
+        express: have one process more, for cheap samples that would wait behind dear ones.
+
+    Raises:
+        UnknownDataSourceError: a key of `options` names no reward and no data source.
+        OptionsError: an option that the reward does not have, or a value of the wrong type.
+
+    Example:
+        >>> with Scorer(options={"gsm8k": {"method": "flexible"}}) as scorer:
+        ...     scorer.score(Sample("openai/gsm8k", "so it is 72", "72")).correct
+        True
+    """
+
+    def __init__(
+        self,
+        *,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        workers: int | None = None,
+        timeout_s: float | None = None,
+        inline_in_workers: bool = False,
+        express: bool = False,
+        registry: Registry = REGISTRY,
+    ) -> None:
+        self._options = {key: dict(values) for key, values in (options or {}).items()}
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self._timeout_s = timeout_s
+        self._inline_in_workers = inline_in_workers
+        self._express = express
+        self._registry = registry
+        self._plans: dict[str, Plan | Score] = {}
+        self._jobs: dict[tuple[str, str], Job] = {}
+        self._pools: dict[int | None, WorkerPool] = {}
+        """The shared one under None, and those of rewards with workers of their own under their job's id."""
+        self._closed = False
+        self._making = threading.Lock()
+        """Held while a plan or the pool is made, so that threads that come together make one."""
+        self._check_options()
+
+    # --- scoring -----------------------------------------------------------------------------------
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample. A sample of an unknown data source gets the status `invalid`."""
+        return self.score_batch([sample])[0]
+
+    def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
+        """Score samples; the result has one Score for each, in order.
+
+        Raises:
+            ScoringError: the scorer was closed meanwhile.
+        """
+        plan = self._sole_inline_plan(samples)
+        return plan.runner.run(samples) if plan else self.submit(samples).wait()
+
+    def submit(self, samples: Sequence[Sample]) -> Pending:
+        """Start scoring samples and return at once; `Pending.wait` has the scores."""
+        pending = Pending(samples, self._plan, self._send)
+        pending.start()
+        return pending
+
+    async def ascore(self, sample: Sample) -> Score:
+        """Like `score`, without holding the event loop. Cancelling it kills the worker."""
+        return (await self.ascore_batch([sample]))[0]
+
+    async def ascore_batch(
+        self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: Turn = NOBODY
+    ) -> list[Score]:
+        """Like `score_batch`, never holding the event loop for more than some milliseconds.
+
+        Cancelling it kills the workers that are busy with it.
+
+        Args:
+            timeout_s: what is not scored by then gets the status `timeout`, and its workers are killed.
+            turn: for whom; the workers' time is shared out fairly among clients, and among their requests.
+        """
+        plan = self._sole_inline_plan(samples) if len(samples) == 1 else None
+        if plan:
+            return plan.runner.run(samples)
+        return await Pending(samples, self._plan, partial(self._send, turn=turn)).score(timeout_s)
+
+    def scores_by_group(self, data_source: str) -> bool:
+        """True when the reward of this data source looks at all responses to a prompt at once: they have to
+        be in one batch."""
+        plan = self._plan(data_source)
+        return isinstance(plan, Plan) and plan.reward.batch == "group"
+
+    def runs_inline(self, data_source: str) -> bool:
+        """True when samples of this data source are scored in the calling thread (unknown ones are, too)."""
+        return is_inline(self._plan(data_source))
+
+    @property
+    def worker_counts(self) -> Counts:
+        """How many workers were started, died and were killed so far."""
+        total = Counts()
+        for pool in list(self._pools.values()):
+            total.started += pool.counts.started
+            total.died += pool.counts.died
+            total.killed += pool.counts.killed
+            total.begun += pool.counts.begun
+            total.waited_s += pool.counts.waited_s
+        return total
+
+    def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
+        """Score an iterable of any length, in order, holding only a few batches in memory."""
+        source = Peekable(samples)
+        ahead = 2 * self.workers + 1
+        pending: deque[Pending] = deque()
+        while batch := self._next_batch(source, batch_size):
+            pending.append(self.submit(batch))
+            if len(pending) >= ahead:
+                yield from pending.popleft().wait()
+        while pending:
+            yield from pending.popleft().wait()
+
+    def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
+        """The next samples: a few more where a group would be cut, if its reward needs all of it."""
+        batch = list(islice(source, batch_size))
+        if batch and self.scores_by_group(batch[-1].data_source):
+            while source.next_belongs_to(batch[-1]):
+                batch.append(next(source))
+        return batch
+
+    # --- what will be used ---------------------------------------------------------------------------
+
+    def check(self, data_sources: Iterable[str]) -> None:
+        """Make sure that every one of these data sources has a reward.
+
+        Raises:
+            UnknownDataSourceError: one has none; the message names the nearest known ones.
+            OptionsError: its options do not fit.
+        """
+        for data_source in sorted(set(data_sources)):
+            self._registry.resolve(data_source)
+            self._plan(data_source)
+
+    def explain(self, sample: Sample) -> object | None:
+        """Explain how a sample is scored, in this thread; None for a reward with nothing to add.
+
+        The result prints as text, and its public fields are the same as data.
+
+        Raises:
+            UnknownDataSourceError, OptionsError: as in `check`.
+            InputError: the ground truth cannot be used.
+        """
+        reward = self.reward_for(sample.data_source)
+        own: Callable[[Sample], object] | None = getattr(reward.target, "explain", None)
+        if own is not None:  # a composition: what explains it is made with it
+            return own(sample)
+        if not reward.explain:
+            return None
+        explain: Callable[..., object] = import_target(reward.explain)
+        return explain(sample.ground_truth, sample.response, self.options_for(sample.data_source))
+
+    def warm_up(self) -> None:
+        """Load the neural models of all registered rewards, and return when each has scored a sample.
+
+        Without it, a model loads with its first sample. The processes of the other rewards need none.
+
+        Raises:
+            ScoringError: a model does not load, or cannot score.
+        """
+        probes = [
+            Sample(source, "Hello.", "", "Hello?")
+            for reward in self._registry
+            if reward.runs == "model"
+            for source in reward.data_sources
+            if self._registry.resolve(source) is reward
+        ]
+        for probe, score in zip(probes, self.score_batch(probes), strict=True):
+            if not score.ok:
+                raise ScoringError(f"the reward model for {probe.data_source} is not ready: {score.detail}")
+
+    def reward_for(self, data_source: str) -> Reward:
+        """Return the reward that this scorer uses for a data source, with its deadline.
+
+        Raises:
+            UnknownDataSourceError: there is none.
+        """
+        reward = self._registry.resolve(data_source)
+        composed = hasattr(reward.target, "composition")  # its members have deadlines of their own
+        return reward if self._timeout_s is None or composed else replace(reward, timeout_s=self._timeout_s)
+
+    def options_for(self, data_source: str) -> Any:
+        """Return the options, an instance of the reward's own dataclass, that apply to a data source.
+
+        Raises:
+            UnknownDataSourceError: it has no reward.
+        """
+        reward = self._registry.resolve(data_source)
+        names = {reward.name, *reward.aliases, *reward.data_sources}
+        merged: dict[str, Any] = {}
+        for rank in range(3):
+            for key, values in self._options.items():
+                if _rank(key, data_source, names) == rank:
+                    merged |= values
+        return reward.make_options(merged)
+
+    def describe(self, data_sources: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What decides the scores of each data source: the reward, its version, its options, its deadline.
+
+        Raises:
+            UnknownDataSourceError: a data source without a reward.
+        """
+        described = {}
+        for data_source in sorted(set(data_sources)):
+            reward = self.reward_for(data_source)
+            described[data_source] = {
+                "scorer": reward.scorer,
+                "options": asdict(self.options_for(data_source)),
+                "timeout_s": reward.timeout_s,
+            }
+        return described
+
+    def for_another_process(self) -> tuple[list[str], dict[str, Any]]:
+        """Return the reward files to import there, and arguments that make the like of this scorer."""
+        files = {str(path) for reward in self._registry if (path := user_reward_file(reward.target))}
+        given = {"options": self._options, "timeout_s": self._timeout_s, "registry": self._registry}
+        return sorted(files), given
+
+    # --- life ----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Kill the workers. Batches still running in other threads get a ScoringError."""
+        with self._making:
+            self._closed = True
+            pools = list(self._pools.values())
+        for pool in pools:
+            pool.close()
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- inside --------------------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        for key, values in self._options.items():
+            named = self._registry.by_name(key)
+            if named is not None:
+                named.make_options(values)
+            elif not any(c in key for c in "*?["):
+                self._registry.resolve(key).make_options(values)
+
+    def _plan(self, data_source: str) -> Plan | Score:
+        """The plan for a data source, or the Score that all its samples get since it is unknown."""
+        plan = self._plans.get(data_source)
+        if plan is None:
+            with self._making:
+                plan = self._plans.get(data_source) or self._make_plan(data_source)
+                if len(self._plans) >= _MAX_PLANS:
+                    self._plans.clear()
+                self._plans[data_source] = plan
+        return plan
+
+    def _sole_inline_plan(self, samples: Sequence[Sample]) -> Plan | None:
+        """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
+        sources = {sample.data_source for sample in samples}
+        plan = self._plan(sources.pop()) if len(sources) == 1 else None
+        return plan if isinstance(plan, Plan) and plan.job is None else None
+
+    def _make_plan(self, data_source: str) -> Plan | Score:
+        if len(data_source) > _MAX_NAME:
+            return failure("invalid", f"data_source is over {_MAX_NAME} characters: {data_source:.40}...")
+        try:
+            reward = self.reward_for(data_source)
+        except UnknownDataSourceError as error:
+            return failure("invalid", str(error))
+        options = self.options_for(data_source)
+        inline = reward.runs == "inline" and not is_async(reward)
+        if inline and not self._inline_in_workers:
+            return Plan(reward, Runner(reward, options), None)
+        key = (reward.name, repr(options))
+        if key not in self._jobs:
+            self._jobs[key] = Job(len(self._jobs), reward, options)
+        return Plan(reward, Runner(reward, options), self._jobs[key])
+
+    def _send(self, plan: Plan, samples: Sequence[msgspec.Raw | Score], turn: Turn = NOBODY) -> Scores:
+        job = plan.job
+        assert job is not None
+        key = job.reward_id if job.own_workers else None
+        with self._making:
+            if self._closed:
+                raise ScoringError("this scorer is closed; make a new one")
+            if key not in self._pools:
+                self._pools[key] = WorkerPool(
+                    job.own_workers or self.workers, express=self._express and not job.own_workers
+                )
+        return self._pools[key].submit(job, samples, self._chunk_size(job, len(samples)), turn)
+
+    def _chunk_size(self, job: Job, n: int) -> int:
+        """Enough chunks for all workers to end at about the same time, few enough trips."""
+        reward = job.reward
+        if job.chunk_limit:
+            return job.chunk_limit
+        if reward.batch:
+            return n
+        if reward.runs == "inline":
+            return _INLINE_CHUNK
+        in_time = int(_CHUNK_S / job.expected_s)  # so that others get their turn soon
+        return max(1, min(32, n // (4 * self.workers), in_time))
+
+
+def _rank(key: str, data_source: str, names: set[str]) -> int | None:
+    """How closely an options key fits: 0 the reward's name or alias, 1 a glob, 2 the exact data source."""
+    if key == data_source:
+        return 2
+    if key in names:
+        return 0
+    return 1 if fnmatchcase(data_source, key) else None

@@ -1,0 +1,111 @@
+"""The other end of `rewardkit.scoring.pool`: a child process that runs rewards on chunks of samples.
+
+It reads frames from the parent and answers with frames. It dies with its parent, whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import msgspec
+
+from rewardkit import processes
+from rewardkit.errors import RewardkitError
+from rewardkit.registry import import_reward_file
+from rewardkit.scoring.runner import Runner
+from rewardkit.types import Sample, Score
+
+
+class Load(msgspec.Struct, tag="load"):
+    """Make a reward ready. `pickled` is `(Reward, options)`; it comes from our own parent."""
+
+    reward_id: int
+    pickled: bytes
+    files: list[str]
+
+
+class Run(msgspec.Struct, tag="run"):
+    """Score a chunk. `stream`: answer after every sample rather than once at the end."""
+
+    reward_id: int
+    samples: list[Sample]
+    stream: bool
+
+
+class Loaded(msgspec.Struct, tag="loaded"):
+    """The reward is ready, or could not be made ready and why."""
+
+    error: str | None
+
+
+class Scored(msgspec.Struct, tag="scored"):
+    """Scores of the next samples of the chunk."""
+
+    scores: list[Score]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Load | Run)
+
+
+def frame(message: msgspec.Struct) -> bytes:
+    """A message with its length in front (4 bytes, big-endian)."""
+    body = _encoder.encode(message)
+    return len(body).to_bytes(4, "big") + body
+
+
+def main(parent: int) -> None:
+    """Serve the parent until it closes the pipe."""
+    if not processes.die_with_parent(parent):
+        os._exit(1)
+    for sig in (signal.SIGTERM, signal.SIGINT):  # to the whole control group: our parent decides when we end
+        signal.signal(
+            sig, lambda number, frame: None
+        )  # rather than SIG_IGN, which what we start would inherit
+    requests, answers = processes.take_standard_streams()
+    runners: dict[int, Runner] = {}
+    while (message := _read(requests)) is not None:
+        if isinstance(message, Load):
+            _send(answers, _load(message, runners))
+        else:
+            _run(runners[message.reward_id], message, answers)
+
+
+def _read(requests: Any) -> Load | Run | None:
+    header = requests.read(4)
+    if len(header) < 4:
+        return None
+    message: Load | Run = _decoder.decode(requests.read(int.from_bytes(header, "big")))
+    return message
+
+
+def _send(answers: Any, message: Loaded | Scored) -> None:
+    answers.write(frame(message))
+    answers.flush()
+
+
+def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
+    try:
+        for path in message.files:
+            import_reward_file(Path(path))
+        reward, options = cloudpickle.loads(message.pickled)
+        runner = Runner(reward, options)
+        runner.load()
+        runners[message.reward_id] = runner
+    except Exception as error:
+        # Our own errors say all there is to say.
+        name = "" if isinstance(error, RewardkitError) else f"{type(error).__name__}: "
+        return Loaded(f"{name}{error}")
+    return Loaded(None)
+
+
+def _run(runner: Runner, message: Run, answers: Any) -> None:
+    if message.stream:
+        for sample in message.samples:
+            _send(answers, Scored([runner.run_one(sample)]))
+    else:
+        _send(answers, Scored(runner.run(message.samples)))

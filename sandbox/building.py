@@ -1,0 +1,224 @@
+"""From a program in some language to the runs of it: builds it in the jail, once for all its tests.
+
+A build is a few runs like any other (a compiler is given hostile text too). What it makes are bytes in the
+driver's memory, which are only ever executed in the jail.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rewardkit.sandbox.languages import (
+    LANGUAGES,
+    Command,
+    Language,
+    LanguageUnavailable,
+    Toolchain,
+    toolchain,
+)
+from rewardkit.sandbox.outcome import Level, Limits, Outcome
+from rewardkit.sandbox.worker import Job
+
+BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
+"""Of each step of a build. A program that takes a compiler more than this does not compile."""
+
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "HOME": "/tmp",
+    "TMPDIR": ".",
+}
+_RESERVE_MB = 96 << 10
+"""Address space that a managed runtime may reserve without using it."""
+_STACKS_MB = 2048
+"""What such a runtime may map for the stacks of its threads, which it hardly uses."""
+_KEPT = 64
+_NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
+"""Ends of a build that say nothing of the program."""
+_HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
+
+Run = Callable[[Job], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A program that can be run: what the compiler made, or the source itself."""
+
+    language: Language
+    tools: Toolchain
+    source: str
+    program: bytes
+
+    def job(self, job: Job) -> Job:
+        """Return the run that `job` (of the source) amounts to."""
+        command = self.tools.run(self.source, job.limits)
+        if command.script:
+            return Job(command.script.encode("utf-8", "surrogatepass"), job.stdin, job.limits)
+        processes = max(job.limits.processes, self.language.processes)
+        limits = replace(job.limits, processes=processes)
+        return _job(command, self.tools, self.program, job.stdin, limits, "exec")
+
+
+class Builds:
+    """The last builds, by content, and which languages are known to work. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[Any, Future[Build | Outcome]] = OrderedDict()
+
+    def get(self, job: Job, level: Level, run: Run) -> Build | Outcome:
+        """Return the build of a job's program, or the outcome with which it failed.
+
+        Args:
+            job: What is to be run.
+            level: The isolation it is run at.
+            run: Runs one job in the jail.
+
+        Raises:
+            LanguageUnavailable: programs in its language cannot be run here.
+        """
+        language = LANGUAGES[job.language]
+        tools = self.prove(language, level, run)
+        key = (language.name, hashlib.sha256(job.program).digest())
+        return self._once(key, lambda: build(language, tools, job, run))
+
+    def prove(self, language: Language, level: Level, run: Run) -> Toolchain:
+        """Return a language's toolchain once a small program has been built with it and run.
+
+        Raises:
+            LanguageUnavailable: there is none, or it does not work in the jail.
+        """
+        tools = toolchain(language)
+        if language.processes and level in ("guard", "none"):
+            raise LanguageUnavailable(
+                f"{language.title} starts processes, which level {level} cannot hold; it needs level 'warm', "
+                "that is user namespaces or CAP_SYS_ADMIN"
+            )
+        hello = Job(
+            language.hello.encode(), language.hello_input.encode(), _HELLO_LIMITS, language=language.name
+        )
+        proof = self._once(("proof", language.name), lambda: self._prove(language, tools, hello, run))
+        if isinstance(proof, Outcome):
+            raise LanguageUnavailable(_unproved(language, tools, proof))
+        return tools
+
+    def _prove(self, language: Language, tools: Toolchain, hello: Job, run: Run) -> Build | Outcome:
+        built = build(language, tools, hello, run)
+        if isinstance(built, Outcome):
+            return built
+        outcome = run(built.job(hello))
+        return built if outcome.ok and outcome.stdout.split() == [b"42"] else outcome
+
+    def _once(self, key: Any, make: Callable[[], Build | Outcome]) -> Build | Outcome:
+        """Return what `make` made for this key; another thread that asks meanwhile waits for it."""
+        while True:
+            future, mine = self._future(key)
+            if mine:
+                return self._fulfil(key, future, make)
+            made = future.result()
+            if not (isinstance(made, Outcome) and made.status in _NO_VERDICT):
+                return made  # else that thread's run was cancelled, or its server died: it is our turn
+
+    def _future(self, key: Any) -> tuple[Future[Build | Outcome], bool]:
+        with self._lock:
+            known = self._found.get(key)
+            future = self._found.setdefault(key, known or Future())
+            self._found.move_to_end(key)
+            while len(self._found) > _KEPT:
+                self._found.popitem(last=False)
+            return future, known is None
+
+    def _fulfil(
+        self, key: Any, future: Future[Build | Outcome], make: Callable[[], Build | Outcome]
+    ) -> Build | Outcome:
+        try:
+            made = make()
+        except BaseException as error:
+            self._forget(key)
+            future.set_exception(error)
+            raise
+        if isinstance(made, Outcome) and made.status in _NO_VERDICT:
+            self._forget(key)
+        future.set_result(made)
+        return made
+
+    def _forget(self, key: Any) -> None:
+        with self._lock:
+            self._found.pop(key, None)
+
+
+def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
+    said = outcome.detail or outcome.stderr[-300:].decode("utf-8", "replace").strip() or outcome.status
+    return (
+        f"{language.title} does not work in the sandbox at level {outcome.level} with {tools.version}: "
+        f"{said}; 'rewardkit doctor' tries each language"
+    )
+
+
+def build(language: Language, tools: Toolchain, job: Job, run: Run) -> Build | Outcome:
+    """Build a job's program; each list of steps is tried until one succeeds."""
+    source = job.program.decode("utf-8", "surrogateescape")
+    made = Build(language, tools, source, job.program)
+    failed: Outcome | None = None
+    for steps in tools.build(source):
+        outcome = _take_steps(steps, tools, job.program, run)
+        if isinstance(outcome, bytes):
+            return replace(made, program=outcome)
+        failed = outcome
+    return made if failed is None else failed
+
+
+def _take_steps(steps: Sequence[Command], tools: Toolchain, given: bytes, run: Run) -> bytes | Outcome:
+    for step in steps:
+        outcome = run(_job(step, tools, given, b"", BUILD_LIMITS, "build"))
+        if outcome.status in _NO_VERDICT:
+            return outcome
+        if not outcome.ok or not outcome.results:
+            return replace(outcome, status="compile_error", detail=_first_message(outcome))
+        given = outcome.results
+    return given
+
+
+def _first_message(outcome: Outcome) -> str:
+    """The first line in which a compiler says what is wrong."""
+    if outcome.status not in ("ok", "runtime_error"):
+        return f"the compiler was stopped: {outcome.status}"
+    said = (outcome.stderr or outcome.stdout)[:20_000].decode("utf-8", "replace").splitlines()
+    lines = [line.strip() for line in said if line.strip()]
+    return next((line for line in lines if "error" in line.casefold()), lines[0] if lines else "no message")[
+        :300
+    ]
+
+
+def _job(command: Command, tools: Toolchain, program: bytes, stdin: bytes, limits: Limits, mode: str) -> Job:
+    managed = command.profile == "managed"
+    memory_mb = limits.memory_mb + command.extra_mb
+    stack_mb = limits.memory_mb if command.stack_mb is None else command.stack_mb
+    plan = {
+        "argv": command.argv,
+        "env": {**_ENVIRONMENT, **dict(command.env)},
+        "file": command.file,
+        "files": {name: base64.b64encode(content).decode() for name, content in command.files},
+        "output": command.output,
+        "profile": command.profile,
+        "data": (memory_mb + _STACKS_MB) << 20,
+        "stack": stack_mb << 20,
+    }
+    return Job(
+        program,
+        stdin,
+        replace(limits, memory_mb=memory_mb),
+        mode,
+        json.dumps(plan).encode(),
+        readable=tools.readable if command.tools else (),
+        reserve_mb=_RESERVE_MB if managed else 0,
+    )

@@ -1,0 +1,253 @@
+"""Runs programs on a service that answers `/run_code`: SandboxFusion, or a `rewardkit serve --run-code`.
+
+For hosts on which no isolation holds. Only the program and its input are sent: what it ought to print stays
+here. `fusion.py` is the other end.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import secrets
+import ssl
+import time
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from rewardkit.http_retry import RETRIED
+from rewardkit.sandbox import fusion_calls
+from rewardkit.sandbox.answers import Answer, Budget, explain
+from rewardkit.sandbox.fusion import EXTENSION
+from rewardkit.sandbox.languages import PYTHON
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, SandboxUnavailable, Status
+
+_NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
+"""What SandboxFusion calls languages where it is not what we do."""
+
+_ATTEMPTS = 4
+_PAUSE_S = 0.5
+"""Before the second attempt; each further one waits twice as long."""
+
+_ELAPSED_FACTOR = 3.0
+"""A service that only measures elapsed time is given so many times the CPU time, ..."""
+_ELAPSED_S = 5.0
+"""... and so much more."""
+_COMPILE_S = 60.0
+"""Elapsed time for a compiler there; theirs allows 10 s unless told otherwise."""
+
+
+class FusionClient:
+    """Runs programs on such a service. Its isolation is that service's own. Safe from any thread.
+
+    On a service of ours, limits mean what they mean here. Any other measures elapsed time, so a program that
+    is over it has used too much, or the service was very busy: these cannot be told apart.
+
+    Args:
+        url: The service; its `/run_code`, or what stands before that. Name and password in it are sent as
+            such; a service of ours takes its token for the password.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SandboxUnavailable(f"'{url}' is no URL of a service; expected http://HOST:PORT/run_code")
+        host = parts.netloc.rpartition("@")[2]
+        path = (
+            parts.path
+            if parts.path.rstrip("/").endswith("/run_code")
+            else f"{parts.path.rstrip('/')}/run_code"
+        )
+        self.url = urllib.parse.urlunsplit((parts.scheme, host, path, parts.query, ""))
+        self.level = f"of {self.url}"
+        self._parts = urllib.parse.urlsplit(self.url)
+        self._makes_calls = False
+        self._headers = {"Content-Type": "application/json"}
+        if parts.username or parts.password:
+            secret = (
+                f"{urllib.parse.unquote(parts.username or '')}:{urllib.parse.unquote(parts.password or '')}"
+            )
+            self._headers["Authorization"] = f"Basic {base64.b64encode(secret.encode()).decode()}"
+
+    def run(
+        self,
+        program: str | bytes,
+        stdin: str | bytes = b"",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        prelude: bool = False,
+        language: str = PYTHON,
+    ) -> Outcome:
+        """Run a program there. A failure of the service is a `sandbox_error`, never a wrong answer.
+
+        Args:
+            program: Its source.
+            stdin: All of its standard input.
+            limits: What it may use.
+            prelude: Give a Python program the names of common modules; only a service of ours does.
+            language: What it is written in, by its name here.
+
+        Raises:
+            SandboxUnavailable: the service cannot be reached.
+        """
+        body = {
+            "code": _text(program),
+            "stdin": _text(stdin),
+            "language": _NAMES.get(language, language),
+            "run_timeout": limits.cpu_s * _ELAPSED_FACTOR + _ELAPSED_S,
+            "compile_timeout": _COMPILE_S,
+            "memory_limit_MB": limits.memory_mb,
+            EXTENSION: {
+                "cpu_s": limits.cpu_s,
+                "wall_s": limits.wall,
+                "idle_s": limits.idle_s or limits.wall,
+                "output_bytes": limits.output_bytes,
+                "prelude": prelude,
+                "language": language,
+            },
+        }
+        answer = self._ask(json.dumps(body).encode(), limits.wall + 60.0)
+        return answer if isinstance(answer, Outcome) else _outcome(answer)
+
+    def call(
+        self,
+        program: str | bytes,
+        function: str,
+        cases: Sequence[Sequence[Any]],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        keywords: Sequence[Mapping[str, Any]] | None = None,
+        budget: Budget | None = None,
+        stop: bool = False,
+    ) -> list[Answer]:
+        """Call a function of a Python program with each case's arguments, a run each; as `Sandbox.call`.
+
+        Raises:
+            SandboxUnavailable: the service cannot be reached.
+        """
+        if (unproved := self._prove_calls()) is not None:
+            return [unproved]
+        whole = fusion_calls.harness(_text(program))
+        budget = budget or Budget()
+        answers: list[Answer] = []
+        for i, case in enumerate(cases):
+            if budget.is_spent:
+                break
+            mark = secrets.token_hex(16)
+            asked = fusion_calls.request(function, case, keywords[i] if keywords else {}, mark)
+            outcome = self.run(whole, asked, budget.within(limits))
+            answers.append(fusion_calls.answer(outcome, mark))
+            failed = answers[-1].status not in ("ok", "sandbox_error")
+            budget.spend(outcome, failed=failed)
+            if answers[-1].status == "sandbox_error" or (stop and failed):
+                break
+        return answers
+
+    def _prove_calls(self) -> Answer | None:
+        """None once a call of ours has been made there; else what came of it. Its Python may be too old."""
+        if self._makes_calls:
+            return None
+        asked = fusion_calls.request("f", [], {}, "mark")
+        outcome = self.run(fusion_calls.harness("def f(): return 42"), asked)
+        self._makes_calls = fusion_calls.answer(outcome, "mark").value == b'{"value":42}'
+        why = f"{self.url} makes no calls of functions; it needs Python 3.9 or newer: {explain(outcome)}"
+        return None if self._makes_calls else Answer("sandbox_error", error=why)
+
+    def _ask(self, body: bytes, timeout_s: float) -> dict[str, Any] | Outcome:
+        """Send a request, again where the service is busy or was not reached."""
+        failed: Outcome | SandboxUnavailable = Outcome("sandbox_error")
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(_PAUSE_S * 2 ** (attempt - 1))
+            try:
+                status, answer = self._exchange(body, timeout_s)
+            except (OSError, http.client.HTTPException) as error:
+                failed = SandboxUnavailable(
+                    f"no sandbox service at {self.url}: {error}; is it running? Ours is started with "
+                    "'rewardkit serve --run-code'"
+                )
+                continue
+            if status == http.client.OK:
+                return self._read(answer)
+            failed = Outcome("sandbox_error", detail=f"{self.url} answered HTTP {status}")
+            if status not in RETRIED:
+                break
+        if isinstance(failed, SandboxUnavailable):
+            raise failed
+        return failed
+
+    def _exchange(self, body: bytes, timeout_s: float) -> tuple[int, bytes]:
+        """Send a request over a connection of its own; return status and body of the answer."""
+        host = self._parts.hostname or ""
+        connection: http.client.HTTPConnection
+        if self._parts.scheme == "https":
+            context = ssl.create_default_context()
+            connection = http.client.HTTPSConnection(
+                host, self._parts.port, timeout=timeout_s, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(host, self._parts.port, timeout=timeout_s)
+        path = urllib.parse.urlunsplit(("", "", self._parts.path, self._parts.query, ""))
+        try:
+            connection.request("POST", path, body, self._headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def _read(self, answer: bytes) -> dict[str, Any] | Outcome:
+        try:
+            found = json.loads(answer)
+        except ValueError as error:
+            return Outcome("sandbox_error", detail=f"{self.url} answered no JSON object: {error}")
+        if isinstance(found, dict):
+            return found
+        reason = f"it is a {type(found).__name__}"
+        return Outcome("sandbox_error", detail=f"{self.url} answered no JSON object: {reason}")
+
+
+def _outcome(answer: dict[str, Any]) -> Outcome:
+    result, compiled = answer.get("run_result"), answer.get("compile_result")
+    if isinstance(compiled, dict) and compiled.get("status") in ("Finished", "TimeLimitExceeded"):
+        late = compiled["status"] != "Finished"
+        if late or compiled.get("return_code"):
+            return _measured("compile_error", compiled, _first_message(compiled, late))
+    if answer.get("status") == "SandboxError" or not isinstance(result, dict):
+        return Outcome("sandbox_error", detail=str(answer.get("message") or answer.get("status"))[:300])
+    if result.get("status") == "TimeLimitExceeded":
+        return _measured("cpu_timeout", result, None)
+    if result.get("status") != "Finished":
+        return Outcome("sandbox_error", detail=f"run_result.status is {result.get('status')!r}")
+    return _measured("ok" if result.get("return_code") == 0 else "runtime_error", result, None)
+
+
+def _first_message(compiled: dict[str, Any], late: bool) -> str:
+    said = str(compiled.get("stderr") or compiled.get("stdout") or "").splitlines()
+    if late:
+        return "the compiler was stopped: it took too long"
+    return next((line.strip() for line in said if "error" in line.casefold()), "no message")[:300]
+
+
+def _measured(status: Status, result: dict[str, Any], detail: str | None) -> Outcome:
+    """The outcome of a run, by what a service of ours says of it where it is one."""
+    extension = result.get(EXTENSION)
+    ours = extension if isinstance(extension, dict) else {}
+    elapsed = _seconds(result.get("execution_time"))
+    return Outcome(
+        ours["status"] if ours.get("status") in get_args(Status) else status,
+        str(result.get("stdout") or "").encode("utf-8", "replace"),
+        str(result.get("stderr") or "").encode("utf-8", "replace"),
+        exit_code=result.get("return_code"),
+        cpu_s=_seconds(ours.get("cpu_s")) or elapsed,
+        wall_s=elapsed,
+        detail=ours.get("detail") or detail,
+    )
+
+
+def _seconds(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _text(data: str | bytes) -> str:
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else data

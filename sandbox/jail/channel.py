@@ -1,0 +1,237 @@
+"""How the program's process and that of its tests ask each other: values by content, objects by number.
+
+Each side keeps the objects that it has handed out. A request is `{op, args, kwargs}`, an answer `{value}` or
+`{error, raised}`; while one side waits for an answer it answers the other's requests, so that a callback can
+be called. What each side lets the other do is said by its `operations`. Neither believes the other: the
+program's side is hostile, and what the tests' side hands out is only ever called, iterated, or read by
+public names.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import values
+
+ENDED = "the program ended before it answered"
+
+_STOPS = ("StopIteration", "StopAsyncIteration", "GeneratorExit")
+
+
+class CandidateError(Exception):
+    """The other side raised something that has no name here, or answered nonsense."""
+
+
+class Ended(BaseException):
+    """The other side died. No `except Exception` of a test is to take that for what it expects."""
+
+
+class Stopped(RuntimeError):
+    """It raised StopIteration where nobody asked for a next item; passed on as it is, it would end a loop
+    over `map` or `filter` on this side, and with it the checks that were to come."""
+
+
+class Channel:
+    """One end of the socket between the two processes.
+
+    Args:
+        fd: The socket.
+        operations: What the other side may ask for, by name; called with the decoded arguments.
+    """
+
+    def __init__(self, fd: int, operations: dict[str, Callable[..., Any]]) -> None:
+        self.fd = fd
+        self.operations = operations
+        self.objects: list[Any] = []
+        """Those handed out, by number. Kept for good: a number is never used again."""
+        self._numbers: dict[int, int] = {}
+        self.states: dict[str, Any] = {}
+        """Of the objects sent by content in the message that is being written: what `foreign` leaves here
+        goes with it."""
+
+    def foreign(self, value: Any) -> Any:
+        """Encode a value that has no content here. Each side has its own."""
+        raise NotImplementedError
+
+    def local(self, tag: str, body: Any) -> Any:
+        """Decode what the other side's `foreign` made."""
+        raise NotImplementedError
+
+    def receive(self, states: dict[str, Any]) -> None:
+        """Take the states of objects that came by content."""
+
+    def number(self, value: Any) -> int:
+        """Return the number under which the other side knows an object of ours."""
+        found = self._numbers.get(id(value))
+        if found is None:
+            found = self._numbers[id(value)] = len(self.objects)
+            self.objects.append(value)
+        return found
+
+    def encode(self, value: Any) -> Any:
+        return values.encode(value, self.foreign)
+
+    def decode(self, data: Any) -> Any:
+        return values.decode(data, self.local)
+
+    def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
+        """Have the other side do something; return its value or raise what it raised."""
+        request = values.line(self.request(op, list(args), kwargs))
+        try:
+            value, raised = self._exchange(request, args, op)
+        except OSError:
+            value = None
+            raised = Ended(ENDED)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+            value = None
+            raised = CandidateError(f"an unreadable answer: {error}")
+        if raised is not None:
+            raised.__dict__["of_the_program"] = True
+            raise raised
+        return value
+
+    def request(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the message that asks for `op`."""
+        self.states = {}
+        message: dict[str, Any] = {"op": op, "args": self.encode(args)}
+        if kwargs:
+            message["kwargs"] = [[name, self.encode(value)] for name, value in kwargs.items()]
+        self.finish()
+        if self.states:
+            message["states"] = self.states
+        return message
+
+    def finish(self) -> None:
+        """Encode what `foreign` has put off."""
+
+    def _exchange(self, request: bytes, args: tuple[Any, ...], op: str) -> tuple[Any, BaseException | None]:
+        write_frame(self.fd, request)
+        while (frame := read_frame(self.fd)) is not None:
+            message = values.loads(frame)
+            if "op" not in message:
+                return self._take(message, args, op)
+            write_frame(self.fd, self.answer(message))
+        return None, Ended(ENDED)
+
+    def _take(
+        self, message: dict[str, Any], args: tuple[Any, ...], op: str
+    ) -> tuple[Any, BaseException | None]:
+        for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
+            if name in message:
+                stream.write(str(message[name]))
+        self.receive(message.get("states", {}))
+        for i, new in message.get("args", []):
+            copy_back(args[i], self.decode(new))
+        if "error" in message:
+            return None, self.raised(str(message["error"]), message.get("raised"), op)
+        return self.decode(message["value"]), None
+
+    def raised(self, text: str, data: Any, op: str) -> BaseException:
+        """What the other side raised, if it is an exception of the language or of a module loaded here."""
+        data = data if isinstance(data, dict) else {}
+        name = str(data.get("name"))
+        if name in _STOPS:
+            return StopIteration() if (name, op) == ("StopIteration", "next") else Stopped(f"{name}: {text}")
+        found = vars(sys.modules.get(str(data.get("module")), builtins)).get(str(data.get("class_name")))
+        found = found if isinstance(found, type) else getattr(builtins, name, None)
+        if isinstance(found, type) and issubclass(found, BaseException):
+            try:
+                made = found.__new__(found)
+                made.args = tuple(self.decode(data["args"]))
+                return made
+            except (ValueError, TypeError, KeyError):
+                pass
+        return CandidateError(text)
+
+    def answer(self, request: dict[str, Any]) -> bytes:
+        """Do what was asked and return the answer's frame."""
+        try:
+            self.receive(request.get("states", {}))
+            args = self.decode(request["args"])
+            kwargs = {str(name): self.decode(value) for name, value in request.get("kwargs", [])}
+            before = [values.line({"a": self.encode(a)}) if type(a) in _MUTABLE else b"" for a in args]
+            value = self.operations[request["op"]](*args, **kwargs)
+            self.states = self.changed()
+            message: dict[str, Any] = {"value": self.encode(value)}
+            for i, (arg, old) in enumerate(zip(args, before, strict=True)):
+                # It worked in place: the caller is to see that.
+                if old and values.line({"a": (new := self.encode(arg))}) != old:
+                    message.setdefault("args", []).append([i, new])
+            self.finish()
+        except BaseException as error:
+            self.states = {}
+            message = {"error": describe(error), "raised": self.describe_raised(error)}
+        if self.states:
+            message["states"] = self.states
+        return values.line(message | self.printed())
+
+    def changed(self) -> dict[str, Any]:
+        """Return the states of the other side's objects that may have changed."""
+        return {}
+
+    def printed(self) -> dict[str, Any]:
+        """Return what was printed meanwhile, as `out` and `err`."""
+        return {}
+
+    def describe_raised(self, error: BaseException) -> dict[str, Any]:
+        """Return what an exception is, and its arguments as far as they can be carried."""
+        kind = type(error)
+        builtin = next(k.__name__ for k in kind.__mro__ if vars(builtins).get(k.__name__) is k)
+        about = {"name": builtin, "module": str(kind.__module__)[:80], "class_name": kind.__name__[:80]}
+        try:
+            return about | {"args": self.encode(list(error.args))}
+        except BaseException:
+            return about | {"args": []}
+
+    def serve(self) -> None:
+        """Answer until the other side closes."""
+        while (frame := read_frame(self.fd)) is not None:
+            write_frame(self.fd, self.answer(values.loads(frame)))
+
+
+_MUTABLE = (list, dict, set)
+
+
+def copy_back(mine: Any, changed: Any) -> None:
+    """Give a mutable argument the content that it has on the other side."""
+    if type(mine) is list and type(changed) is list:
+        mine[:] = changed
+    elif type(mine) in (dict, set) and type(changed) is type(mine):
+        mine.clear()
+        mine.update(changed)
+
+
+def describe(error: BaseException) -> str:
+    """One short line for an exception, whatever its own methods do."""
+    try:
+        text = str(error)
+    except BaseException:
+        text = "?"
+    return f"{type(error).__name__}: {text}"[:300].replace("\n", " ")
+
+
+def read_frame(fd: int) -> bytes | None:
+    """Read one length-prefixed message, or None at the end."""
+    header = _read_exactly(fd, 4)
+    return None if header is None else _read_exactly(fd, int.from_bytes(header, "big"))
+
+
+def _read_exactly(fd: int, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        piece = os.read(fd, min(size - len(data), 1 << 20))
+        if not piece:
+            return None
+        data += piece
+    return bytes(data)
+
+
+def write_frame(fd: int, message: bytes) -> None:
+    """Write one length-prefixed message."""
+    rest = memoryview(len(message).to_bytes(4, "big") + message)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

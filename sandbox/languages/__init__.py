@@ -1,0 +1,73 @@
+"""The languages that programs may be written in, beside Python, which needs nothing of this.
+
+To add one: a file here with a `Language`, and its row in `_ALL` (docs/extending.md).
+"""
+
+from __future__ import annotations
+
+import functools
+
+from rewardkit.sandbox.languages.base import Command, Language, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
+from rewardkit.sandbox.languages.go import GO
+from rewardkit.sandbox.languages.java import JAVA
+from rewardkit.sandbox.languages.javascript import JAVASCRIPT
+from rewardkit.sandbox.languages.rust import RUST
+from rewardkit.sandbox.languages.shell import BASH
+from rewardkit.sandbox.languages.sql import SQL
+
+__all__ = [
+    "LANGUAGES",
+    "PYTHON",
+    "Command",
+    "Language",
+    "LanguageUnavailable",
+    "Toolchain",
+    "find",
+    "toolchain",
+]
+
+PYTHON = "python"
+_PYTHON_NAMES = frozenset({PYTHON, "py", "python3", "python2", "pypy", "pypy3"})
+
+_ALL: tuple[Language, ...] = (
+    C,
+    CPP,
+    CPP17,
+    CPP20,
+    JAVA,
+    JAVASCRIPT,
+    GO,
+    RUST,
+    BASH,
+    SQL,
+)
+LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
+
+
+def find(name: str) -> str | None:
+    """Return the name here of the language that is called `name` (in any case), or None if there is none."""
+    name = name.strip().casefold()
+    if name in _PYTHON_NAMES:
+        return PYTHON
+    return next((key for key, found in LANGUAGES.items() if name == key or name in found.aliases), None)
+
+
+@functools.cache
+def _discovered(language: Language) -> Toolchain | str:
+    try:
+        return language.discover()
+    except LanguageUnavailable as error:
+        return str(error)
+
+
+def toolchain(language: Language) -> Toolchain:
+    """Return the language's toolchain on this machine; looked for once in a process.
+
+    Raises:
+        LanguageUnavailable: there is none, or it is not understood; with the remedy.
+    """
+    found = _discovered(language)
+    if isinstance(found, str):
+        raise LanguageUnavailable(f"{language.title} cannot be run here: {found}")
+    return found

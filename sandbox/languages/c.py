@@ -1,0 +1,120 @@
+"""C and C++ by GCC or clang. The compiler's driver is asked which programs it would run, once; the jail runs
+these one by one, so that nothing in it has to start processes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+from collections.abc import Sequence
+
+from rewardkit.sandbox.languages.base import Command, Language, LanguageUnavailable, Toolchain, ask, program
+from rewardkit.sandbox.outcome import Limits
+
+_FLAGS = ("-O2", "-pthread")
+_READABLE = ("/usr/include", "/usr/local/include", "/usr/bin", "/bin", "/usr/libexec", "/etc/alternatives")
+
+
+def _discover(compilers: tuple[str, ...], source: str, standards: tuple[str, ...], remedy: str) -> Toolchain:
+    problems = []
+    for name in compilers:
+        try:
+            compiler = program(name, remedy)
+            attempts = tuple(_steps(compiler, source, standard) for standard in standards)
+            version = ask(compiler, "--version").splitlines()[0]
+        except LanguageUnavailable as error:
+            problems.append(str(error))
+        else:
+            return Toolchain(version, _READABLE, run, functools.partial(_always, attempts))
+    raise LanguageUnavailable(problems[0])
+
+
+def _always(attempts: Sequence[Sequence[Command]], source: str) -> Sequence[Sequence[Command]]:
+    return attempts  # whatever the source is
+
+
+def _steps(compiler: str, source: str, standard: str) -> Sequence[Command]:
+    said = ask(compiler, "-###", *_FLAGS, f"-std={standard}", source, "-o", "program", "-lm")
+    return steps(said, source)
+
+
+def steps(said: str, source: str) -> list[Command]:
+    """Return the commands in what a driver says with `-###`, each fed with what the one before makes.
+
+    Raises:
+        LanguageUnavailable: it is not understood.
+    """
+    found: list[Command] = []
+    given = source
+    for line in said.splitlines():
+        if not line.startswith(" "):
+            continue
+        words = [word for word in shlex.split(line) if not _is_plugin(word)]
+        if "-o" not in words or given not in words:
+            continue
+        output = words[words.index("-o") + 1]
+        name = f"{len(found)}{os.path.splitext(output)[1]}" if output != "program" else output
+        renamed = [{given: found[-1].output if found else source, output: name}.get(w, w) for w in words]
+        argv = (_executable(renamed[0]), *renamed[1:])
+        found.append(Command(argv, file=found[-1].output if found else source, output=name))
+        given = output
+    if not found or found[-1].output != "program":
+        raise LanguageUnavailable(f"the compiler says nothing of how it makes a program: {said[-200:]!r}")
+    return found
+
+
+def _is_plugin(word: str) -> bool:
+    """Words that have the linker load the plugin for link-time optimisation, which starts processes."""
+    return word == "-plugin" or word.startswith("-plugin-opt=") or word.endswith("liblto_plugin.so")
+
+
+def _executable(name: str) -> str:
+    if os.path.basename(name) == "collect2":  # it only starts the linker
+        name = "ld"
+    return program(name, "install binutils")
+
+
+def run(source: str, limits: Limits) -> Command:
+    """Return the command that runs a compiled program: itself."""
+    return Command(tools=False)
+
+
+_HELLO_C = (
+    '#include <stdio.h>\nint main(void) { int x; scanf("%d", &x); printf("%d\\n", x + 1); return 0; }\n'
+)
+_HELLO_CPP = "#include <bits/stdc++.h>\nint main() { int x; std::cin >> x; std::cout << x + 1 << '\\n'; }\n"
+_REMEDY = "install it (Debian: apt-get install g++)"
+
+C = Language(
+    "c",
+    "C",
+    ("c11", "c17", "c99", "gnu11", "gnu17"),
+    functools.partial(_discover, ("gcc", "clang"), "main.c", ("gnu17",), _REMEDY),
+    _HELLO_C,
+    is_compiled=True,
+)
+CPP = Language(
+    "cpp",
+    "C++ (17, and 20 for what is not valid in 17)",
+    ("c++", "cxx", "cc"),
+    functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++17", "gnu++20"), _REMEDY),
+    _HELLO_CPP,
+    is_compiled=True,
+)
+CPP17 = Language(
+    "cpp17",
+    "C++17",
+    ("c++17", "gnu++17", "c++11", "c++14", "cpp11", "cpp14"),
+    functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++17",), _REMEDY),
+    _HELLO_CPP,
+    is_compiled=True,
+)
+CPP20 = Language(
+    "cpp20",
+    "C++20",
+    ("c++20", "gnu++20", "c++2a"),
+    functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++20",), _REMEDY),
+    _HELLO_CPP,
+    is_compiled=True,
+)

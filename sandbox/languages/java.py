@@ -1,0 +1,76 @@
+"""Java by a JDK. A program is one file; the class with `main` is found in it, as is the file's name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from rewardkit.sandbox.languages.base import Command, Language, Toolchain, ask, linked_folders, program
+from rewardkit.sandbox.outcome import Limits
+
+# One collector and no profiling file: cheaper to start, and the same on any number of cores.
+_VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_RUN_VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xss64m")
+
+_SKIPPED = r'//[^\n]*|/\*.*?(?:\*/|\Z)|"""(?:\\.|.)*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
+_TOKEN = re.compile(
+    _SKIPPED + r"|(?P<kind>\b(?:class|interface|enum|record)\s+(?P<name>\w+))"
+    r"|(?P<main>\bvoid\s+main\s*\()|(?P<brace>[{}])|(?P<package>\bpackage\s+(?P<path>[\w.]+)\s*;)"
+    r"|(?P<public>\bpublic\b)|(?P<end>;)",
+    re.DOTALL,
+)
+
+
+def names(source: str) -> tuple[str, str]:
+    """Return the name that the file has to have, and the class to start."""
+    depth = 0
+    package = ""
+    current = ""
+    public = ""
+    main = ""
+    is_public = False
+    for token in _TOKEN.finditer(source):
+        if token["brace"] or token["end"]:
+            depth += {"{": 1, "}": -1}.get(token[0], 0)
+            is_public = False
+        elif token["package"] and depth == 0:
+            package = token["path"] + "."
+        elif token["public"]:
+            is_public = True
+        elif token["kind"] and depth == 0:
+            current = token["name"]
+            public = public or (current if is_public else "")
+            is_public = False
+        elif token["main"] and not main:
+            main = current
+    return public or main or "Main", package + (main or public or "Main")
+
+
+def _discover() -> Toolchain:
+    javac = program("javac", "install a JDK (Debian: apt-get install default-jdk-headless)")
+    home = os.path.dirname(os.path.dirname(javac))
+    java = os.path.join(home, "bin", "java")
+
+    def build(source: str) -> Sequence[Sequence[Command]]:
+        file = f"{names(source)[0]}.java"
+        flags = [f"-J{flag}" for flag in (*_VM, "-Xmx1024m")]
+        argv = (javac, *flags, "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", ".", file)
+        return [[Command(argv, file, "*.class", profile="managed", extra_mb=512, stack_mb=64)]]
+
+    def run(source: str, limits: Limits) -> Command:
+        flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", "program.jar", names(source)[1])
+        return Command((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
+
+    version = ask(javac, "-version").strip()
+    folders = (home, *linked_folders(f"{home}/conf"), *linked_folders(f"{home}/lib"))
+    return Toolchain(version, folders, run, build)
+
+
+_HELLO = """import java.util.*;
+public class Main {
+    public static void main(String[] args) { System.out.println(new Scanner(System.in).nextInt() + 1); }
+}
+"""
+
+JAVA = Language("java", "Java", (), _discover, _HELLO, cpu_factor=2.0, startup_s=0.5, is_compiled=True)

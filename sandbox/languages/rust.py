@@ -1,0 +1,80 @@
+"""Rust by rustc, which makes an object file, and the linker, with the words that rustc would give it.
+
+What rustc would link is asked once, by having it build a small program: the standard library, and an object
+of its own making that stands between a program and the allocator.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from rewardkit.sandbox.languages.base import (
+    Command,
+    Language,
+    LanguageUnavailable,
+    Toolchain,
+    ask,
+    program,
+    temporary_folder,
+)
+from rewardkit.sandbox.languages.c import run, steps
+
+_FLAGS = ("--edition", "2021", "-C", "opt-level=3", "-C", "codegen-units=1", "--crate-name", "main")
+_REMEDY = "install Rust (https://rustup.rs, or Debian: apt-get install rustc)"
+_HELLO = """use std::io;
+fn main() {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).unwrap();
+    println!("{}", line.trim().parse::<i64>().unwrap() + 1);
+}
+"""
+
+
+def _discover() -> Toolchain:
+    found = program("rustc", _REMEDY)
+    root = ask("rustc" if os.path.basename(found) == "rustup" else found, "--print", "sysroot").strip()
+    rustc = os.path.join(root, "bin", "rustc")
+    version = ask(rustc, "--version").strip()
+    with temporary_folder() as folder:
+        link = _link(rustc, folder)
+    words = ("--emit=obj", "--cap-lints", "allow", "-o", "main.o", "main.rs")
+    compile_it = Command(
+        (rustc, *_FLAGS, *words), "main.rs", "main.o", profile="managed", extra_mb=1024, stack_mb=64
+    )
+
+    def build(source: str) -> Sequence[Sequence[Command]]:
+        return [[compile_it, link]]
+
+    return Toolchain(version, (root, "/usr/bin", "/bin"), run, build)
+
+
+def _link(rustc: str, folder: str) -> Command:
+    """Return the command that links the object of a program."""
+    Path(folder, "main.rs").write_text(_HELLO)
+    asked = ("--print", "link-args", "-C", "save-temps", "-C", "linker=cc", "-o", "main", "main.rs")
+    said = ask(rustc, *_FLAGS, *asked, folder=folder)
+    line = next((line for line in said.splitlines() if ' "cc" ' in line or line.startswith('"cc" ')), "")
+    words = [word for word in shlex.split(line.partition('"cc" ')[2]) if not _is_left_out(word)]
+    objects = [word for word in words if word.endswith(".rcgu.o")]
+    own = next((word for word in objects if "-cgu." in word), None)
+    if own is None:
+        raise LanguageUnavailable(f"{rustc} does not say how it links; expected its words for 'cc'")
+    words = [
+        {own: "main.o", "main": "program"}.get(word, os.path.basename(word) if word in objects else word)
+        for word in words
+    ]
+    (link,) = steps(ask("cc", "-###", *words, folder=folder), "main.o")
+    others = [os.path.basename(word) for word in objects if word != own]
+    files = tuple((name, Path(folder, name).read_bytes()) for name in others)
+    return Command((*link.argv, "--strip-all"), "main.o", "program", files)
+
+
+def _is_left_out(word: str) -> bool:
+    """The linker that comes with rustc starts another; the names of symbols are for libraries."""
+    return "gcc-ld" in word or word.startswith("-fuse-ld=") or word.endswith("symbols.o")
+
+
+RUST = Language("rust", "Rust", ("rs",), _discover, _HELLO, is_compiled=True)

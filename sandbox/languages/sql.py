@@ -1,0 +1,69 @@
+"""SQL by SQLite, in Python's own module: a script for the Python of the jail that holds the program as text.
+
+What stands on stdin is SQL too, and is run first: tables and their rows. A row of a result is a line, its
+columns separated by `|`, as the command `sqlite3` prints it.
+"""
+
+from __future__ import annotations
+
+from rewardkit.sandbox.languages.base import Command, Language, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.outcome import Limits
+
+_SCRIPT = """
+import sqlite3, sys
+
+def text(value):
+    if value is None:
+        return b""
+    if isinstance(value, bytes):
+        return value
+    return (f"{value:.15g}" if isinstance(value, float) else str(value)).encode("utf-8", "surrogateescape")
+
+def statements(script):
+    rest = ""
+    for piece in script.split(";")[:-1]:
+        rest += piece + ";"
+        if sqlite3.complete_statement(rest):
+            yield rest
+            rest = ""
+    rest += script.rpartition(";")[2]
+    if rest.strip():
+        yield rest
+
+def play(script):
+    for statement in statements(script):
+        try:
+            for row in database.execute(statement):
+                sys.stdout.buffer.write(b"|".join(map(text, row)) + b"\\n")
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            sys.stdout.buffer.flush()
+            sys.exit(f"Error: {error} in: {statement.strip()[:200]}")
+
+database = sqlite3.connect(":memory:", isolation_level=None)
+database.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+play(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+play(PROGRAM)
+"""
+
+
+def _discover() -> Toolchain:
+    try:
+        import sqlite3
+    except ImportError:
+        raise LanguageUnavailable("this Python has no sqlite3; use one that was built with SQLite") from None
+
+    def run(source: str, limits: Limits) -> Command:
+        return Command(script=_SCRIPT.replace("PROGRAM", repr(source)), tools=False)
+
+    return Toolchain(f"SQLite {sqlite3.sqlite_version}", (), run)
+
+
+SQL = Language(
+    "sql",
+    "SQL (SQLite)",
+    ("sqlite", "sqlite3"),
+    _discover,
+    "SELECT x + 1 FROM given;",
+    startup_s=0.1,
+    hello_input="CREATE TABLE given (x); INSERT INTO given VALUES (41);",
+)

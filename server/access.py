@@ -1,0 +1,130 @@
+"""Who may ask: tokens in the headers that clients send, and what a page in a browser may not do.
+
+A refusal needs no look at the body. What the server can take on is `admission`'s business.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from rewardkit.server.wire import refusal
+
+Headers = Mapping[bytes, bytes]
+
+_PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".svc", ".home.arpa")
+"""Names below these are in nobody's public DNS."""
+
+_MAX_HOSTS = 1_024
+"""Names of hosts that are remembered as good."""
+
+
+class Access:
+    """Decides on a request by its headers.
+
+    Args:
+        tokens: accepted as a bearer token, as the password or user of Basic, in `X-Api-Key` and in
+            `XRL-Authorization`; none: every request is, if its Host is one of ours.
+        origins: whose pages may call; `*`: any.
+        hosts: names by which this server is known besides addresses, names without a dot and private ones.
+    """
+
+    def __init__(
+        self, tokens: Sequence[str] = (), *, origins: Iterable[str] = (), hosts: Iterable[str] = ()
+    ) -> None:
+        self._tokens = [token.encode() for token in tokens]
+        self._origins = {origin.encode() for origin in origins}
+        self._names = {name.lower() for name in (*hosts, socket.gethostname())}
+        self._good_hosts: set[bytes] = set()
+
+    def refused(self, headers: Headers, *, open_path: bool) -> Response | None:
+        """Return the refusal that is due, if one is.
+
+        Args:
+            open_path: needs no token.
+        """
+        origin = headers.get(b"origin")
+        if origin is not None and not self._may_call(origin, headers):
+            return refusal(
+                403, "cross_origin", "pages of other origins may not call; allow them with --cors-origin"
+            )
+        if not self._tokens:
+            return None if self._is_ours(headers.get(b"host", b"")) else _not_ours(headers[b"host"])
+        if open_path or self._has_token(headers):
+            return None
+        return refusal(
+            401,
+            "unauthorized",
+            "send 'Authorization: Bearer TOKEN' with a valid token; clients that take only an address send "
+            "it from http://:TOKEN@HOST/",
+            {"www-authenticate": "Bearer"},
+        )
+
+    def _has_token(self, headers: Headers) -> bool:
+        same = [hmac.compare_digest(sent, token) for sent in _credentials(headers) for token in self._tokens]
+        return any(same)  # after all are compared: the time tells nothing
+
+    def _may_call(self, origin: bytes, headers: Headers) -> bool:
+        if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # no page can set it
+            return True
+        if origin in self._origins or b"*" in self._origins:
+            return True
+        return origin.partition(b"://")[2] == headers.get(b"host")
+
+    def _is_ours(self, host: bytes) -> bool:
+        """A page can have its own name resolve to our address, but then that name is the Host."""
+        if host in self._good_hosts:
+            return True
+        good = _is_private(host.decode("latin-1"), self._names)
+        if good and len(self._good_hosts) < _MAX_HOSTS:
+            self._good_hosts.add(host)
+        return good
+
+
+def _credentials(headers: Headers) -> list[bytes]:
+    """All that may be a token, from every header that clients put one in."""
+    found = []
+    for name in (b"authorization", b"xrl-authorization"):
+        scheme, _, sent = headers.get(name, b"").partition(b" ")
+        if scheme.lower() == b"bearer":
+            found.append(sent.strip())
+        elif scheme.lower() == b"basic":
+            found += _basic(sent.strip())
+    key = headers.get(b"x-api-key")
+    return found if key is None else [*found, key]
+
+
+def _basic(encoded: bytes) -> list[bytes]:
+    """The password, and the user for those who give the token as the user."""
+    try:
+        user, _, password = base64.b64decode(encoded, validate=True).partition(b":")
+    except (binascii.Error, ValueError):
+        return []
+    return [password, user]
+
+
+def _is_private(host: str, names: set[str]) -> bool:
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
+    except ValueError:
+        return False
+    if "." not in name and ":" not in name:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return name in names or name.endswith(_PRIVATE_SUFFIXES)
+    return True
+
+
+def _not_ours(host: bytes) -> Response:
+    name = host.decode("latin-1")[:100]
+    message = f"no token is set, and '{name}' is no known name of this server: allow it with --allow-host"
+    return refusal(421, "unknown_host", message)

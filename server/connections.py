@@ -1,0 +1,200 @@
+"""What a connection may cost before it has sent a whole request: bytes and seconds of headers, and places.
+
+uvicorn's HTTP protocol with these limits. Bodies are the guard's business: it knows the routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+MAX_HEADER_BYTES = 64 << 10
+"""Of the request line, the headers, and whatever else of a request is not its body."""
+
+REQUEST_TIMEOUT_S = 10.0
+"""How long a connection may take until its first request has begun, and any request for its headers."""
+
+ADDRESS_SHARE = 0.8
+"""Of all places one address may have so many."""
+
+_log = logging.getLogger("rewardkit.server")
+
+
+class _Refused:
+    """Stands for a request that is not handled: what else comes of it is not looked at."""
+
+    response_complete = True
+    disconnected = True
+    message_event = asyncio.Event()
+
+
+_REFUSED: Any = _Refused()
+
+
+class Places:
+    """The connections that are open, against how many may be.
+
+    Where there is no room, the connection that has been idle for longest makes it; connections whose request
+    is being handled are never closed for others.
+
+    Args:
+        limit: connections at once.
+        per_address: of them, from one address; None: most of them.
+    """
+
+    def __init__(self, limit: int, per_address: int | None = None) -> None:
+        self.limit = limit
+        self.per_address = per_address or max(1, int(limit * ADDRESS_SHARE))
+        self.idle: OrderedDict[Connection, None] = OrderedDict()
+        """Those that wait for a request, the oldest first."""
+        self._open: dict[Connection, str] = {}
+        self._by_address: dict[str, int] = {}
+        self.turned_away = 0
+
+    def enter(self, connection: Connection, address: str) -> bool:
+        """Give a new connection a place. False when there is none and nobody idle to take one from."""
+        if self._by_address.get(address, 0) >= self.per_address:
+            if not self._close_idle(address):
+                self.turned_away += 1
+                return False
+        elif len(self._open) >= self.limit and not self._close_idle(None):
+            self.turned_away += 1
+            return False
+        self._open[connection] = address
+        self._by_address[address] = self._by_address.get(address, 0) + 1
+        self.idle[connection] = None
+        return True
+
+    def leave(self, connection: Connection) -> None:
+        """Give a place back. One that has none may call this too."""
+        self.idle.pop(connection, None)
+        address = self._open.pop(connection, None)
+        if address is not None:
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+    def _close_idle(self, address: str | None) -> bool:
+        for connection in self.idle:
+            if address is None or self._open[connection] == address:
+                self.leave(connection)
+                connection.transport.abort()
+                return True
+        return False
+
+
+class Connection(HttpToolsProtocol):
+    """One connection within the limits. `with_places` makes the class that uvicorn is given."""
+
+    places: Places
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._unread = 0
+        """Bytes since the last that were of a body or ended a request's headers."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place and start the clock."""
+        super().connection_made(transport)
+        if not self.places.enter(self, self.client[0] if self.client else ""):
+            transport.abort()
+            return
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give the place back."""
+        self.places.leave(self)
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, if what is no body does not become too much."""
+        self._unread += len(data)
+        super().data_received(data)
+        if self._unread > MAX_HEADER_BYTES:
+            self._too_large()
+        elif self._unread and self._timer is None and self._is_idle():
+            self._start_timer()  # a part of the next request's headers
+
+    def on_headers_complete(self) -> None:
+        """Start the request, unless its headers were too large."""
+        unread = self._unread
+        self._unread = 0
+        self._stop_timer()
+        if unread > MAX_HEADER_BYTES and self._headers_bytes() > MAX_HEADER_BYTES:
+            if self._is_idle():
+                self.cycle = _REFUSED
+            self._too_large()
+            return
+        self.places.idle.pop(self, None)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._unread = 0
+        super().on_body(body)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self._is_idle() and not self.transport.is_closing():
+            self.places.idle[self] = None
+
+    def handle_websocket_upgrade(self) -> None:
+        """Keep the place for what the connection becomes, and give it back with that."""
+        super().handle_websocket_upgrade()
+        upgraded = self.transport.get_protocol()
+        lost = upgraded.connection_lost
+
+        def connection_lost(exc: Exception | None) -> None:
+            self.places.leave(self)
+            lost(exc)
+
+        upgraded.connection_lost = connection_lost  # type: ignore[method-assign]
+
+    def _headers_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def _is_idle(self) -> bool:
+        return not self.pipeline and (self.cycle is None or self.cycle.response_complete)
+
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(REQUEST_TIMEOUT_S, self._too_slow)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _too_large(self) -> None:
+        if self.transport.is_closing():
+            return
+        limit = MAX_HEADER_BYTES >> 10
+        self.transport.write(
+            b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        )
+        self.transport.close()
+        _log.warning("closed a connection whose headers are over %d KiB", limit)
+
+
+def with_places(places: Places) -> type[Connection]:
+    """The protocol class for one server."""
+    return type("Connection", (Connection,), {"places": places})

@@ -1,0 +1,302 @@
+"""Prompts -> rows: what an answer is scored against, for trainers whose wire carries neither data source
+nor ground truth.
+
+Holds the rows in Arrow and, for each prompt, eight bytes of hash and a row number. Taking chat text apart
+is `chat`'s business.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from itertools import compress
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
+from rewardkit.rows import ground_truth_text, plain_mapping
+from rewardkit.server.chat import Turn, plain, prompt_turns, strip_end, turns
+from rewardkit.tables import column_of, names_in
+
+Prompt = str | Sequence[Mapping[str, Any]]
+"""Text, plain or chat-templated, or chat messages."""
+
+_BATCH_ROWS = 2_000
+_SHOWN = 3
+
+
+class KnownRow(NamedTuple):
+    """What a row says of its prompt."""
+
+    data_source: str
+    ground_truth: str
+    extra_info: dict[str, Any]
+
+
+class Ambiguous(NamedTuple):
+    """Rows that have the same prompt disagree on what is right; two of them."""
+
+    row: int
+    other: int
+
+
+class GroundTruthIndex:
+    """The rows of parquet files, found again by their prompts.
+
+    A prompt is known by the text of its turns: special tokens, role markers and white space do not count,
+    so it is found plain and under any common chat template, and a system prompt that a template adds or
+    drops does not matter either. Memory is the rows without their prompts, and about 30 bytes for each.
+
+    Args:
+        paths: parquet files with `prompt`, `data_source` and a ground truth under a name that
+            `rewardkit.rows` knows.
+        tokenizer: a folder or hub id whose chat template the prompts are rendered with too; needed only
+            where the template is not a common one. Takes transformers.
+
+    Raises:
+        InputError: a file cannot be read, or has not these columns.
+    """
+
+    def __init__(self, paths: Sequence[Path], *, tokenizer: str | None = None) -> None:
+        render = _renderer(tokenizer) if tokenizer else None
+        whole, without_system = _Pairs(), _Pairs()
+        hashes = array("Q")
+        self._batches: list[pa.RecordBatch] = []
+        self._starts: list[int] = []
+        self._files: list[tuple[int, str]] = []
+        for path in paths:
+            self._files.append((len(hashes), path.name))
+            for batch in _read(path, render, whole, without_system, hashes):
+                self._starts.append(len(hashes) - len(batch))
+                self._batches.append(batch)
+        self._whole = _Keys(whole, hashes)
+        self._without_system = _Keys(without_system, hashes)
+        self._most_replies = whole.most_replies
+        self.rows = len(hashes)
+
+    @property
+    def ambiguous(self) -> list[Ambiguous]:
+        """The prompts whose rows disagree."""
+        return list(self._whole.ambiguous.values())
+
+    def report(self) -> str:
+        """One line on what was indexed, with the first prompts that cannot be used."""
+        line = f"{self.rows:,} rows indexed by prompt"
+        clashes = self.ambiguous
+        if not clashes:
+            return line
+        shown = ", ".join(f"{self._place(c.row)} and {self._place(c.other)}" for c in clashes[:_SHOWN])
+        return (
+            f"{line}; {len(clashes):,} prompts have more than one ground truth and are answered as invalid: "
+            f"{shown}{', ...' if len(clashes) > _SHOWN else ''}"
+        )
+
+    def lookup(self, prompt: Prompt) -> KnownRow | Ambiguous | None:
+        """Return what is known of a prompt."""
+        for bare in (False, True):
+            reading = prompt_turns(prompt, bare=bare)
+            if reading and (found := self._find(_key(reading), _key(_no_system(reading)))) is not None:
+                return found
+        return None
+
+    def split(self, text: str) -> tuple[KnownRow | Ambiguous, str, str] | None:
+        """Find the prompt that a text begins with; return what is known of it, the prompt and the response.
+
+        The longest known prompt is taken. A response that imitates other turns gains nothing by it: what
+        is looked up is always the whole text before a turn of the assistant, the true prompt included.
+        """
+        for bare in (False, True):
+            reading = turns(text, bare=bare)
+            replies = [i for i, turn in enumerate(reading) if turn.role == "assistant" and i]
+            replies = replies[: self._most_replies + 1]  # no known prompt goes further
+            before = reading[: replies[-1]] if replies else []
+            wholes = list(_keys_after(before))
+            lesser = list(_keys_after(before, system=False))
+            for i in reversed(replies):
+                found = self._find(wholes[i - 1], lesser[i - 1])
+                if found is not None:
+                    start = reading[i].start
+                    return found, text[:start], strip_end(text[start:])
+        return None
+
+    def _find(self, whole: int, without_system: int) -> KnownRow | Ambiguous | None:
+        """With its system prompt; the row has none; the row has another one, or the text has lost it."""
+        tries = (
+            (self._whole, whole),
+            (self._whole, without_system),
+            (self._without_system, without_system),
+        )
+        for keys, key in tries:
+            found = keys.find(key)
+            if found is not None:
+                return found if isinstance(found, Ambiguous) else self._row(found)
+        return None
+
+    def _row(self, row: int) -> KnownRow:
+        batch = bisect_right(self._starts, row) - 1
+        record = self._batches[batch].slice(row - self._starts[batch], 1).to_pylist()[0]
+        return KnownRow(
+            record["data_source"], record["ground_truth"], plain_mapping(record.get("extra_info"))
+        )
+
+    def _place(self, row: int) -> str:
+        start, name = max(file for file in self._files if file[0] <= row)
+        return f"{name} row {row - start}"
+
+
+class _Pairs:
+    """Keys and their rows, as they come."""
+
+    def __init__(self) -> None:
+        self.keys = array("Q")
+        self.rows = array("q")
+        self.most_replies = 0
+        """Turns of the assistant in any prompt."""
+
+    def add(self, reading: Sequence[Turn], row: int) -> None:
+        self.keys.append(_key(reading))
+        self.rows.append(row)
+        self.most_replies = max(self.most_replies, sum(turn.role == "assistant" for turn in reading))
+
+
+class _Keys:
+    """Sorted keys and the row of each, and the keys whose rows disagree."""
+
+    def __init__(self, pairs: _Pairs, hashes: array[int]) -> None:
+        table = pa.table({"key": _arrow(pairs.keys, pa.uint64()), "row": _arrow(pairs.rows, pa.int64())})
+        table = table.sort_by([("key", "ascending"), ("row", "ascending")]).combine_chunks()
+        keys, rows = (table.column(i).combine_chunks() for i in range(2))
+        self._keys = _view(keys, "Q")
+        self._rows = _view(rows, "q")
+        self.ambiguous: dict[int, Ambiguous] = {}
+        repeated = pc.equal(keys[1:], keys[:-1]).to_pylist() if len(keys) else []
+        for i in compress(range(len(repeated)), repeated):
+            row, other = self._rows[i], self._rows[i + 1]
+            if hashes[row] != hashes[other]:
+                self.ambiguous.setdefault(self._keys[i], Ambiguous(row, other))
+
+    def find(self, key: int) -> int | Ambiguous | None:
+        """The first row with this key, two that disagree, or None."""
+        i = bisect_left(self._keys, key)
+        if i == len(self._keys) or self._keys[i] != key:
+            return None
+        return self.ambiguous.get(key, self._rows[i])
+
+
+def _read(
+    path: Path,
+    render: Callable[[list[dict[str, Any]]], str] | None,
+    whole: _Pairs,
+    without_system: _Pairs,
+    hashes: array[int],
+) -> Iterator[pa.RecordBatch]:
+    """Add a file's prompts to the keys; give back its rows without them."""
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    names, truth = _columns(path, file.schema_arrow)
+    with file:
+        for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, truth]):
+            sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
+            truths = [ground_truth_text(value) or "" for value in column_of(batch, truth).to_pylist()]
+            for prompt, source, ground_truth in zip(
+                batch.column("prompt").to_pylist(), sources, truths, strict=True
+            ):
+                row = len(hashes)
+                hashes.append(_hash(f"{source}\0{ground_truth}"))
+                for reading in _readings(prompt, render):
+                    whole.add(reading, row)
+                    lesser = _no_system(reading)
+                    if len(lesser) < len(reading) and any(plain(turn.content) for turn in lesser):
+                        without_system.add(lesser, row)
+            columns = {"data_source": pa.array(sources), "ground_truth": pa.array(truths, pa.large_string())}
+            if "extra_info" in names:
+                columns["extra_info"] = batch.column("extra_info")
+            yield pa.record_batch(columns)
+
+
+def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
+    """The columns to read besides the ground truth, and the ground truth's."""
+    for name in ("prompt", "data_source"):
+        if name not in schema.names:
+            raise InputError(f"{path} has no column '{name}'{did_you_mean(name, schema.names)}")
+    names = [name for name in ("prompt", "data_source", "extra_info") if name in schema.names]
+    ground_truth = names_in(schema).ground_truth
+    if ground_truth is None:
+        raise InputError(
+            f"{path} has no column of ground truths, such as 'ground_truth' or 'reward_model.ground_truth'"
+        )
+    return names, ground_truth
+
+
+def _readings(
+    prompt: Prompt | None, render: Callable[[list[dict[str, Any]]], str] | None
+) -> Iterator[list[Turn]]:
+    """The turns of a row's prompt, and the same as the tokenizer's template would have them."""
+    reading = prompt_turns(prompt or "")
+    if not any(plain(turn.content) for turn in reading):
+        return
+    yield reading
+    if render is not None and prompt is not None and not isinstance(prompt, str):
+        rendered = prompt_turns(render([dict(message) for message in prompt]))
+        if _key(rendered) != _key(reading):
+            yield rendered
+
+
+def _renderer(tokenizer: str) -> Callable[[list[dict[str, Any]]], str]:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise MissingDependencyError(f"{error}; install it with: pip install transformers") from None
+    try:
+        template = AutoTokenizer.from_pretrained(tokenizer)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"cannot load a tokenizer from '{tokenizer}': {reason}") from None
+    if template.chat_template is None:
+        raise InputError(f"the tokenizer '{tokenizer}' has no chat template; leave --gold-tokenizer out")
+
+    def render(messages: list[dict[str, Any]]) -> str:
+        return str(template.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+    return render
+
+
+def _no_system(reading: Sequence[Turn]) -> list[Turn]:
+    return [turn for turn in reading if turn.role != "system"]
+
+
+def _key(reading: Sequence[Turn]) -> int:
+    return list(_keys_after(reading))[-1] if reading else 0
+
+
+def _keys_after(reading: Sequence[Turn], *, system: bool = True) -> Iterator[int]:
+    """The key of the turns so far, after each turn; without `system`, as if its turns were not there."""
+    hashed = blake2b(digest_size=8)
+    for turn in reading:
+        if (system or turn.role != "system") and (text := plain(turn.content)):
+            hashed.update(text.encode("utf-8", "surrogatepass") + b" ")
+        yield int.from_bytes(hashed.digest(), "little")
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _arrow(values: array[int], kind: pa.DataType) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def _view(values: pa.Array, code: Literal["q", "Q"]) -> memoryview[int]:
+    """The numbers of an array that has no nulls, without a copy of them."""
+    buffer = values.buffers()[1]
+    view = memoryview(buffer if buffer is not None else b"").cast("B")
+    numbers: memoryview[int] = view.cast(code)
+    return numbers[values.offset : values.offset + len(values)]

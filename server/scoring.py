@@ -1,0 +1,139 @@
+"""The one way into the Scorer for every route: admission, the deadline, and who hears of what was scored.
+
+The scorer shares the event loop with the other requests; what it started is killed when the deadline passes
+or the client has gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
+from rewardkit.errors import UnknownDataSourceError
+from rewardkit.scoring.jobs import Turn
+from rewardkit.scoring.pending import SLICE
+from rewardkit.scoring.runner import is_async
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.server.admission import Admission
+from rewardkit.server.request import CURRENT
+from rewardkit.types import Sample, Score, Status
+
+MAX_TIMEOUT_S = 86_400.0
+
+_MAX_LABELS = 4_096
+"""Data sources whose label is kept."""
+
+Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
+"""Called with samples, their scores and the seconds it took after every scored batch."""
+
+Outcome = tuple[str, float, bool | None, Status]
+"""What samples of a batch have in common for whoever counts them: data source, score, correct, status."""
+
+
+class RequestScorer:
+    """Scores samples within a request, or outside of one.
+
+    Args:
+        scorer: whose answers these are.
+        timeout_s: the deadline of a request that names none.
+    """
+
+    def __init__(
+        self, scorer: Scorer, *, timeout_s: float = 60.0, admission: Admission | None = None
+    ) -> None:
+        self.scorer = scorer
+        self.timeout_s = timeout_s
+        self.admission = admission or Admission(workers=scorer.workers)
+        self.observers: list[Observer] = []
+        self._labels: dict[str, str] = {}
+
+    async def __call__(self, samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
+        """Return one Score for each sample, in order. What is not scored in time has the status `timeout`.
+
+        Args:
+            timeout_s: when the client gives up, from the arrival of the request, unless that says so itself.
+
+        Raises:
+            OverloadedError: there is too much to do already; nothing was started.
+        """
+        request = CURRENT.get()
+        start = time.perf_counter()
+        allowed = min((request and request.timeout_s) or timeout_s or self.timeout_s, MAX_TIMEOUT_S)
+        deadline = (request.clock if request else start) + allowed
+        sources = {sample.data_source for sample in samples}
+        elsewhere = {source for source in sources if not self.scorer.runs_inline(source)}
+        if not elsewhere and len(samples) <= SLICE:
+            scores = self.scorer.score_batch(samples)
+        else:
+            turn = Turn(request and request.client, request and request.id)
+            with self.admission.room_for(self._by_label(samples, elsewhere), allowed, turn.client):
+                watching = request.cancelled_with_client() if request else contextlib.nullcontext()
+                with watching:
+                    remaining_s = max(0.0, deadline - time.perf_counter())
+                    scores = await self.scorer.ascore_batch(samples, timeout_s=remaining_s, turn=turn)
+                self._learn(samples, scores, elsewhere)
+        if request:
+            request.samples += len(samples)
+        seconds = time.perf_counter() - start
+        for observe in self.observers:
+            observe(samples, scores, seconds)
+        return scores
+
+    def label(self, data_source: str) -> str:
+        """What stands for a data source where only few names may: itself, the glob it matches, `unknown`."""
+        label = self._labels.get(data_source)
+        if label is None:
+            label = _label(self.scorer, data_source)
+            if len(self._labels) >= _MAX_LABELS:
+                self._labels.clear()
+            self._labels[data_source] = label
+        return label
+
+    def in_sandbox(self, data_source: str) -> bool:
+        """True when samples of this data source are programs, to be run in the sandbox."""
+        if self.scorer.runs_inline(data_source):
+            return False
+        return self.scorer.reward_for(data_source).runs == "sandbox"
+
+    def _by_label(self, samples: Sequence[Sample], elsewhere: set[str]) -> dict[str, int]:
+        """How many samples of each label; the cheap ones, which keep no worker busy, under `""`."""
+        by_label: dict[str, int] = {}
+        for source, count in Counter([sample.data_source for sample in samples]).items():
+            label = self.label(source) if source in elsewhere else ""
+            by_label[label] = by_label.get(label, 0) + count
+        return by_label
+
+    def _learn(self, samples: Sequence[Sample], scores: Sequence[Score], elsewhere: set[str]) -> None:
+        """Tell admission how long samples keep a worker busy."""
+        if not elsewhere:
+            return
+        seconds: dict[str, list[float]] = {}
+        for sample, score in zip(samples, scores, strict=True):
+            if score.seconds and sample.data_source in elsewhere:
+                seconds.setdefault(sample.data_source, []).append(score.seconds)
+        for source, taken in seconds.items():
+            if not is_async(self.scorer.reward_for(source)):  # those share a worker's time
+                self.admission.learn(self.label(source), sum(taken) / len(taken))
+
+
+def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[Outcome, int]:
+    """How many samples of a batch came out alike: far fewer outcomes than samples, as a rule."""
+    counts: dict[Outcome, int] = {}
+    for sample, score in zip(samples, scores, strict=True):
+        outcome = sample.data_source, score.score, score.correct, score.status
+        counts[outcome] = counts.get(outcome, 0) + 1
+    return counts
+
+
+def _label(scorer: Scorer, data_source: str) -> str:
+    try:
+        reward = scorer.reward_for(data_source)
+    except UnknownDataSourceError:
+        return "unknown"
+    names = (*reward.data_sources, *reward.aliases)
+    if data_source in names:
+        return data_source
+    return next((name for name in names if fnmatchcase(data_source, name)), reward.name)

@@ -1,0 +1,106 @@
+"""`rewardkit eval`: from responses, or a model, to figures with intervals and a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.cli import run
+from rewardkit.errors import ConfigError
+from rewardkit.offline.verl_evaluation import read_evaluation_config
+from tests.generation.test_generate import Server
+
+
+@pytest.fixture
+def responses(tmp_path: Path) -> Path:
+    """Four prompts with two responses each: both right, one, one, none."""
+    path = tmp_path / "responses.parquet"
+    right, wrong = "so #### 72", "so #### 73"
+    table = pa.table(
+        {
+            "data_source": ["gsm8k"] * 4,
+            "prompt": [f"p{i}" for i in range(4)],
+            "responses": [[right, right], [right, wrong], [wrong, right], [wrong, wrong]],
+            "reward_model": [{"ground_truth": "72"}] * 4,
+        }
+    )
+    pq.write_table(table, path)
+    return path
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
+    assert run(["eval", *map(str, arguments), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["data_sources"]
+    return found
+
+
+def test_responses_become_figures_by_hand(responses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = evaluated(capsys, responses)["gsm8k"]
+    assert (found["prompts"], found["responses"], found["solved"]) == (4, 8, 3)
+    assert found["accuracy"]["mean"] == pytest.approx(0.5)
+    assert found["score"]["mean"] == pytest.approx((4 * 1.0 + 4 * 0.1) / 8)
+    at_two = {name: one[0]["estimate"]["mean"] for name, one in found["at_k"].items()}
+    assert at_two["pass@k"] == pytest.approx(0.75)
+    assert at_two["pass^k"] == pytest.approx(0.25)
+
+
+def test_what_is_scored_is_not_scored_again(responses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = evaluated(capsys, responses)
+    scored = responses.with_name("responses.scored.parquet")
+    before = scored.stat().st_mtime_ns
+    assert evaluated(capsys, scored) == first
+    assert scored.stat().st_mtime_ns == before
+
+
+def test_tables_and_a_page_are_for_people(
+    responses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["eval", str(responses), "--report", str(tmp_path / "report.html")]) == 0
+    printed = capsys.readouterr().out
+    assert "0.5000" in printed and "pass@2" in printed
+    assert "0.5000" in (tmp_path / "report.html").read_text()
+
+
+def test_a_model_is_asked_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    rows = [{"data_source": "gsm8k", "prompt": f"#### {i}", "ground_truth": str(i)} for i in range(3)]
+    prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = Server()
+    given = (prompts, "--model", "m", "--url", server.url, "-n", 2, "--out", tmp_path / "out.parquet")
+    found = evaluated(capsys, *given)["gsm8k"]
+    server.http.shutdown()
+    server.http.server_close()
+    assert (found["responses"], found["truncated"]) == (6, 0.0)
+    assert found["mean_length"] == 2, "in tokens, as the server says"
+    assert len(pq.read_table(tmp_path / "out.generated.parquet")) == 3
+
+
+def test_verl_s_file_is_taken(responses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def my_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    return float(solution_str.endswith(ground_truth))\n"
+    )
+    config = tmp_path / "evaluation.yaml"
+    config.write_text(
+        f"data: {{path: {responses}, prompt_key: prompt, response_key: responses,\n"
+        "  data_source_key: data_source, reward_model_key: reward_model}\n"
+        f"custom_reward_function: {{path: {tmp_path}/mine.py, name: my_score}}\n"
+        "ray_kwargs: {ray_init: {num_cpus: null}, timeline_json_file: null}\n"
+    )
+    found = evaluated(capsys, "--config", config)["gsm8k"]
+    assert found["score"]["mean"] == pytest.approx(0.5)
+    config.write_text("data: {paht: x}\n")
+    with pytest.raises(ConfigError, match=r"did you mean data\.path"):
+        read_evaluation_config(config)
+
+
+def test_nothing_judged_is_exit_code_1(tmp_path: Path) -> None:
+    path = tmp_path / "responses.jsonl"
+    row = {"data_source": "gsm8k", "prompt": "p", "response": "x", "ground_truth": None}
+    path.write_text(json.dumps(row) + "\n")
+    assert run(["eval", str(path)]) == 1

@@ -1,0 +1,278 @@
+"""Rewards made of rewards: what they score, what failures do, what their versions are."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.composition import check, compose, load_compositions
+from rewardkit.errors import InputError, OptionsError
+from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample, Score
+
+
+def right(sample: Sample) -> Score:
+    return Score(1.0, correct=True, extracted="r")
+
+
+def wrong(sample: Sample) -> Score:
+    return Score(0.0, correct=False)
+
+
+def half(sample: Sample) -> float:
+    return 0.5
+
+
+def same(sample: Sample) -> bool:
+    return sample.response == sample.ground_truth
+
+
+def number(sample: Sample) -> float:
+    return float(sample.response)
+
+
+def broken(sample: Sample) -> float:
+    raise ValueError("broken")
+
+
+def silent(sample: Sample) -> Score:
+    return Score(0.0, "invalid", detail="nobody knows")
+
+
+def slow(sample: Sample) -> float:
+    time.sleep(60)
+    return 1.0
+
+
+@pytest.fixture
+def registry() -> Registry:
+    made = Registry()
+    for function in (right, wrong, half, same, number, broken, silent):
+        made.register(Reward(function.__name__, 1, function, (function.__name__,)))
+    made.register(Reward("slow", 1, slow, ("slow",), runs="process", timeout_s=0.5))
+    made.register(Reward("same_process", 1, same, ("same_process",), runs="process"))
+    return made
+
+
+def score(registry: Registry, spec: dict[str, Any], response: str = "x", truth: str = "x") -> Score:
+    compose("mix", spec, ["mix"], registry=registry)
+    with Scorer(registry=registry, workers=1) as scorer:
+        return scorer.score(Sample("mix", response, truth))
+
+
+CASES: list[tuple[dict[str, Any], float, bool | None]] = [
+    ({"sum": ["right", "half"]}, 1.5, True),
+    ({"sum": ["right", {"reward": "half", "weight": 0.2}]}, 1.1, True),
+    ({"sum": ["right", "wrong"]}, 1.0, False),
+    ({"sum": ["half", "half"]}, 1.0, None),
+    ({"product": ["right", "half"]}, 0.5, True),
+    ({"min": ["right", "half"]}, 0.5, None),
+    ({"max": ["wrong", "right"]}, 1.0, True),
+    ({"all": ["right", "right"]}, 1.0, True),
+    ({"all": ["right", "wrong"]}, 0.0, False),
+    ({"all": ["right", "half"]}, 0.0, False),
+    ({"all": ["right", "half"], "threshold": 0.5}, 1.0, True),
+    ({"any": ["wrong", "right"]}, 1.0, True),
+    ({"any": ["wrong", "half"]}, 0.0, False),
+    ({"vote": ["right", "right", "wrong"]}, 1.0, True),
+    ({"vote": ["right", "wrong"]}, 0.0, False),
+    ({"vote": ["wrong", {"reward": "right", "weight": 2}]}, 1.0, True),
+    ({"gate": {"reward": "right", "then": [{"reward": "half", "weight": 0.1}]}}, 1.05, True),
+    ({"gate": {"reward": "wrong", "then": ["half"]}}, 0.0, False),
+    (
+        {"gate": {"reward": "wrong", "then": ["right"], "else": [{"reward": "half", "weight": -1}]}},
+        -0.5,
+        False,
+    ),
+    ({"gate": {"all": ["right", "same"], "then": ["half"]}}, 1.5, True),
+    ({"first": ["half", "right"]}, 1.0, True),
+    ({"first": ["wrong", "right"]}, 0.0, False),
+    ({"first": ["wrong", "right"], "until": "right"}, 1.0, True),
+    ({"first": ["broken", "right"]}, 1.0, True),
+    (
+        {"sum": [{"gate": {"reward": "right", "then": ["half"]}}, {"min": ["half", "right"], "weight": 2}]},
+        2.5,
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "value", "correct"), CASES, ids=[str(case[0]) for case in CASES])
+def test_every_way_to_combine(
+    registry: Registry, spec: dict[str, Any], value: float, correct: bool | None
+) -> None:
+    found = score(registry, spec)
+    assert (found.status, found.correct) == ("ok", correct), found
+    assert found.score == pytest.approx(value)
+    assert found.detail
+
+
+def test_members_in_workers_and_inline_come_to_the_same(registry: Registry) -> None:
+    for spec in (
+        {"sum": ["same", "half"]},
+        {"gate": {"reward": "same", "then": ["half"]}},
+        {"any": ["same", "wrong"]},
+    ):
+        inline = score(registry, spec)
+        mixed = score(registry, _in_process(spec))
+        assert (inline.score, inline.correct) == (mixed.score, mixed.correct)
+
+
+def _in_process(spec: Any) -> Any:
+    if isinstance(spec, list):
+        return [_in_process(item) for item in spec]
+    if isinstance(spec, dict):
+        return {key: _in_process(value) for key, value in spec.items()}
+    return "same_process" if spec == "same" else spec
+
+
+@pytest.mark.parametrize("failing", ["broken", "silent"])
+def test_a_failing_member_decides_by_rule_and_is_never_silently_0(registry: Registry, failing: str) -> None:
+    status = "error" if failing == "broken" else "invalid"
+    for kind in ("sum", "product", "min", "max", "all", "any", "vote"):
+        found = score(registry, {kind: ["right", failing]})
+        assert (found.status, found.score) == (status, 0.0), kind
+        assert failing in (found.detail or "")
+        dropped = score(registry, {kind: ["right", {"reward": failing, "on_failure": "drop"}]})
+        assert (dropped.status, dropped.score) == ("ok", 1.0), kind
+    assert score(registry, {"sum": ["right", {"reward": failing, "on_failure": -0.5}]}).score == 0.5
+    assert score(registry, {"sum": [{"reward": failing, "on_failure": "drop"}]}).status == status
+    assert score(registry, {"gate": {"reward": failing, "then": ["half"]}}).status == status
+    assert score(registry, {"gate": {"reward": "right", "then": [failing]}}).status == status
+    assert score(registry, {"gate": {"reward": "wrong", "then": [failing]}}).status == "ok"
+    assert score(registry, {"first": ["half", failing]}).status == status
+
+
+def test_a_member_that_hangs_runs_into_its_own_deadline(registry: Registry) -> None:
+    spec = {"sum": ["right", {"reward": "slow", "timeout_s": 0.3, "on_failure": "drop"}]}
+    found = score(registry, spec)
+    assert (found.status, found.score, found.parts) == ("ok", 1.0, {"sum.right": 1.0})
+    assert score(registry, {"sum": ["right", "slow"]}).status == "timeout"
+
+
+def test_parts_hold_every_members_score_under_its_path(registry: Registry) -> None:
+    found = score(registry, {"sum": ["right", {"gate": {"reward": "same", "then": ["half", "half"]}}]})
+    assert found.parts == {
+        "sum.right": 1.0,
+        "sum.gate.same": 1.0,
+        "sum.gate.then.half": 0.5,
+        "sum.gate.then.half#2": 0.5,
+    }
+    skipped = score(registry, {"gate": {"reward": "same", "then": ["half"]}}, response="y")
+    assert skipped.parts == {"gate.same": 0.0}
+    named = score(registry, {"sum": [{"reward": "half", "name": "style"}]})
+    assert named.parts == {"sum.style": 0.5}
+
+
+def test_the_version_changes_with_any_members_version_option_or_weight(registry: Registry) -> None:
+    def version(spec: dict[str, Any], made: Registry = registry) -> str:
+        return compose("mix", spec, ["mix"], registry=made).scorer
+
+    plain = version({"sum": ["right", "half"]})
+    assert plain == version({"sum": ["right", "half"]})
+    assert plain != version({"sum": ["right", {"reward": "half", "weight": 2}]})
+    assert plain != version({"sum": ["right", {"reward": "half", "on_failure": "drop"}]})
+    newer = Registry()
+    newer.register(Reward("right", 2, right, ("r",)))
+    newer.register(Reward("half", 1, half, ("h",)))
+    assert plain != version({"sum": ["right", "half"]}, newer)
+    score_options = [
+        version({"sum": [{"reward": "gsm8k", "options": {"method": m}}]}, REGISTRY)
+        for m in ("strict", "flexible")
+    ]
+    assert len(set(score_options)) == 2
+
+
+def test_normalize_puts_scores_in_units_of_their_groups_deviation(registry: Registry) -> None:
+    compose(
+        "mix", {"sum": [{"normalize": "number"}, {"reward": "half", "weight": 2}]}, ["mix"], registry=registry
+    )
+    samples = [
+        Sample("mix", str(value), "t", prompt) for prompt, value in (("a", 1), ("b", 7), ("a", 3), ("b", 7))
+    ]
+    with Scorer(registry=registry, workers=1) as scorer:
+        scores = scorer.score_batch(samples)
+    assert [round(s.score, 3) for s in scores] == [round(1 - 0.7071, 3), 1.0, round(1 + 0.7071, 3), 1.0]
+    assert scores[0].parts["sum.normalize"] == pytest.approx(-0.7071, abs=1e-3)
+
+
+def test_a_yaml_file_registers_its_compositions(tmp_path: Path) -> None:
+    path = tmp_path / "rewards.yaml"
+    path.write_text(
+        'data_sources: ["my/gsm*"]\n'
+        "gate: {reward: gsm8k, then: [{reward: length_cosine, weight: 0.1}, {reward: think_format, weight: 0.1}]}\n"
+    )
+    (made,) = load_compositions(path)
+    assert made.name == "rewards" and made.runs == "inline"
+    with Scorer() as scorer:
+        found = scorer.score(Sample("my/gsm8k", "<think>6 * 12</think>\n#### 72", "72"))
+        assert found.score == pytest.approx(1.2, abs=0.01)
+        assert found.scorer.startswith("rewards@")
+        drawn = str(scorer.explain(Sample("my/gsm8k", "#### 72", "72")))
+    assert "gate" in drawn and "gsm8k@" in drawn and "then length_cosine@" in drawn and "= 1.1" in drawn
+    path.write_text(
+        "first:\n  data_sources: a\n  all: [gsm8k]\nsecond:\n  data_sources: [b]\n  any: [gsm8k, math]\n"
+    )
+    assert [(r.name, r.runs) for r in load_compositions(path)] == [("first", "inline"), ("second", "process")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, "an item has one of"), ({"summ": ["right"]}, "did you mean sum"), ({"sum": []}, "nothing to combine"), ({"sum": "right"}, "expected a list"),
+        ({"sum": ["no_such"]}, "no reward named 'no_such'"), ({"sum": ["right"], "min": ["right"]}, "an item has one of"), ({"gate": ["right"]}, "a gate is a mapping"),
+        ({"sum": [{"reward": "right", "wieght": 2}]}, "did you mean weight"), ({"sum": [{"reward": "right", "options": {"x": 1}}]}, "has no option 'x'"),
+        ({"sum": [{"reward": "right", "on_failure": "ignore"}]}, "expected fail, drop or a number"), ({"sum": [3]}, "expected a reward's name"),
+        ({"first": ["right"], "until": "never"}, "expected decided or right"), ({"sum": [{"reward": "right", "weight": "2"}]}, "expected a number"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said_with_its_place(
+    registry: Registry, spec: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(OptionsError, match=words):
+        compose("mix", spec, ["mix"], registry=registry)
+
+
+def test_a_composition_needs_data_sources_and_a_file_that_can_be_read(
+    registry: Registry, tmp_path: Path
+) -> None:
+    with pytest.raises(OptionsError, match="needs data_sources"):
+        compose("mix", {"sum": ["right"]}, registry=registry)
+    for text in ("[", "3", "[]", "a: 3"):
+        (tmp_path / "r.yaml").write_text(text)
+        with pytest.raises(InputError):
+            load_compositions(tmp_path / "r.yaml")
+    with pytest.raises(InputError):
+        load_compositions(tmp_path / "none.yaml")
+
+
+def test_check_warns_where_a_wrong_answer_may_be_paid_more() -> None:
+    def warned(spec: dict[str, Any]) -> list[str]:
+        return check(compose("mix", spec, ["mix/warned"]))
+
+    assert not warned({"sum": ["gsm8k", {"reward": "think_format", "weight": 0.1}]})
+    assert not warned({"gate": {"reward": "math", "then": [{"reward": "length_cosine", "weight": 0.1}]}})
+    assert warned({"sum": ["gsm8k", "think_format"]})
+    assert warned(
+        {"sum": ["gsm8k", {"reward": "think_format", "weight": 0.6}, {"reward": "repetition", "weight": 0.6}]}
+    )
+    assert warned({"sum": ["think_format"]})
+    assert warned({"gate": {"reward": "gsm8k", "then": [{"reward": "repetition", "weight": 2}]}})
+    assert warned({"gate": {"reward": "gsm8k", "else": ["think_format"]}})
+    assert not check(REGISTRY.resolve("gsm8k"))
+
+
+def test_a_composition_goes_to_another_process_with_the_users_own_rewards(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import rewardkit\n\n@rewardkit.reward('mine_source', name='mine_own')\ndef mine_own(sample):\n    return 0.25\n"
+    )
+    made = compose("mix", {"sum": [f"{path}:mine_own", "gsm8k"]}, ["mix/own"])
+    assert isinstance(pickle.loads(pickle.dumps(made.target)), type(made.target))
+    with Scorer(workers=1) as scorer:
+        assert scorer.score(Sample("mix/own", "#### 72", "72")).score == pytest.approx(1.25)

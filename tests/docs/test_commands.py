@@ -1,0 +1,229 @@
+"""Every command of the README, of docs/ and of the help's examples is one that works.
+
+All are read by the command line itself, so that no option is a mistake; those that need no model, server or
+foreign data are run as they stand, in a folder with the files that they name; where a page shows what a command
+prints, that is what it prints.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import rewardkit
+from rewardkit.cli import COMMANDS, cli, run
+from rewardkit.registry import user_module_name
+from tests.generation.test_generate import Server
+from tests.offline import logs
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+ONLY_READ = {
+    "serve": "listens for ever; tests/server",
+    "train": "tests/trainer",
+    "demo": "takes minutes; tests/trainer",
+    "export": "needs a checkpoint; tests/trainer/checkpoint",
+    "doctor": "tries escapes; tests/sandbox",
+    "prep": "foreign data; tests/datasets_prep",
+    "check": "foreign data; tests/datasets_prep",
+    "labels": "foreign data; tests/datasets_prep",
+}
+ONLY_READ_WITH = ("--reward-model", "--judge", "math_verify", "sandbox.url", "--engine ray")
+"""What needs a model, a judge, another library, a server or a cluster."""
+
+
+def _commands(text: str) -> Iterator[str]:
+    """The command lines of a page: after `$`, or indented, with what `\\` goes on with."""
+    joined = re.sub(r"\\\n\s*", " ", text)
+    for line in joined.splitlines():
+        found = re.match(r"(?:\$ | {4}(?:\$ )?)?(rewardkit (?!\.).*)", line)
+        if found and found[1].split()[1] in COMMANDS:
+            yield found[1]
+
+
+def _of_pages() -> list[str]:
+    return sorted({command for page in PAGES for command in _commands(page.read_text())})
+
+
+def _of_help() -> list[str]:
+    context = click.Context(cli)
+    groups = [cli, *(cli.get_command(context, name) for name in COMMANDS)]
+    epilogs = [one.epilog or "" for one in groups if one is not None]
+    examples = [re.sub(r"^Examples?: ", "", text) for text in epilogs]
+    return sorted({one.strip() for text in examples for one in re.split(r";  | && ", text) if one.strip()})
+
+
+def _words(command: str) -> list[str]:
+    return shlex.split(command, comments=True)[1:]
+
+
+def _is_only_read(command: str) -> bool:
+    words = _words(command)
+    if words[:2] == ["prep", "arithmetic"] or (words[:2] == ["prep", "gsm8k"] and "--raw" in words):
+        return False
+    return words[0] in ONLY_READ or any(word in command for word in ONLY_READ_WITH)
+
+
+ALL = sorted({*_of_pages(), *_of_help()})
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_every_command_is_understood(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.parquet").touch()
+    group: Any = cli
+    words = _words(command)
+    with ExitStack() as stack:
+        context = stack.enter_context(click.Context(group, info_name="rewardkit"))
+        while isinstance(group, click.Group):
+            name, *words = words
+            found = group.get_command(context, name)
+            assert found is not None, f"no command {name}"
+            group, context = found, stack.enter_context(click.Context(found, info_name=name, parent=context))
+        group.parse_args(context, words)
+
+
+@pytest.fixture(scope="module")
+def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the files that the pages name."""
+    folder = tmp_path_factory.mktemp("playground")
+    sample = Path(rewardkit.__file__).parent / "assets" / "responses.jsonl"
+    rows = [json.loads(line) for line in sample.read_text().splitlines()]
+    lists = [rows[i] | {"responses": [row["response"] for row in rows[i : i + 4]]} for i in range(0, 80, 4)]
+    for row in lists:
+        del row["response"], row["finish_reason"]
+    for name in ("responses", "out", "words"):
+        pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    pq.write_table(pa.Table.from_pylist(lists), folder / "lists.parquet")
+    for place in ("data/test.parquet", "data/gsm8k/test.parquet", "data.parquet"):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        bare = [{name: row[name] for name in ("data_source", "prompt", "ground_truth")} for row in rows[:8:4]]
+        pq.write_table(pa.Table.from_pylist(bare), folder / place)
+    (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    word = {"data_source": "my/spelling", "response": "word", "ground_truth": "word"}
+    (folder / "words.jsonl").write_text(json.dumps(word) + "\n")
+    (folder / "rollouts").mkdir()
+    for path, dump in (("rollouts/40.jsonl", logs.verl_dump()), ("rollouts.jsonl", logs.verl_dump())):
+        (folder / path).write_text("".join(json.dumps(row) + "\n" for row in dump))
+    batch = "".join(json.dumps(row) + "\n" for row in logs.batch_output())
+    (folder / "batch_output.jsonl").write_text(batch)
+    answers = [{"id": f"q{i}", "answer": "7", "data_source": "gsm8k"} for i in range(3)]
+    pq.write_table(pa.Table.from_pylist(answers), folder / "questions.parquet")
+    raw = folder / "grade-school-math" / "data"
+    raw.mkdir(parents=True)
+    for split in ("train", "test"):
+        (raw / f"{split}.jsonl").write_bytes((ROOT / "tests/data/gsm8k" / f"{split}.jsonl").read_bytes())
+    _write_code(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for before, after in (("lists", "gen"), ("responses", "before"), ("responses", "after")):
+            target = f"{after}.parquet" if after == "gen" else f"{after}.scored.parquet"
+            assert run(["score", f"{before}.parquet", "--out", target]) == 0
+        assert run(["score", "responses.parquet", "--out", "scored.parquet"]) == 0
+        assert run(["diff", "responses.parquet", "--pin", "golden.jsonl"]) == 0
+        yield folder
+
+
+def _write_code(folder: Path) -> None:
+    """The files of code that the pages show, under the names in their first lines."""
+    for page in PAGES:
+        for _, name, code in re.findall(
+            r"```(python|yaml)\n# (\S+\.(?:py|yaml))\n(.*?)```", page.read_text(), re.S
+        ):
+            (folder / name).write_text(code)
+    page = (ROOT / "docs" / "rewards.md").read_text()
+    (folder / "rewards.yaml").write_text(
+        next(b for b in re.findall(r"```yaml\n(.*?)```", page, re.S) if "gate" in b)
+    )
+
+
+def _shown() -> list[tuple[str, list[tuple[str, str]]]]:
+    """By page: the commands of each console session and what the page says that they print."""
+    found = []
+    for page in PAGES:
+        for session in re.findall(r"```console\n(.*?)```", page.read_text(), re.S):
+            turns = re.split(r"^\$ ", session, flags=re.M)[1:]
+            steps = [(turn.partition("\n")[0], turn.partition("\n")[2]) for turn in turns]
+            if all(step[0].startswith("rewardkit ") for step in steps):
+                found.append((page.name, steps))
+    return found
+
+
+SHOWN = _shown()
+RUN = sorted({*ALL} - {command for _, steps in SHOWN for command, _ in steps})
+RUN = [command for command in RUN if not _is_only_read(command)]
+
+
+@pytest.mark.parametrize("command", RUN)
+def test_a_command_runs_as_it_stands(
+    playground: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(playground)
+    for path in playground.glob("*.py"):  # as in a process of its own
+        monkeypatch.delitem(sys.modules, user_module_name(path), raising=False)
+    words = _words(command)
+    server = Server() if words[0] == "generate" or "--model" in words else None
+    if server is not None:
+        words = [word.replace("http://HOST/v1", server.url) for word in words]
+        words += [] if "--url" in words else ["--url", server.url]
+    if words[0] in ("score", "generate", "eval"):
+        words += ["--force"]
+    try:
+        assert run(words) == 0, capsys.readouterr().err
+    finally:
+        if server is not None:
+            server.http.shutdown()
+            server.http.server_close()
+
+
+@pytest.mark.parametrize(("page", "steps"), SHOWN)
+def test_a_command_prints_what_the_page_shows(
+    page: str,
+    steps: list[tuple[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for command, shown in steps:
+        assert run(_words(command)) == 0
+        printed = _plain(capsys.readouterr().out)
+        if shown.rstrip().endswith("..."):
+            shown = shown.rstrip().removesuffix("...")
+            printed = printed[: len(_plain(shown))]
+        assert printed == _plain(shown), command
+
+
+def _plain(text: str) -> str:
+    """Without the ends of lines, and sizes of files, which depend on Arrow's version."""
+    text = re.sub(r"\d+ kB", "? kB", text)
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def test_the_readme_s_python_prints_what_its_comment_says(capsys: pytest.CaptureFixture[str]) -> None:
+    block = next(b for b in re.findall(r"```python\n(.*?)```", PAGES[0].read_text(), re.S) if "Scorer" in b)
+    exec(block, {})
+    assert capsys.readouterr().out.split() == block.rpartition("#")[2].split()
+
+
+def test_the_readme_s_request_is_answered() -> None:
+    client = pytest.importorskip("fastapi.testclient", reason="the server needs fastapi")
+    from rewardkit.server.app import create_app
+
+    sent = re.search(r"curl .*?localhost:8000(/\S+).*?-d '(.*?)'", PAGES[0].read_text(), re.S)
+    assert sent is not None
+    with rewardkit.Scorer(workers=1) as scorer, client.TestClient(create_app(scorer)) as http:
+        assert http.post(sent[1], json=json.loads(sent[2])).json()["score"] == 1.0

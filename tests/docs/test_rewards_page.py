@@ -1,0 +1,41 @@
+"""docs/rewards.md is true: its compositions run as they stand there, and its table names rewards that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import rewardkit.rewards  # noqa: F401  (registers the rewards)
+from rewardkit.composition import load_compositions
+from rewardkit.registry import REGISTRY
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample
+
+PAGE = (Path(__file__).parents[2] / "docs" / "rewards.md").read_text()
+
+
+def _block(language: str, word: str) -> str:
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return next(block for block in blocks if word in block)
+
+
+def test_the_compositions_of_the_page_score(tmp_path: Path) -> None:
+    (tmp_path / "page.yaml").write_text(_block("yaml", "gate"))
+    load_compositions(tmp_path / "page.yaml")
+    exec(_block("python", "compose"), {})
+    with Scorer(workers=1) as scorer:
+        assert scorer.score(Sample("my/math1", "\\boxed{5}", "5")).score > 1.0
+        assert scorer.score(Sample("my/math1", "\\boxed{6}", "5")).score == 0.0
+        assert round(scorer.score(Sample("my/mix", "<think>x</think>#### 5", "5")).score, 6) == 1.1
+
+
+def test_every_reward_of_the_table_exists_and_none_is_missing() -> None:
+    table = PAGE.partition("| reward |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`([a-z_0-9*]+)`", " ".join(row.split("|")[1] for row in table.splitlines()[2:])))
+    ours = {
+        reward.name
+        for reward in REGISTRY
+        if (reward.target.__module__ or "") == "rewardkit.rewards.declarations"
+    }
+    lengths = {name for name in ours if name.startswith("length_")}
+    assert named - {"length_*"} == ours - lengths

@@ -1,0 +1,319 @@
+"""`rewardkit generate`: the same settings give the same responses, whatever kills the run in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.cli import run
+from rewardkit.errors import ConfigError, InputError
+from rewardkit.generation.verl_config import read_generation_config
+
+QUESTIONS = [f"What is {i} + {i}?" for i in range(12)]
+
+
+class Server:
+    """An OpenAI-compatible server that answers with what it was asked; `refuse` answers some requests first."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.refuse: dict[str, list[int]] = {}
+        self.retry_after = ""
+        self.wait_s = 0.0
+        self.lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                question = body["messages"][-1]["content"]
+                with outer.lock:
+                    outer.asked.append(body | {"authorization": self.headers.get("Authorization")})
+                    codes = outer.refuse.get(question)
+                    code = codes.pop(0) if codes else 200
+                time.sleep(outer.wait_s)
+                content = json.dumps(_answer(body, question) if code == 200 else {"error": "no"}).encode()
+                self.send_response(code)
+                if code != 200 and outer.retry_after:
+                    self.send_header("Retry-After", outer.retry_after)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+
+
+def _answer(body: dict[str, Any], question: str) -> dict[str, Any]:
+    token = {"token": "x", "logprob": -0.5}
+    choice: dict[str, Any] = {"message": {"role": "assistant", "content": f"{question} seed {body['seed']}"}}
+    choice |= {
+        "finish_reason": "stop",
+        "logprobs": {"content": [token, token]} if body.get("logprobs") else None,
+    }
+    return {"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    path = tmp_path / "prompts.parquet"
+    table = pa.table(
+        {
+            "data_source": ["gsm8k"] * len(QUESTIONS),
+            "prompt": [[{"role": "user", "content": question}] for question in QUESTIONS],
+            "ground_truth": [str(2 * i) for i in range(len(QUESTIONS))],
+        }
+    )
+    pq.write_table(table, path)
+    return path
+
+
+def generate(prompts: Path, out: Path, *arguments: str) -> list[dict[str, Any]]:
+    assert run(["generate", str(prompts), "--out", str(out), *arguments]) == 0
+    rows: list[dict[str, Any]] = pq.read_table(out).to_pylist()
+    return rows
+
+
+def test_every_row_gets_its_own_responses(server: Server, prompts: Path, tmp_path: Path) -> None:
+    given = ("--url", server.url, "--model", "m", "-n", "3", "--log-probs")
+    rows = generate(prompts, tmp_path / "a.parquet", *given)
+    assert [row["prompt"][0]["content"] for row in rows] == QUESTIONS
+    for question, row in zip(QUESTIONS, rows, strict=True):
+        assert all(text.startswith(question) for text in row["responses"])
+        assert len(set(row["responses"])) == 3, "each response has a seed of its own"
+        assert row["finish_reason"] == ["stop"] * 3
+        assert row["response_tokens"] == [2] * 3
+        assert row["log_probs"] == [[-0.5, -0.5]] * 3
+    assert generate(prompts, tmp_path / "b.parquet", *given) == rows
+    other = generate(prompts, tmp_path / "c.parquet", *given, "--seed", "1")
+    assert other[0]["responses"] != rows[0]["responses"]
+
+
+def test_settings_reach_the_server(
+    server: Server, prompts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "secret")
+    generate(
+        prompts,
+        tmp_path / "a.parquet",
+        *("--url", server.url, "--model", "m", "--temperature", "0.7", "--top-p", "0.9", "--top-k", "20"),
+        *("--max-tokens", "64", "--stop", "END", "--system", "Be brief.", "--limit", "1"),
+        *("--api-key-env", "MY_KEY"),
+    )
+    (asked,) = server.asked
+    expected = {
+        "model": "m",
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "top_k": 20,
+        "max_tokens": 64,
+        "stop": ["END"],
+    }
+    assert {name: asked[name] for name in expected} == expected
+    assert asked["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert asked["authorization"] == "Bearer secret"
+
+
+def test_a_busy_server_is_asked_again_and_a_refusal_is_not(
+    server: Server, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.refuse = {QUESTIONS[0]: [429, 503], QUESTIONS[1]: [400]}
+    server.retry_after = "0"
+    out = tmp_path / "a.parquet"
+    given = ["generate", str(prompts), "--out", str(out), "--url", server.url, "--model", "m"]
+    assert run(given) == 1
+    told = capsys.readouterr().err
+    assert "1 of 12 requests could not be answered (row 1: the server answered 400" in told
+    assert not out.exists()
+    asked = Counter(body["messages"][-1]["content"] for body in server.asked)
+    assert (asked[QUESTIONS[0]], asked[QUESTIONS[1]]) == (3, 1)
+    server.asked.clear()
+    assert run([*given, "--resume"]) == 0
+    assert [body["messages"][-1]["content"] for body in server.asked] == [QUESTIONS[1]]
+    assert len(pq.read_table(out)) == 12
+
+
+def test_the_cost_is_printed(
+    server: Server, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generate(
+        prompts,
+        tmp_path / "a.parquet",
+        *("--url", server.url, "--model", "m", "--price-in", "1000", "--price-out", "5000", "--json"),
+    )
+    assert json.loads(capsys.readouterr().out)["cost"] == pytest.approx(12 * (7 * 1000 + 2 * 5000) / 1e6)
+
+
+def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
+    server: Server, prompts: Path, tmp_path: Path
+) -> None:
+    out, whole = tmp_path / "killed.parquet", tmp_path / "whole.parquet"
+    given = ["--url", server.url, "--model", "m", "-n", "2", "--concurrency", "2"]
+    unbroken = generate(prompts, whole, *given)
+    server.wait_s = 0.05
+    server.asked.clear()
+    command = [sys.executable, "-m", "rewardkit", "generate", str(prompts), "--out", str(out), *given]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while len(server.asked) < 9:
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not out.exists()
+    (journal,) = tmp_path.glob(".killed*")
+    with journal.open("ab") as file:
+        file.write(b'{"row": 3, "sam')  # a torn last line
+    assert run(["generate", str(prompts), "--out", str(out), *given]) == 2
+    server.asked.clear()
+    assert generate(prompts, out, *given, "--resume") == unbroken
+    assert 0 < len(server.asked) < 24
+    assert not list(tmp_path.glob(".killed*"))
+
+
+def test_another_run_s_journal_is_refused(
+    server: Server, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.refuse = {QUESTIONS[5]: [400]}
+    out = tmp_path / "a.parquet"
+    given = ["generate", str(prompts), "--out", str(out), "--url", server.url, "--model", "m"]
+    assert run(given) == 1
+    assert run([*given, "--temperature", "0.5", "--resume"]) == 2
+    assert "the interrupted run was another one: temperature differ" in capsys.readouterr().err
+    assert run([*given, "--restart"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "m"], "--out"),
+        (["--model", "m", "--out", "x.txt", "--url", "http://127.0.0.1:1/v1"], ".parquet or .jsonl"),
+        (["--model", "m", "--out", "x.parquet", "--prompt-key", "promt"], "did you mean prompt"),
+        (["--model", "/nowhere", "--out", "x.parquet", "--engine", "hf"], "no such model folder: /nowhere"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    prompts: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["generate", str(prompts), *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [prompts]
+
+
+def test_an_output_is_not_written_over_unless_that_is_asked_for(
+    server: Server, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.jsonl"
+    out.write_text("mine")
+    given = ["generate", str(prompts), "--out", str(out), "--url", server.url, "--model", "m"]
+    assert run(given) == 2
+    assert "--force" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert run([*given, "--force"]) == 0
+    assert len(out.read_text().splitlines()) == 12
+
+
+VERL = """
+trainer: {nnodes: 1, n_gpus_per_node: 8, device: cuda}
+data: {path: p.parquet, prompt_key: prompt, n_samples: 5, output_path: gen.parquet, batch_size: 128}
+model: {path: /models/m, external_lib: null}
+rollout: {name: vllm, mode: async, temperature: 1.0, top_k: 50, top_p: 0.7, prompt_length: 1536,
+  response_length: 512, dtype: bfloat16, gpu_memory_utilization: 0.5, ignore_eos: false, enforce_eager: true,
+  free_cache_engine: true, load_format: auto, tensor_model_parallel_size: 1, data_parallel_size: 1,
+  max_num_batched_tokens: 8192, max_model_len: null, max_num_seqs: 1024, do_sample: true,
+  disable_log_stats: true, enable_chunked_prefill: true, n: 1, calculate_log_probs: false}
+actor: {strategy: fsdp}
+ray_kwargs: {ray_init: {num_cpus: null}, timeline_json_file: null}
+"""
+
+
+def test_verl_s_file_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "generation.yaml"
+    path.write_text(VERL)
+    found = read_generation_config(path)
+    expected = {"file": "p.parquet", "out": "gen.parquet", "model": "/models/m", "n": 5, "top_k": 50}
+    expected |= {"top_p": 0.7, "max_tokens": 512, "max_prompt_tokens": 1536, "engine": "vllm"}
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("rollout: {temperatur: 1.0}", "did you mean rollout.temperature"),
+        ("rollout: {name: sglang}", "the engines here are vllm and hf"),
+        ("rollout: {temperature: 0}\ndata: {n_samples: 4}", "set data.n_samples=1"),
+        ("rollout: {ignore_eos: true}", "ends at its end token"),
+    ],
+)
+def test_what_cannot_be_had_of_verl_s_file_is_refused(tmp_path: Path, change: str, said: str) -> None:
+    path = tmp_path / "generation.yaml"
+    path.write_text(change)
+    with pytest.raises(ConfigError, match=said):
+        read_generation_config(path)
+    with pytest.raises(InputError):
+        read_generation_config(tmp_path / "nowhere.yaml")
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    from rewardkit.demo.model import make_model, make_tokenizer, save
+
+    tokenizer = make_tokenizer([*QUESTIONS, "1+2=3\n#### 3"], vocab_size=320)
+    folder = tmp_path_factory.mktemp("tiny") / "model"
+    save(make_model(tokenizer, seed=0), tokenizer, folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["hf", "vllm"])
+def test_a_local_engine_gives_the_same_responses_again(
+    prompts: Path, model_folder: Path, tmp_path: Path, engine: str
+) -> None:
+    if engine == "vllm":
+        pytest.importorskip("vllm")
+    given = ["--model", str(model_folder), "--engine", engine, "--max-tokens", "8", "--max-num-seqs", "8"]
+    given += ["--max-prompt-tokens", "64", "--dtype", "float32", "-n", "2", "--log-probs"]
+    command = [sys.executable, "-m", "rewardkit", "generate", str(prompts), *given, "--out"]
+    found = []
+    for name in ("a.parquet", "b.parquet"):
+        subprocess.run(
+            [*command, str(tmp_path / name)], check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        )
+        found.append(pq.read_table(tmp_path / name).to_pylist())
+    assert found[0] == found[1]
+    for row in found[0]:
+        assert all(1 <= n <= 8 for n in row["response_tokens"])
+        assert [len(log_probs) for log_probs in row["log_probs"]] == row["response_tokens"]
+    assert len({text for row in found[0] for text in row["responses"]}) > 12

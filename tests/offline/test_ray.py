@@ -1,0 +1,185 @@
+"""On Ray the output has the same bytes as without, in the same order, whichever actor dies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit import Scorer
+from rewardkit.cli import run
+from rewardkit.errors import ConfigError
+from rewardkit.offline import formats, ray_workers, score_file
+from rewardkit.offline.ray_workers import RaySettings, RayWorkers, connected
+from rewardkit.offline.verl_evaluation import read_evaluation_config
+from tests.generation.test_generate import Server
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'rewardkit[ray]'")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """One cluster for all tests: it takes seconds to start."""
+    with connected(RaySettings(num_cpus=2)):
+        yield
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of two formats and rewards of two kinds, in chunks of 50 rows, a row in ten not to be used."""
+    monkeypatch.setattr(formats, "CHUNK_ROWS", 50)
+    rows = [
+        {"data_source": ("gsm8k", "math")[i % 2], "response": f"so \\boxed{{{i}}}\n#### {i}"}
+        | {"ground_truth": None if i % 10 == 9 else str(i if i % 3 else 0)}
+        for i in range(400)
+    ]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pq.write_table(pa.Table.from_pylist(rows[:200]), folder / "a.parquet")
+    (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[200:]))
+    return folder
+
+
+def _scored(files: Path, out: Path, **given: Any) -> bytes:
+    with Scorer(workers=1) as scorer:
+        score_file(files, out, scorer=scorer, **given)
+    return out.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_the_bytes_are_those_of_a_local_run(cluster: None, files: Path, tmp_path: Path, suffix: str) -> None:
+    local = _scored(files, tmp_path / f"local{suffix}")
+    with Scorer(workers=1) as scorer, RayWorkers(RaySettings(), scorer, 2) as workers:
+        score_file(files, tmp_path / f"ray{suffix}", scorer=scorer, workers=workers)
+    assert (tmp_path / f"ray{suffix}").read_bytes() == local
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("for_ever", [False, True], ids=["killed once", "killed for ever"])
+def test_an_actor_that_is_killed_loses_nothing(
+    cluster: None, files: Path, tmp_path: Path, for_ever: bool
+) -> None:
+    local = _scored(files, tmp_path / "local.jsonl")
+    killed = []
+    with Scorer(workers=1) as scorer, RayWorkers(RaySettings(), scorer, 2) as workers:
+
+        def on_progress(done: int, total: int | None) -> None:
+            if done >= 150 and not killed:
+                killed.append(done)
+                ray.kill(workers.actors[0], no_restart=for_ever)
+
+        score_file(files, tmp_path / "ray.jsonl", scorer=scorer, workers=workers, on_progress=on_progress)
+    assert killed and (tmp_path / "ray.jsonl").read_bytes() == local
+
+
+@pytest.mark.slow
+def test_what_ray_has_begun_is_ended_without_it(cluster: None, files: Path, tmp_path: Path) -> None:
+    local = _scored(files, tmp_path / "local.jsonl")
+    out = tmp_path / "ray.jsonl"
+
+    def interrupt(done: int, total: int | None) -> None:
+        if done >= 200:
+            raise KeyboardInterrupt
+
+    with (
+        Scorer(workers=1) as scorer,
+        RayWorkers(RaySettings(), scorer, 2) as workers,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        score_file(files, out, scorer=scorer, workers=workers, on_progress=interrupt)
+    assert not out.exists()
+    assert _scored(files, out, resume=True) == local
+
+
+@pytest.mark.slow
+def test_a_reward_file_and_its_options_reach_the_actors(
+    cluster: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reward = tmp_path / "mine.py"
+    reward.write_text(
+        "from dataclasses import dataclass\nfrom rewardkit import Sample, reward\n"
+        "@dataclass(frozen=True)\nclass Options:\n    bonus: float = 0.0\n"
+        "@reward('my/ray')\ndef mine(sample: Sample, options: Options) -> float:\n"
+        "    return len(sample.response) + options.bonus\n"
+    )
+    path = tmp_path / "in.jsonl"
+    rows = [{"data_source": "my/ray", "response": "x" * i, "ground_truth": ""} for i in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["score", str(path), "--reward", str(reward), "--option", "my/ray:bonus=0.5", "--engine", "ray"]
+    assert run([*words, "--workers", "1"]) == 0, capsys.readouterr().err
+    found = [json.loads(line)["score"] for line in (tmp_path / "in.scored.jsonl").read_text().splitlines()]
+    assert found == [0.5, 1.5, 2.5, 3.5]
+
+
+@pytest.mark.slow
+def test_generation_and_evaluation_run_on_ray(
+    cluster: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "prompts.jsonl"
+    rows = [{"data_source": "gsm8k", "prompt": f"#### {i}\n", "ground_truth": str(i)} for i in range(5)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = Server()
+    words = [str(path), "--model", "m", "--url", server.url, "-n", "2"]
+    assert run(["generate", *words, "--out", str(tmp_path / "local.parquet")]) == 0
+    assert run(["generate", *words, "--out", str(tmp_path / "ray.parquet"), "--engine", "ray"]) == 0
+    assert (tmp_path / "ray.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
+    capsys.readouterr()
+    assert run(["eval", *words, "--out", str(tmp_path / "o.jsonl"), "--engine", "ray", "--json"]) == 0
+    server.http.shutdown()
+    server.http.server_close()
+    assert json.loads(capsys.readouterr().out)["data_sources"]["gsm8k"]["accuracy"]["mean"] == 1.0
+
+
+@pytest.mark.slow
+def test_what_fails_in_an_engine_s_actor_is_said_in_a_line(
+    cluster: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"prompt": "p"}\n')
+    on_ray = ("--out", str(tmp_path / "out.parquet"), "--engine", "ray", "--retries", "0")
+    assert run(["generate", str(path), "--model", "m", "--url", "x", *on_ray]) != 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_verl_s_ray_settings_reach_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "evaluation.yaml"
+    config.write_text("ray_kwargs: {ray_init: {num_cpus: 3}, timeline_json_file: t.json}\n")
+    found = read_evaluation_config(config).cluster
+    assert found == RaySettings(None, 3, "t.json")
+    asked: list[dict[str, Any]] = []
+
+    def init(**given: Any) -> None:
+        asked.append(given)
+        raise ConnectionError("nobody there\nmore")
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(ConfigError, match="no Ray at this machine: nobody there"), connected(found):
+        pass
+    with pytest.raises(ConfigError, match="no Ray at host:1"), connected(RaySettings("host:1", 3)):
+        pass
+    assert (asked[0]["num_cpus"], asked[1]["address"]) == (3, "host:1")
+    assert "num_cpus" not in asked[1], "a cluster that runs has its own"
+
+
+def test_a_timeline_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(ray, "init", lambda **_: None)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "timeline", lambda filename: written.append(filename))
+    monkeypatch.setattr(ray_workers, "EVENTS_S", 0.0)
+    with connected(RaySettings(timeline="t.json")):
+        pass
+    assert written == ["t.json"]
+
+
+def test_an_address_without_ray_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["score", "x.jsonl", "--address", "auto"]) == 2
+    assert "goes with --engine ray" in capsys.readouterr().err

@@ -1,0 +1,297 @@
+"""`rewardkit score` takes files as people have them: any known kind, any format, and rows that cannot be used."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit import Scorer
+from rewardkit.cli import run
+from rewardkit.offline import file_workers, score, score_file
+from tests.offline import logs
+from tests.offline.logs import RIGHT, WRONG
+from tests.offline.test_reader import write
+
+Rows = list[dict[str, Any]]
+
+
+def _lines(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _plain(n: int) -> Rows:
+    return [
+        {"data_source": "gsm8k", "response": RIGHT if i % 2 else WRONG, "ground_truth": "7", "id": i}
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "said", "scores"),
+    [
+        (logs.verl_dump(), "40.jsonl", "verl rollout dump: 4 rows, step 40", [1.0, 0.1, 1.0, 0.1]),
+        (
+            logs.lm_eval(),
+            "samples_gsm8k.jsonl",
+            "lm-eval samples: 4 rows, filter strict-match",
+            [[1.0, 0.1]] * 2,
+        ),
+        (
+            logs.trl_completions(),
+            "completions_00003.parquet",
+            "TRL completions: 4 rows, step 3",
+            [1.0, 0.1] * 2,
+        ),
+        (logs.trl_completions(True), "completions_00003.parquet", "TRL completions", [1.0, 0.1] * 2),
+        (logs.nemo_gym(), "rollouts.jsonl", "NeMo-Gym rollouts", [1.0, 0.1] * 2),
+        (logs.verifiers(), "results.jsonl", "verifiers results", [1.0, 0.1] * 2),
+    ],
+)
+def test_a_known_log_is_scored_with_its_name_and_data_source_alone(
+    tmp_path: Path, rows: Rows, name: str, said: str, scores: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / name, rows)
+    assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
+    assert said in capsys.readouterr().err
+    out = path.with_name(f"{path.stem}.scored{path.suffix}")
+    found = pq.read_table(out).to_pylist() if path.suffix == ".parquet" else _lines(out)
+    assert [row["score"] for row in found] == scores
+    kept = {("logged_score" if key == "score" else key) for key in rows[0]}
+    assert kept <= set(found[0]), "every column of the log is kept"
+
+
+def test_a_batch_output_is_scored_with_a_join(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write(tmp_path / "out.jsonl", logs.batch_output())
+    answers = write(tmp_path / "answers.csv", [{"id": f"q{i}", "answer": "7"} for i in range(3)])
+    words = ["score", str(log), "--data-source", "gsm8k", "--join", str(answers), "--on", "custom_id=id"]
+    assert run(words) == 0
+    told = capsys.readouterr()
+    assert "row 2: the request failed: 400 too long" in told.err
+    assert "4 of 5" in told.out
+    assert [row["score"] for row in _lines(tmp_path / "out.scored.jsonl")] == [[1.0, 0.1], [1.0, 0.1], [0.0]]
+    assert run([*words[:4], "--join", str(answers)]) == 2
+
+
+@pytest.mark.parametrize("source", [".parquet", ".jsonl", ".csv", ".json", ".jsonl.gz"])
+@pytest.mark.parametrize("target", [".parquet", ".jsonl", ".jsonl.gz", ".csv"])
+def test_every_format_goes_into_every_other(tmp_path: Path, source: str, target: str) -> None:
+    rows = _plain(5)
+    path = write(tmp_path / f"in{source}", rows)
+    out = tmp_path / f"out{target}"
+    with Scorer(workers=1) as scorer:
+        score_file(path, out, scorer=scorer)
+    if target == ".parquet":
+        found = pq.read_table(out).to_pylist()
+    elif target == ".csv":
+        found = list(csv.DictReader(out.open(newline="")))
+    else:
+        content = out.read_bytes()
+        lines = gzip.decompress(content) if target == ".jsonl.gz" else content
+        found = [json.loads(line) for line in lines.splitlines()]
+    assert [float(row["score"]) for row in found] == [0.1, 1.0, 0.1, 1.0, 0.1]
+    assert [(row["response"], str(row["id"])) for row in found] == [
+        (r["response"], str(r["id"])) for r in rows
+    ]
+    assert [row["status"] for row in found] == ["ok"] * 5
+
+
+def test_a_folder_gives_a_folder_and_several_files_may_give_one(tmp_path: Path) -> None:
+    for name in ("split=a/1.jsonl", "split=b/2.parquet"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True)
+        write(tmp_path / "in" / name, _plain(3))
+    assert run(["score", str(tmp_path / "in")]) == 0
+    assert len(_lines(tmp_path / "in.scored/split=a/1.jsonl")) == 3
+    assert pq.read_table(tmp_path / "in.scored/split=b/2.parquet").num_rows == 3
+    assert run(["score", f"{tmp_path}/in/*/*", "--out", str(tmp_path / "one.parquet")]) == 0
+    one = pq.read_table(tmp_path / "one.parquet")
+    assert one["id"].to_pylist() == [0, 1, 2] * 2
+    assert one["split"].to_pylist() == ["a"] * 3 + ["b"] * 3, "what folders said, columns say"
+    assert run(["score", str(tmp_path / "in"), "--out", str(tmp_path / "one.jsonl")]) == 0
+    assert [row["split"] for row in _lines(tmp_path / "one.jsonl")] == ["a"] * 3 + ["b"] * 3
+    assert "split" not in _lines(tmp_path / "in.scored/split=a/1.jsonl")[0]
+
+
+def test_standard_input_goes_to_standard_output(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in _plain(3))
+    done = subprocess.run(
+        [sys.executable, "-m", "rewardkit", "score", "-"], input=lines, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["score"] for line in done.stdout.splitlines()] == [0.1, 1.0, 0.1]
+    assert "mean score" in done.stderr
+
+
+def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.jsonl", _plain(20_000))
+    command = f"{sys.executable} -m rewardkit score - < {path} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done.stderr
+    assert "Traceback" not in done.stderr and "Error" not in done.stderr
+
+
+def _with_bad_rows(path: Path) -> Path:
+    rows = _plain(6)
+    rows[1]["response"] = None
+    rows[3]["ground_truth"] = None
+    lines = [json.dumps(row).encode() for row in rows]
+    path.write_bytes(b"\n".join([*lines, b'{"cut', b'{"response": "\xff"}']))
+    return path
+
+
+def test_bad_rows_are_told_and_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _with_bad_rows(tmp_path / "in.jsonl")
+    assert run(["score", str(path)]) == 0
+    told = capsys.readouterr()
+    for wanted in (
+        "row 1: 'response' is null",
+        "row 3: 'ground_truth' is null",
+        "row 6: not JSON",
+        "row 7: not UTF-8",
+    ):
+        assert wanted in told.err
+    assert "rows that could not be used: 4, marked invalid" in told.err
+    assert "4 of 6" in told.out
+    found = _lines(tmp_path / "in.scored.jsonl")
+    assert [row["status"] == "ok" for row in found] == [True, False, True, False, True, True, False, False]
+    assert found[6]["unreadable"] == '{"cut'
+
+
+def test_bad_rows_are_left_out_or_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _with_bad_rows(tmp_path / "in.jsonl")
+    for out in ("out.jsonl", "out.parquet", "out.csv"):
+        assert run(["score", str(path), "--bad-rows", "drop", "--out", str(tmp_path / out)]) == 0
+    assert [row["id"] for row in _lines(tmp_path / "out.jsonl")] == [0, 2, 4, 5]
+    assert pq.read_table(tmp_path / "out.parquet")["id"].to_pylist() == [0, 2, 4, 5]
+    capsys.readouterr()
+    assert run(["score", str(path), "--bad-rows", "fail", "--force"]) == 2
+    assert "row 1: 'response' is null; fix it, or pass --bad-rows" in capsys.readouterr().err
+
+
+def test_nothing_judged_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row | {"ground_truth": "no number"} for row in _plain(3)]
+    assert run(["score", str(write(tmp_path / "in.jsonl", rows))]) == 1
+    assert "0 of 3" in capsys.readouterr().out
+    rows = [row | {"data_source": "gms8k"} for row in _plain(3)]
+    assert run(["score", str(write(tmp_path / "other.jsonl", rows))]) == 2
+    assert "did you mean gsm8k" in capsys.readouterr().err
+
+
+def test_an_unknown_source_among_known_ones_loses_only_its_rows(tmp_path: Path) -> None:
+    rows = [*_plain(3), _plain(1)[0] | {"data_source": "gms8k"}]
+    for name in ("in.jsonl", "in.parquet"):
+        out = tmp_path / f"{name}.scored.jsonl"
+        assert run(["score", str(write(tmp_path / name, rows)), "--out", str(out)]) == 0
+        found = _lines(out)
+        assert [row["status"] for row in found] == ["ok"] * 3 + ["invalid"]
+        assert "did you mean gsm8k" in found[3]["detail"]
+
+
+def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, other = (write(tmp_path / f"{name}.parquet", _plain(n)) for name, n in (("in", 3), ("other", 4)))
+    out = tmp_path / "out.parquet"
+    assert run(["score", str(path), "--out", str(out)]) == 0
+    before = out.read_bytes()
+    for words in ([str(path)], [str(other)], [str(other), "--resume"]):
+        assert run(["score", *words, "--out", str(out)]) == 2
+        assert "exists; choose another --out, or pass --force" in capsys.readouterr().err
+    assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
+    assert "is finished" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert run(["score", str(other), "--out", str(out), "--force"]) == 0
+    assert pq.read_table(out).num_rows == 4
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
+    rows = _plain(60_000)
+    path = write(tmp_path / "in.jsonl", rows)
+    out = tmp_path / "out.jsonl"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "rewardkit", "score", str(path), "--out", str(out)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    progress = tmp_path / ".out.jsonl.progress"
+    while not list(progress.glob("*.msgpack")):
+        assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate()
+    assert (running.returncode, out.exists()) == (130, False)
+    assert "--resume" in told and "Traceback" not in told
+    assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
+    assert run(["score", str(path), "--out", str(tmp_path / "unbroken.jsonl")]) == 0
+    assert out.read_bytes() == (tmp_path / "unbroken.jsonl").read_bytes()
+
+
+def test_a_worker_that_dies_loses_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "SMALL_BYTES", 0)
+    started: list[int] = []
+    begin = file_workers._Child.__init__
+
+    def begin_and_die(child: Any, setup: Any) -> None:
+        begin(child, setup)
+        started.append(child.process.pid)
+        if len(started) == 1:
+            os.kill(child.process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(file_workers._Child, "__init__", begin_and_die)
+    path = write(tmp_path / "in.parquet", _plain(40_000))
+    with Scorer(workers=2) as scorer:
+        report = score_file(path, tmp_path / "out.parquet", scorer=scorer)
+    assert report.sources["gsm8k"].judged == 40_000
+    assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [0.1, 1.0] * 20_000
+    assert len(started) > 1 and not any(psutil.pid_exists(pid) for pid in started)
+
+
+def test_workers_of_their_own_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*_plain(300), {"data_source": "gsm8k", "response": None, "ground_truth": "7", "id": 1}]
+    for name in ("in.jsonl", "in.parquet"):
+        path = write(tmp_path / name, rows)
+        outs = [tmp_path / f"{n}.{name}" for n in range(2)]
+        for out, small in zip(outs, (0, 1 << 30), strict=True):
+            monkeypatch.setattr(score, "SMALL_BYTES", small)
+            with Scorer(workers=2) as scorer:
+                score_file(path, out, scorer=scorer)
+        assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_a_damaged_row_group_is_told_and_the_rest_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in.parquet"
+    table = pa.Table.from_pylist(_plain(40))
+    pq.write_table(
+        table, path, row_group_size=10, write_page_checksum=True, compression="none", use_dictionary=False
+    )
+    content = bytearray(path.read_bytes())
+    column = pq.ParquetFile(path).metadata.row_group(1).column(1)
+    content[column.data_page_offset + column.total_compressed_size - 3] ^= 0xFF
+    path.write_bytes(content)
+    assert run(["score", str(path)]) == 0
+    assert "row 10: row group 1 is damaged" in capsys.readouterr().err
+    found = pq.read_table(tmp_path / "in.scored.parquet").to_pylist()
+    assert [i for i, row in enumerate(found) if row["status"] == "invalid"] == list(range(10, 20))
+    assert [row["id"] for row in found[20:]] == list(range(20, 40))
+
+
+def test_no_damage_anywhere_in_a_parquet_gives_a_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = write(tmp_path / "whole.parquet", _plain(20)).read_bytes()
+    for place in range(4, len(whole), 37):
+        content = bytearray(whole)
+        content[place] ^= 0xFF
+        (tmp_path / "in.parquet").write_bytes(content)
+        assert run(["score", str(tmp_path / "in.parquet"), "--force", "--restart"]) in (0, 1, 2), place
+        assert "Traceback" not in capsys.readouterr().err

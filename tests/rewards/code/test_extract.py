@@ -1,0 +1,164 @@
+"""Where the program stands in a response: the table of shapes, and that hostile ones cost little."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.rewards.code.extract import extract, extract_like_verl
+
+module = importlib.import_module("rewardkit.rewards.code.extract")
+
+CODE = "print(int(input()) + 1)\n"
+DOCSTRING = 'def f(x):\n    """Adds one.\n\n    ```\n    f(1)\n    ```\n    """\n    return x + 1\n'
+DOCSTRING_PY = '"""Use:\n```python\nf(1)\n```\n"""\n' + CODE
+SEPARATORS = "s = 'a\x0cb\u2028c\x85d\x1ce'\nprint(len(s.split()))\n"
+
+
+def parses(code: str) -> bool:
+    """The tests' own texts are safe to parse here."""
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+SHAPES: dict[str, tuple[str, str | None]] = {
+    "a block": (f"Here:\n```python\n{CODE}```\nDone.", CODE),
+    "py": (f"```py\n{CODE}```", CODE),
+    "Python3": (f"```Python3\n{CODE}```", CODE),
+    "attributes behind the language": (f'```python title="a.py"\n{CODE}```', CODE),
+    "braces": (f"```{{.python}}\n{CODE}```", CODE),
+    "no language": (f"```\n{CODE}```", CODE),
+    "carriage returns": ("```python\r\nprint(1)\r\n```\r\n", "print(1)\r\n"),
+    "left open to the end": (f"So:\n```python\n{CODE}", CODE),
+    "left open within thoughts": (f"<think>\nMaybe\n```python\nprint(\n</think>\nSo:\n```python\n{CODE}```", CODE),
+    "left open before another": (f"First\n```python\nprint(\nNo.\n\n```python\n{CODE}```", CODE),
+    "thoughts hold a block": (f"<think>\n```python\nx = 1\n```\n</think>\n```\n{CODE}```", CODE),
+    "only thoughts hold a block": (f"<think>\n```python\n{CODE}```\n</think>\nThat is it.", CODE),
+    "closing with an end token": (f"```python\n{CODE}```<|im_end|>", CODE),
+    "closing with a tag": (f"<answer>\n```python\n{CODE}```</answer>", CODE),
+    "closing with text": (f"```python\n{CODE}``` This works.", CODE),
+    "closing behind code": ("```python\nprint(1)```\nDone", "print(1)\n"),
+    "end token instead of a closing": (f"```python\n{CODE}<|im_end|>", CODE),
+    "tag instead of a closing": (f"<answer>\n```python\n{CODE}</answer>\nBye", CODE),
+    "opening behind a tag": (f"<answer>```python\n{CODE}```</answer>", CODE),
+    "opening behind text": (f"Here: ```python\n{CODE}```", CODE),
+    "opening behind bold text": (f"**Solution:**```python\n{CODE}```", CODE),
+    "four backticks": (f"````python\n{CODE}````", CODE),
+    "four around three": (f"````markdown\nText\n```python\n{CODE}```\n````", CODE),
+    "tildes": (f"~~~python\n{CODE}~~~", CODE),
+    "tildes within code": ("```python\nprint(~~~1)\n```", "print(~~~1)\n"),
+    "indented in a list": ("1. So:\n   ```python\n   for i in range(2):\n       print(i)\n   ```\n", "for i in range(2):\n    print(i)\n"),
+    "behind a bullet": ("- ```python\n  print(1)\n  ```", "print(1)\n"),
+    "fence indented, code not": ("   ```python\nif 1:\n    print(1)\n   ```", "if 1:\n    print(1)\n"),
+    "quoted": ("> ```python\n> if 1:\n>     print(1)\n> ```\n", "if 1:\n    print(1)\n"),
+    "a body keeps its indentation": ("```python\n    return 3\n```", "    return 3\n"),
+    "other line separators": (f"```python\n{SEPARATORS}```", SEPARATORS),
+    "a docstring with backticks": (f"```python\n{DOCSTRING}```\nBye", DOCSTRING),
+    "a docstring with a marked block": (f"```python\n{DOCSTRING_PY}```\nBye", DOCSTRING_PY),
+    "a docstring left open before another block": (f'```python\ndef f():\n    """Doc\n```\nNo:\n```python\n{CODE}```', CODE),
+    "a string with backticks": ("```python\nprint('```')\n```", "print('```')\n"),
+    "a comment with backticks": ("```python\n# as in ``` fences\nprint(1)\n```", "# as in ``` fences\nprint(1)\n"),
+    "an apostrophe in a comment": ("```python\n# don't\nprint(1)\n```\nIt's", "# don't\nprint(1)\n"),
+    "several: the last": (f"```python\nx = 1\n```\nBetter:\n```python\n{CODE}```", CODE),
+    "sample output behind it": (f"```python\n{CODE}```\nOutput:\n```\n42\n```", CODE),
+    "sample output behind it, both unmarked": (f"```\n{CODE}```\nOutput:\n```\n42\n```", CODE),
+    "other languages": (f"```bash\npip install x\n```\n```python\n{CODE}```\n```json\n{{}}\n```", CODE),
+    "only another language": ("```cpp\nint main() {}\n```", None),
+    "an empty block behind it": (f"```python\n{CODE}```\n```python\n```", CODE),
+    "code on the fence's line": ("```import sys\nprint(sys.argv)\n```", "import sys\nprint(sys.argv)\n"),
+    "code behind the language": ("```python import sys\nprint(sys.argv)\n```", "import sys\nprint(sys.argv)\n"),
+    "within a line": ("The answer is ```print(1)```.", "print(1)\n"),
+    "unfenced": (CODE, CODE),
+    "unfenced behind thoughts": (f"<think>\nAdd one.\n</think>\n{CODE}<|im_end|>", "\n" + CODE),
+    "unfenced in tags": (f"<answer>\n{CODE}</answer>", "\n" + CODE),
+    "a byte order mark": ("\ufeff" + CODE, CODE),
+    "text": ("The answer is 42, isn't it?", None),
+    "nothing": ("", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_program_of_a_response_is_found(name: str) -> None:
+    response, wanted = SHAPES[name]
+    assert extract(response, parses=parses) == wanted
+
+
+def test_an_option_chooses_among_blocks() -> None:
+    response = "```python\na = 1\n```\n```python\nprint(a)\nprint(a)\n```\n```python\nb = 2\n```"
+    assert extract(response, "first") == "a = 1\n"
+    assert extract(response, "longest") == "print(a)\nprint(a)\n"
+    assert extract(response, "joined") == "a = 1\n\nprint(a)\nprint(a)\n\nb = 2\n"
+    assert extract(CODE, "whole") == CODE
+
+
+def test_unfenced_code_needs_to_be_asked_about() -> None:
+    assert extract(CODE) is None
+
+
+def test_verl_takes_the_whole_without_a_fence() -> None:
+    assert extract_like_verl("print(1)") == "print(1)"
+
+
+HOSTILE = [
+    "```python\n" * 20_000,
+    "```python\n'''\n```\n" * 10_000,
+    '```python\n"""\n```\n' * 10_001,
+    "`" * 200_000,
+    "`" * 100_000 + "x`",
+    "~~~\n" * 50_000,
+    "```\n" + "\n" * 100_000,
+    "\n".join("`" * n + "markdown" for n in range(400, 3, -1)),
+    "'" * 200_001,
+    '"\\' * 100_000,
+    "> " * 100_000 + "```python",
+    "</think>\n" * 20_000,
+    "```" + "a" * 200_000,
+    "````markdown\n```python\n" * 10_000,
+    "```x```" * 30_000,
+    "#" * 100_000 + "\n```",
+    "<|" * 100_000,
+]
+
+
+@pytest.mark.parametrize("response", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_response_is_passed_over_a_few_times_at_most(
+    response: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scanned, asked = Counting(module._TOKEN), []
+    monkeypatch.setattr(module, "_TOKEN", scanned)
+    extract(response, parses=lambda code: bool(asked.append(code)))
+    assert scanned.characters <= 6 * len(response) + 1000
+    assert len(asked) <= 4
+
+
+class Counting:
+    """A pattern that counts the characters between where it starts and where it finds."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern = pattern
+        self.characters = 0
+
+    def search(self, text: str, position: int) -> Any:
+        found = self.pattern.search(text, position)
+        self.characters += (found.end() if found else len(text)) - position
+        return found
+
+
+@given(
+    st.lists(
+        st.sampled_from(["```", "```python", "~~~", "'''", '"', "\n", "print(1)", "</think>", "> ", "\\"])
+    )
+)
+def test_no_response_breaks_it(pieces: list[str]) -> None:
+    response = "".join(pieces)
+    found = extract(response, parses=parses)
+    assert found is None or found.strip()

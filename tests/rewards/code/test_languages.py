@@ -1,0 +1,256 @@
+"""Answers in other languages: which one is decided, what is taken from the response, and the scores."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from rewardkit.registry import REGISTRY
+from rewardkit.rewards.code import Options, _rules, explain, score
+from rewardkit.rewards.code.ground_truth import read
+from rewardkit.rewards.code.languages import Program, take
+from rewardkit.sandbox import Pool
+from rewardkit.sandbox.fusion import run_code
+from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain, find, toolchain
+from rewardkit.sandbox.levels import why_not
+from rewardkit.types import Sample, Score
+
+TESTS = [{"input": "1 2\n", "output": "3\n"}, {"input": "40 2\n", "output": "42\n"}]
+SUM_C = '#include <stdio.h>\nint main(void) { int a, b; scanf("%d %d", &a, &b); printf("%d\\n", a + b); return 0; }'
+SUM_CPP = (
+    '#include <cstdio>\nint main() { int a, b; std::scanf("%d %d", &a, &b); std::printf("%d\\n", a + b); }'
+)
+SUM_JS = "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\nconsole.log(a + b);"
+SUM_PY = "print(sum(map(int, input().split())))"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def isolation() -> None:
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+
+
+def needs(language: str) -> None:
+    try:
+        toolchain(LANGUAGES[language])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+
+
+def scored(response: str, truth: Any, **options: Any) -> Score:
+    return score(Sample("code", response, json.dumps(truth)), Options(**options))
+
+
+def fenced(mark: str, code: str) -> str:
+    return f"Here it is:\n```{mark}\n{code}\n```\nIt runs in linear time."
+
+
+@pytest.mark.parametrize(
+    ("mark", "code", "language"),
+    [("c", SUM_C, "c"), ("cpp", SUM_CPP, "cpp"), ("C++17", SUM_CPP, "cpp17"), ("js", SUM_JS, "javascript")],
+)
+def test_the_fence_decides_where_nothing_else_does(mark: str, code: str, language: str) -> None:
+    needs(language)
+    found = scored(fenced(mark, code), {"tests": TESTS})
+    assert (found.status, found.score, found.correct) == ("ok", 1.0, True), found.detail
+    assert found.extracted is not None and found.extracted.strip() == code
+    assert found.detail is not None and f"; {language}, level " in found.detail
+    wrong = scored(fenced(mark, code.replace("a + b", "a - b")), {"tests": TESTS})
+    assert (wrong.status, wrong.score) == ("ok", 0.0)
+
+
+def test_the_ground_truth_decides_before_the_fence_and_an_option_before_both() -> None:
+    needs("c")
+    both = fenced("python", SUM_PY) + "\n\n" + fenced("c", SUM_C)
+    assert "; level" in (scored(both, {"tests": TESTS}).detail or "")
+    in_c = scored(both, {"tests": TESTS, "language": "C"})
+    assert in_c.score == 1.0 and "; c, level" in (in_c.detail or "")
+    assert scored(fenced("c", SUM_C), {"tests": TESTS, "language": "python3"}).score == 0.0
+    assert scored(fenced("c", SUM_C), {"tests": TESTS, "language": "python"}, language="c").score == 1.0
+    assert scored(fenced("", SUM_C), {"tests": TESTS}, language="c").score == 1.0  # a block without a mark
+
+
+def test_a_block_of_the_family_will_do_and_one_of_another_language_will_not() -> None:
+    needs("cpp")
+    truth = {"tests": TESTS, "language": "cpp"}
+    assert scored(fenced("c++17", SUM_CPP), truth).score == 1.0
+    other = scored(fenced("python", SUM_PY), truth)
+    assert (other.status, other.score, other.detail) == ("ok", 0.0, "no code block in the response")
+
+
+def test_what_does_not_compile_is_scored_with_the_compilers_first_message() -> None:
+    needs("c")
+    found = scored(fenced("c", "int main(void) { return nothing; }"), {"tests": TESTS})
+    assert (found.status, found.score) == ("ok", 0.0)
+    assert found.detail is not None and "compile_error" in found.detail and "undeclared" in found.detail
+
+
+def test_a_language_that_is_not_here_is_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> Toolchain:
+        raise LanguageUnavailable("'go' is not on PATH; install it (Debian: apt-get install golang-go)")
+
+    monkeypatch.setitem(LANGUAGES, "go", replace(LANGUAGES["go"], discover=absent))
+    found = scored(fenced("go", "package main"), {"tests": TESTS})
+    assert found.status == "error" and "apt-get install golang-go" in (found.detail or "")
+
+
+def test_a_language_that_nobody_runs_is_no_candidate_by_its_fence_and_invalid_by_name() -> None:
+    found = scored(fenced("haskell", "main = print 3"), {"tests": TESTS})
+    assert (found.status, found.score) == ("ok", 0.0)
+    asked = scored(fenced("haskell", "main = print 3"), {"tests": TESTS, "language": "haskell"})
+    assert asked.status == "invalid" and "there are python, c, cpp" in (asked.detail or "")
+    odd = scored(fenced("c", SUM_C), {"tests": TESTS, "language": ["c"]})
+    assert odd.status == "invalid"
+
+
+def test_tests_of_functions_are_for_python() -> None:
+    truth = {"tests": [{"input": [1, 2], "output": 3}], "fn_name": "add"}
+    assert scored(fenced("python", "def add(a, b): return a + b"), truth).score == 1.0
+    assert scored(fenced("c", SUM_C), truth).score == 0.0
+    asked = scored(fenced("c", SUM_C), {**truth, "language": "c"})
+    assert asked.status == "invalid" and "are for Python programs" in (asked.detail or "")
+
+
+def test_a_problems_limit_of_time_is_for_the_language() -> None:
+    problem = read(json.dumps({"tests": TESTS, "time_limit": 2.0}))
+    limits = {name: _rules(problem, Options(), name).limits.cpu_s for name in ("python", "cpp", "java")}
+    assert limits == {"python": 10.0, "cpp": 2.0, "java": 4.5}
+
+
+def test_every_test_of_another_language_is_laid_open() -> None:
+    needs("c")
+    found = explain(json.dumps({"tests": TESTS}), fenced("c", SUM_C.replace("a + b", "3")))
+    assert [test.status for test in found.tests] == ["passed", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("response", "language", "last"),
+    [
+        ("```cpp\nint main(){}\n```", "cpp", "int main(){}"),
+        ("```c++20\nA\n```\ntext\n```cpp\nB\n```", "cpp", "B"),
+        ("```java\nclass A {}\n```\n```bash\njava A\n```", "java", "class A {}"),
+        ("```bash\necho 1\n```", "bash", "echo 1"),
+        ("```sql\nSELECT 1;\n```", "sql", "SELECT 1;"),
+        ("```rust\nfn main() {}\n```\n```text\nout\n```", "rust", "fn main() {}"),
+        ("```cpp\n// don't \"stop\nchar c = '\"';\n```\nThat's it.", "cpp", "// don't \"stop\nchar c = '\"';"),
+        ("```go\nvar s = `raw`\n```", "go", "var s = `raw`"),
+        ("<think>```python\nprint(1)\n```</think>\n```cpp\nint main(){}\n```", "cpp", "int main(){}"),
+        ("```cpp17\nA\n```", "cpp17", "A"),
+        ("```Node.js\nA\n```", "javascript", "A"),
+        ("```python\nprint(1)\n```\n```cpp\nA\n```", "python", "print(1)"),
+        ("```cpp title=\"a.cpp\"\nA\n```", "cpp", "A"),
+        ("```{.cpp}\nA\n```", "cpp", "A"),
+        ("1. Do this:\n   ```cpp\n   A\n   ```\n", "cpp", "A"),
+        ("```css\nA\n```", None, None),
+    ],
+)  # fmt: skip
+def test_the_program_is_taken_with_its_language(
+    response: str, language: str | None, last: str | None
+) -> None:
+    found = take(response, "last", None, lambda code: False)
+    if language is None:
+        assert found is None
+    else:
+        assert found == Program(f"{last}\n", language)
+
+
+def test_every_alias_marks_a_block() -> None:
+    for language in LANGUAGES.values():
+        for name in (language.name, *language.aliases):
+            found = take(f"```{name}\nx = don't \"\"\" '''\n```\nText.\n", "last", None, None)
+            assert found == Program("x = don't \"\"\" '''\n", find(name) or ""), name
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """A server that answers `/run_code`, and keeps what it was sent."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            SENT.append(body)
+            answer = asyncio.run(run_code(pool, json.loads(body)))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with Pool(1) as pool:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+SENT: list[bytes] = []
+
+
+def test_runs_are_sent_elsewhere_and_what_is_expected_is_not(service: str) -> None:
+    truth = {"tests": [{"input": "1 2\n", "output": "00003"}, {"input": "40 2\n", "output": "00042"}]}
+    padded = "print(f'{sum(map(int, input().split())):05}')"
+    found = scored(fenced("python", padded), truth, sandbox_url=service)
+    assert (found.status, found.score) == ("ok", 1.0), found.detail
+    assert f"level of {service}/run_code" in (found.detail or "")
+    assert scored(fenced("python", SUM_PY.replace("sum", "max")), truth, sandbox_url=service).score == 0.0
+    loops = scored(fenced("python", "while True: pass"), truth, sandbox_url=service, cpu_s=0.1)
+    assert (loops.status, loops.score, loops.parts["timed_out"]) == ("ok", 0.0, 1.0)
+    assert SENT and not any(b"00003" in body or b"00042" in body for body in SENT)
+
+
+def test_other_languages_run_elsewhere_too(service: str) -> None:
+    needs("c")
+    assert scored(fenced("c", SUM_C), {"tests": TESTS}, sandbox_url=service).score == 1.0
+    broken = scored(fenced("c", "int main(void) {"), {"tests": TESTS}, sandbox_url=service)
+    assert (broken.status, broken.score) == ("ok", 0.0) and "compile_error" in (broken.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("program", "passed"),
+    [
+        ("def f(x, y=0):\n    print('noise')\n    return (x + y, {x: [None]})", 3),
+        ("class Solution:\n    def f(self, x, y=0): return (x + y, {x: [None]})", 3),
+        ("def f(x, y=0): return x", 0),
+        ("def f(x, y=0): return (x, {x: [None]}) if x != 2 else 1 / 0", 2),
+        ("import sys\nprint('x' * 99)\ndef f(x, y=0): sys.exit(0)", 0),
+        ("import os\nos._exit(0)", 0),
+        ("def f(x, y=0): return input()", 0),
+        ("def f(x, y=0): return f", 0),
+        ("def f(", 0),
+    ],
+)
+def test_functions_are_called_elsewhere_as_they_are_here(service: str, program: str, passed: int) -> None:
+    asserted = {"tests": [f"assert f({x}, y=0) == ({x}, {{{x}: [None]}})" for x in (1, 2, 3)]}
+    SENT.clear()
+    there, here = (
+        scored(fenced("python", program), asserted, sandbox_url=url, continuous=True)
+        for url in (service, None)
+    )
+    assert (there.status, there.parts["passed"]) == ("ok", float(passed)), there.detail
+    assert (there.score, there.correct) == (here.score, here.correct)
+    assert SENT and not any(b"assert" in body for body in SENT)
+
+
+def test_what_a_service_cannot_do_is_an_error(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asserted = {"tests": ["assert f(1) in (1, 2)"]}
+    found = scored(fenced("python", "def f(x): return x"), asserted, sandbox_url=service)
+    assert found.status == "error" and "needs a sandbox on this host" in (found.detail or "")
+    monkeypatch.setattr("rewardkit.sandbox.fusion_client._PAUSE_S", 0.0)
+    gone = scored(fenced("python", SUM_PY), {"tests": TESTS}, sandbox_url="http://127.0.0.1:9/run_code")
+    assert gone.status == "error" and "is it running" in (gone.detail or "")
+
+
+def test_the_option_may_be_written_with_a_dot() -> None:
+    options = REGISTRY.resolve("apps").make_options({"sandbox.url": "http://host:8000"})
+    assert options.sandbox_url == "http://host:8000"

@@ -1,0 +1,55 @@
+"""Tests written for pytest or unittest, as KodCode has them: each function is one test."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rewards.code.conftest import Judge
+
+CASES: dict[str, tuple[str, str, list[str]]] = {
+    "functions": (
+        "def add(a, b): return a + b",
+        "from solution import add\n\ndef test_small():\n    assert add(1, 2) == 3\n\ndef test_negative():\n    assert add(-1, 1) == 0\n",
+        ["def add(a, b): return 3", "def sub(a, b): return a + b"],
+    ),
+    "the module itself": ("def f(): return 1\nX = 2", "import solution\ndef test_a():\n    assert solution.f() == 1 and solution.X == 2\n", ["def f(): return 2"]),
+    "raises": (
+        "def root(x):\n    if x < 0: raise ValueError('negative number')\n    return x ** 0.5",
+        "import pytest\nfrom solution import root\ndef test_r():\n    with pytest.raises(ValueError, match='negative'):\n        root(-1)\n    with pytest.raises(ValueError) as e: root(-2)\n    assert 'number' in str(e.value)\n    assert root(4) == pytest.approx(2.0)\n",
+        ["def root(x): return x ** 0.5", "def root(x): raise ValueError('negative number')", "def root(x): raise TypeError('negative number')", "import os\ndef root(x): os._exit(0)"],
+    ),
+    "parametrized": (
+        "def double(x): return 2 * x",
+        "import pytest\nfrom solution import *\nfrom solution import double\n@pytest.mark.parametrize('x, y', [(1, 2), (3, 6), pytest.param(0, 0)])\n@pytest.mark.parametrize('z', [1, 2])\ndef test_d(x, y, z):\n    assert double(x) == y and double(z) == 2 * z\n",
+        ["def double(x): return 2", "def double(x): return 2 * x if x < 3 else 0"],
+    ),
+    "classes and fixtures": (
+        "class Box:\n    def __init__(self): self.items = []\n    def put(self, x): self.items.append(x)",
+        "import pytest\nfrom solution import Box\n@pytest.fixture\ndef box():\n    b = Box()\n    b.put(1)\n    yield b\nclass TestBox:\n    def setup_method(self): self.extra = 2\n    def test_one(self, box): assert box.items == [1]\n    def test_two(self, box):\n        box.put(self.extra)\n        assert box.items == [1, 2]\n",
+        ["class Box:\n    items = []\n    def put(self, x): self.items.append(x)"],
+    ),
+    "unittest": (
+        "def f(x):\n    if x is None: raise TypeError('no')\n    return [x]",
+        "import unittest\nfrom solution import f\nclass TestF(unittest.TestCase):\n    def setUp(self): self.x = 4\n    def test_list(self): self.assertEqual(f(self.x), [4]); self.assertIsInstance(f(1), list)\n    def test_none(self):\n        with self.assertRaises(TypeError): f(None)\nif __name__ == '__main__':\n    unittest.main()\n",
+        ["def f(x): return x", "def f(x): return [x]"],
+    ),
+    "printed": ("def hi(): print('hi')", "from solution import hi\ndef test_hi(capsys):\n    hi()\n    assert capsys.readouterr().out == 'hi\\n'\n", ["def hi(): print('ho')", "def hi(): return 'hi'"]),
+    "input given": ("def ask(): return input() + '!'", "from solution import ask\ndef test_ask(monkeypatch):\n    monkeypatch.setattr('builtins.input', lambda *a: 'a')\n    assert ask() == 'a!'\n", ["def ask(): return 'a'"]),
+    "a stopped iteration expected": ("def first(xs): return next(iter(xs))", "import pytest\nfrom solution import first\ndef test_f():\n    assert first([1]) == 1\n    with pytest.raises(StopIteration): first([])\n", ["def first(xs): return 1"]),
+    "a coroutine": ("async def f(): return 1", "import pytest\nfrom solution import f\n@pytest.mark.asyncio\nasync def test_f():\n    assert await f() == 1\n", ["async def f(): return 2"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_right_program_passes_and_wrong_ones_do_not(name: str, judge: Judge) -> None:
+    right, tests, wrong = CASES[name]
+    found = judge(right, {"test": tests})
+    assert found.score == 1.0, found.detail
+    for program in wrong:
+        failed = judge(program, {"test": tests})
+        assert (failed.status, failed.score) == ("ok", 0.0), (program, failed.detail)
+
+
+def test_each_function_is_a_test(judge: Judge) -> None:
+    tests = "from solution import f\ndef test_a(): assert f(1) == 1\ndef test_b(): assert f(2) == 1\n"
+    assert judge("def f(x): return x", {"test": tests}, continuous=True).score == 0.5

@@ -1,0 +1,203 @@
+"""Answers that must never pay and answers that must, by class: (ground truth, answer). Data only."""
+
+from __future__ import annotations
+
+NEVER_PAID: dict[str, list[tuple[str, str]]] = {
+    "grouped digits are one number": [
+        ("1,000,000", "1,000,001"), ("20,000", "20,000,000"), ("1,600", "600,001"), ("1,000", "0,1"),
+        ("1,000", "1"), ("15,600", "600,15"), ("15,600", "15"), ("61,328", "\\{61,328\\}"),
+        ("58,500", "500,58"), ("2,125", "125,2"), ("1,234", "1, 234"), ("1{,}234", "1, 234"),
+        ("\\$1,234", "234, 1"), ("-1,250", "250, -1"), ("10,000", "10"), ("100,000", "0, 100"),
+        ("1,001", "1"), ("x = 1,000", "x = 0, 1"), ("12,012", "12"), ("1,000 \\text{ cm}", "1, 0 \\text{ cm}"),
+    ],
+    "a comma between ungrouped digits is a list": [
+        ("-5,0", "-5"), ("14,16", "14.16"), ("-5,0", "-5.0"), ("3,5", "3.5"), ("0,1", "0.1"), ("1,2", "1.2"),
+        ("9,-7", "9"), ("2,6", "2.6"), ("8,-112", "8"), ("1,000,00", "100000"), ("10,00", "1000"),
+    ],
+    "equations without a solution in common": [
+        ("x^2+121=0", "x^2+1=0"), ("x^2+4=0", "x^2+9=0"), ("x^4+1=0", "x^2+1=0"), ("|x|=-1", "|x|=-2"),
+        ("e^x=0", "e^{2x}+1=0"), ("x^2+x+1=0", "x^2-x+1=0"), ("x=x+1", "x=x+2"),
+        ("\\sin^2 x+\\cos^2 x=1", "x=x"), ("(x+1)^2=x^2+2x+1", "0=0"), ("x^3=1", "x=1"),
+    ],
+    "statements without an unknown are compared by their sides": [
+        ("2+2=4", "2+2=5"), ("\\log_2(32)=5", "1=2"), ("\\log_2(32)=5", "\\log_2(33)=5"), ("3<4", "5<4"),
+        ("2^5=32", "2^5=33"), ("1=1", "2=3"), ("3<4", "4<5"), ("\\log_2(32)=5", "1=1"), ("2+3=5", "7-1=6"),
+    ],
+    "systems keep every member": [
+        ("x^2+y^2=4, r=2", "x^2+y^2=9, r=2"), ("x+y=1, z=2", "x+y=2, z=2"), ("x^2+y^2=4, r=2", "r=2"),
+        ("x^2+y^2=4, r=2", "x^2+y^2=4, r=3"), ("y=2x+1, m=2", "y=2x+3, m=2"),
+        ("x^2=2, y^2=3", "x^2=3, y^2=2"), ("x+y=5, x-y=1", "x+y=5, x-y=2"),
+    ],
+    "units behind spacing commands": [
+        ("4\\mathrm{~km}", "4\\mathrm{~kg}"), ("5 \\mathrm{~cm}^2", "5 \\mathrm{~cm}^3"), ("4\\ \\text{m}", "4\\ \\text{s}"),
+        ("4~\\mathrm{m}", "4~\\mathrm{s}"), ("4\\mathrm{\\ km}", "4\\mathrm{\\ kg}"), ("4 \\; \\mathrm{kg}", "4 \\; \\mathrm{km}"),
+        ("3\\mathrm{~m/s}", "3\\mathrm{~m/s^2}"), ("4\\,\\text{h}", "4\\,\\text{min}"), ("4~\\text{km}", "4~\\text{m}"),
+        ("9.8\\mathrm{~m} / \\mathrm{s}^{2}", "9.8\\mathrm{~m} / \\mathrm{s}"),
+    ],
+    "words that change a number": [
+        ("5", "5\\text{ squared}"), ("5", "5\\text{ and a half}"), ("5", "5\\text{ times two}"), ("5", "5\\text{ factorial}"),
+        ("5", "5\\text{ million}"), ("5", "5\\text{ cubed}"), ("5", "5\\text{ doubled}"), ("5", "5\\text{ thousand}"),
+        ("5", "5\\text{ dozen}"), ("5", "5\\text{ hundred}"), ("5", "5\\text{ plus one}"), ("5", "5\\text{ minus}"),
+        ("5", "5\\text{ halves}"), ("5", "5\\text{ thirds}"), ("5", "5\\text{ or more}"), ("5", "5\\text{ at least}"),
+        ("5", "5\\text{ was ruled out}"), ("5", "5\\text{ seems off}"), ("5", "5\\text{ can be excluded}"),
+        ("5", "5 squared"), ("5", "5 and a half"), ("5", "5 times two"), ("5", "5 million"), ("5", "5 factorial"),
+        ("5", "5\\text{ fails}"), ("5", "5\\text{ would be too much}"), ("5", "5\\text{ rejected}"), ("5", "5\\text{ modulo 3}"),
+        ("5", "5\\text{ above zero}"), ("5", "5\\text{ below zero}"), ("5", "5\\text{ to the power of 2}"),
+        ("5", "\\text{twice }5"), ("5", "\\text{half of }5"), ("5", "\\text{minus }5"), ("5", "\\text{the square root of }5"),
+        ("5", "\\text{not }5"), ("5", "\\text{anything but }5"), ("5", "\\text{almost }5"), ("5", "\\text{over }5"),
+        ("25^\\circ\\text{C}", "25^\\circ\\text{F}"), ("25^\\circ C", "25^\\circ F"), ("25\\text{ }^\\circ\\text{C}", "25\\text{ K}"),
+        ("5\\text{ apples}", "5\\text{ oranges}"), ("5\\text{ million}", "5\\text{ thousand}"), ("5", "5\\text{ trillion}"),
+    ],
+    "branches": [
+        (
+            "f(x)=\\begin{cases} x+1 & x>0 \\\\ x-1 & x \\le 0 \\end{cases}",
+            "f(x)=\\begin{cases} x-1 & x>0 \\\\ x+1 & x \\le 0 \\end{cases}",
+        ),
+        (
+            "\\begin{cases} 1 & \\text{if } x>0 \\\\ 2 & \\text{otherwise} \\end{cases}",
+            "\\begin{cases} 2 & \\text{if } x>0 \\\\ 1 & \\text{otherwise} \\end{cases}",
+        ),
+        (
+            "\\begin{cases} 1, & x>0 \\\\ 2, & x\\le 0 \\end{cases}",
+            "\\begin{cases} 1, & x\\le 0 \\\\ 2, & x>0 \\end{cases}",
+        ),
+        ("\\begin{cases} 1 & x>0 \\\\ 2 & x\\le 0 \\end{cases}", "\\begin{cases} 1 & x>0 \\\\ 2 & x\\le 1 \\end{cases}"),
+        ("\\begin{cases} x=1 \\\\ y=2 \\end{cases}", "\\begin{cases} x=2 \\\\ y=1 \\end{cases}"),
+    ],
+    "choices": [
+        ("C", "(C) or (D)"), ("C", "(C) is wrong"), ("C", "(C) and (D)"), ("C", "C or D"), ("C", "not C"), ("C", "(C) can be ruled out"),
+        ("C", "(C) (D)"), ("C", "C. Or maybe D"), ("C", "C, D"), ("C", "(C)?? or (B)"), ("\\text{(C)}", "\\text{(C) or (D)}"),
+        ("C", "(C) seems false"), ("C", "either C"), ("C", "C is not it"), ("(B) 12", "(B) 13"), ("(B) 12", "(A) 12"),
+        ("C", "neither (C)"), ("C", "(C) unlikely"), ("\\text{C}", "\\text{C is incorrect}"), ("B", "The correct option is A."),
+        ("B", "The correct option is not B."), ("B", "The wrong option is B."),
+    ],
+    "calls": [
+        ("V(0)", "0"), ("P(0)e^{kt}", "P(0)"), ("f(0)", "0"), ("P(0)", "V(0)"), ("P(1)", "P"), ("V(0)", "V"), ("P(2)", "2P"), ("N(t)", "tN"),
+        ("f(20)>1000", "f(20)>1001"), ("f(1)+1", "f(1)+2"), ("f(3)=7", "f(4)=7"), ("P(X>1)", "P(X>2)"), ("f(20)=3x", "f(20)=4x"),
+        ("y(1)", "y"), ("a(2)", "2a"), ("f'(2)", "2f'"), ("P(A)", "AP"), ("f(x)<5", "f(x)<6"),
+    ],
+    "defined on different grounds": [
+        ("\\frac{n!}{(n-k)!}", "\\frac{k!}{(k-n)!}"), ("a^{bc}", "(a^b)^c"), ("\\frac{n!}{k!(n-k)!}", "\\frac{k!}{n!(k-n)!}"),
+        ("\\binom{n}{k}", "\\binom{k}{n}"), ("x^{ab}", "(x^a)^b"), ("\\sqrt{x^2}", "x"), ("(a^{2b})^{\\frac12}", "a^b"),
+        ("(n-k)!", "(k-n)!"),
+    ],
+    "prose is compared whole": [
+        ("It is the hyperplane with equation x-2y-3z+2w=0.", "0"), ("It is the hyperplane x-2y-3z+2w=0.", "x-2y-3z+2w=0"),
+        ("The function is increasing on the interval and its limit is 5", "5"), ("All matrices whose trace is 0", "0"),
+        ("The series converges because the ratio is 1/2", "1/2"), ("Every group of order 15 is cyclic, so the answer is 1", "15"),
+        ("The set of all integers n such that n is 3", "3"), ("There is one tangent line and its slope is -2.", "-2"),
+        ("The curve is a circle of radius 3", "3"), ("It has a local minimum at x = 2", "2"), ("It has a local minimum at x = 2", "x=2"),
+    ],
+    "hedges, covers and denials in the slot": [
+        ("5", "5 \\text{ or } 6"), ("5", "4 \\text{ or } 5"), ("5", "5 \\lor 6"), ("5", "\\{4,5,6\\}"), ("5", "[4,6]"), ("5", "5 \\pm 1"),
+        ("5", "5 \\text{ (this is wrong)}"), ("5", "\\text{not } 5"), ("5", "5?"), ("5", "\\neg 5"), ("5", "\\neq 5"), ("5", "x \\neq 5"),
+        ("5", "5 = 6"), ("5", "6 = 5"), ("5", "> 4"), ("5", "5+"), ("5", "5 \\ldots"), ("5", "5 \\to 6"),
+        ("5", "5 \\text{ is not correct}"), ("5", "x \\in \\{5,6\\}"), ("5", "5, \\text{ or so}"), ("72", "72!"), ("72", "7,2"), ("5", "5 \\dots 6"),
+    ],
+    "names and labels": [
+        ("x=5", "y=5"), ("2ab", "2"), ("5m", "5"), ("v_0^2", "v_1^2"), ("x_1", "x_2"), ("36^\\circ 52'", "36^\\circ 53'"),
+        ("36^\\circ 52'", "36^\\circ"), ("36^\\circ 52'", "36^\\circ 52''"), ("\\frac{a}{b}", "a \\over c"), ("7 goats and 4 helicopters", "4 goats and 7 helicopters"),
+        ("25_8 = 21_{10}", "25_8 = 22_{10}"), ("25_8", "21_{10}"), ("4:30\\text{ p.m.}", "4:30\\text{ a.m.}"), ("ab=0", "a=0 \\text{ and } b=0"),
+        ("ab=0", "a=0"), ("line segment, circle", "line segment, circle, point"), ("\\begin{aligned}x&=5\\end{aligned}", "6"),
+        ("f(x)=1 \\text{ for all } x", "2"), ("\\mho length width", "\\mho length * width"),
+    ],
+}  # fmt: skip
+
+PAID: dict[str, list[tuple[str, str]]] = {
+    "grouped digits": [
+        ("1,000", "1000"), ("1000", "1,000"), ("1{,}234{,}567", "1,234,567"), ("1,234", "1 234"), ("x=1,000", "1000"),
+        ("1,234 \\text{ cm}", "1234"), ("\\$32,348", "32,348"), ("1\\,234", "1234"), ("1,2,3", "3,2,1"), ("\\frac{1,000}{3}", "\\frac{1000}{3}"),
+        ("10,000,000", "10^7"), ("1,234.5", "1234.5"), ("1000.99", "1000,99"), ("-1,250", "-1250"), ("5,000 \\text{ and } 6,000", "6000, 5000"),
+    ],
+    "equations": [
+        ("x^2+121=0", "121+x^2=0"), ("x^2+121=0", "2x^2+242=0"), ("2+2=4", "2+2=4"), ("x^2+y^2=4, r=2", "r=2, y^2+x^2=4"),
+        ("x^2-5x+6=0", "(x-2)(x-3)=0"), ("\\log_2(32)=5", "\\log_2 32 = 5"), ("y=2x+1", "2x-y+1=0"), ("x^2+y^2=4", "2x^2+2y^2-8=0"),
+        ("\\sin^2 x+\\cos^2 x=1", "\\cos^2 x+\\sin^2 x=1"), ("x=2", "x-2=0"),
+    ],
+    "units": [
+        ("4\\mathrm{~km}", "4\\text{ km}"), ("4 km", "4000\\text{ m}"), ("4\\mathrm{~km}", "4000\\text{ m}"), ("4\\mathrm{~km}", "4"), ("5\\mathrm{~cm}^2", "5 \\text{ cm}^2"),
+        ("4~\\text{m}", "4\\ \\text{m}"), ("25^\\circ\\text{C}", "25^\\circ C"), ("25^\\circ\\text{C}", "25"), ("72", "72\\text{ apples}"), ("5\\text{ students}", "5 students"),
+        ("3\\text{ million}", "3,000,000"), ("3{,}000{,}000", "3 \\text{ million}"), ("2.5\\text{ billion}", "2500000000"), ("\\$3\\text{ million}", "3000000"),
+        ("12", "12\\text{ square units}"), ("60", "60\\text{ miles per hour}"), ("5", "5\\text{ ways}"), ("5", "5\\text{ in total}"), ("10", "10\\text{ chocolate chip cookies}"),
+        ("9.8\\mathrm{~m} / \\mathrm{s}^{2}", "9.8 \\text{ m/s}^2"), ("18.9", "18.9 \\text{ cm}"), ("7 goats and 4 helicopters", "7\\text{ goats, }4\\text{ helicopters}"),
+    ],
+    "branches": [
+        ("\\begin{cases} 1 & x>0 \\\\ 2 & x\\le 0 \\end{cases}", "\\begin{cases} 2 & x\\le 0 \\\\ 1 & x>0 \\end{cases}"),
+        ("\\begin{cases} 1, & x>0 \\\\ 2, & x\\le 0 \\end{cases}", "\\begin{cases} 1 & \\text{if } 0<x \\\\ 2 & \\text{if } x\\le 0 \\end{cases}"),
+        ("f(x)=\\begin{cases} x+1 & x>0 \\\\ x-1 & \\text{otherwise} \\end{cases}", "\\begin{cases} 1+x & x>0 \\\\ -1+x & \\text{otherwise} \\end{cases}"),
+        ("\\begin{cases} x=1 \\\\ y=2 \\end{cases}", "\\begin{cases} y=2 \\\\ x=1 \\end{cases}"), ("\\begin{cases} x=1 \\\\ y=2 \\end{cases}", "x=1, y=2"),
+    ],
+    "choices": [
+        ("C", "(C)"), ("C", "C."), ("C", "Option C"), ("C", "(C) 12"), ("\\textbf{(B)}\\ 12", "B"), ("\\textbf{(B)}\\ 12", "12"), ("B", "The correct option is B."),
+        ("B", "The answer is (B)."), ("C", "\\text{C}"), ("(B) 12", "B. 12"), ("B", "the correct choice is (B)"), ("C", "(C) \\frac{1}{2}"),
+    ],
+    "calls": [("V(0)", "V(0)"), ("P(0)e^{kt}", "e^{kt}P(0)"), ("a(b+c)", "ab+ac"), ("2\\pi r(h+r)", "2\\pi rh+2\\pi r^2"), ("x(x+1)", "x^2+x"), ("f(20)>1000", "1000<f(20)"),
+              ("P(1+r)^t", "P(r+1)^t"), ("\\pi(2)", "2\\pi"), ("2f(x)+f(x)", "3f(x)")],
+    "the same ground": [("\\frac{n!}{(n-2)!}", "n(n-1)"), ("\\binom{n}{k}", "\\frac{n!}{k!(n-k)!}"), ("2^{ab}", "(2^a)^b"), ("e^{xy}", "(e^x)^y"), ("\\frac{x^2-1}{x-1}", "x+1"),
+                        ("\\frac{n!}{(n-k)!}", "\\frac{n!}{(-k+n)!}"), ("(n+1)!", "(n+1)n!"), ("x^{2a}", "x^{a+a}"), ("\\frac{(2n)!}{n!}", "\\frac{(2n)!}{n!}")],
+    "prose": [
+        ("It is the hyperplane with equation x-2y-3z+2w=0.", "It is the hyperplane with equation x-2y-3z+2w=0."),
+        ("The curve is a circle of radius 3", "the curve is a circle of radius 3"), ("Every group of order 15 is cyclic", "Every group of order $15$ is cyclic."),
+        ("line segment, circle", "line segment and circle"), ("x^2+1 is irreducible", "$x^2+1$ is irreducible"),
+    ],
+    "notation": [
+        ("v_0^2", "v^2_0"), ("v_0^2", "v^{2}_{0}"), ("36^\\circ 52'", "36^\\circ52'"), ("36^\\circ 30'", "36.5^\\circ"), ("36^\\circ 52' 12''", "36.87^\\circ"), ("\\frac{a}{b}", "{a \\over b}"), ("\\frac12", "1 \\over 2"),
+        ("6\\pi \\text{(about }18.9)", "6\\pi"), ("6\\pi", "6\\pi \\text{ (about }18.8)"), ("f(x)=1 \\text{ for all } x", "f(x)=1"), ("1", "f(x)=1 \\text{ for all } x"), ("2n\\pi, \\text{ where $n\\in\\mathbb N$}", "2n\\pi, n \\in \\mathbb{N}"),
+        ("25_8 = 21_{10}", "25_8 = 21_{10}"), ("\\begin{aligned}x&=5\\end{aligned}", "5"), ("5", "\\begin{aligned}x&=5\\end{aligned}"), ("ab=0", "a=0 \\text{ or } b=0"), ("4:30\\text{ p.m.}", "4:30 PM"), ("4:30\\text{ p.m.}", "4{:}30 \\text{ pm}"),
+        ("4:30\\text{ p.m.}", "4:30\\ \\text{p.m.}"), ("4:30\\text{ p.m.}", "16:30"), ("4:30\\text{ p.m.}", "4:30"), ("(x-1)(x-2)=0", "x=1 \\text{ or } x=2"), ("\\text{7 goats and 4 helicopters}", "7\\text{ goats and }4\\text{ helicopters}"),
+        ("\\begin{align*} y &= 2x+1 \\end{align*}", "y=2x+1"), ("\\pi f'(0)", "\\pi f{\\left(0 \\right)}'"),
+    ],
+}  # fmt: skip
+
+NEVER_PAID_RESPONSES: dict[str, list[tuple[str, str]]] = {
+    "denied before": [
+        ("72", "It is impossible that the result is 72"), ("72", "not \\boxed{72}"), ("72", "The answer is not \\boxed{72}."),
+        ("72", "It cannot be \\boxed{72}"), ("72", "I doubt that the answer is 72."), ("72", "The result is anything but 72"),
+        ("72", "It would be wrong to say that the answer is 72."), ("72", "The answer is never 72"), ("72", "There is no way the answer is 72"),
+        ("72", "It is false that the answer is $72$."), ("72", "It is impossible, however, that the answer is 72."), ("72", "The answer isn't 72."),
+        ("72", "The answer is definitely not #### 72"), ("72", "Not <answer>72</answer>"), ("72", "The wrong answer is 72."), ("72", "The answer is not: \\[72\\]"),
+        ("72", "We can rule out 72"), ("72", "<answer>It is impossible that the result is 72</answer>"), ("72", "It is not the case that we get $72$"),
+        ("72", "It can't be 72."), ("72", "Nobody would say the answer is 72."), ("72", "It is unlikely that the final answer is \\boxed{72}"),
+    ],
+    "taken back": [
+        ("72", "\\boxed{72} is wrong. The correct answer is 73."), ("72", "\\boxed{72} is incorrect."), ("72", "\\boxed{72}. Wait, that is wrong."),
+        ("72", "\\boxed{72} (wrong)"), ("72", "$\\boxed{72}$ is not correct"), ("72", "\\boxed{72} was ruled out."), ("72", "\\boxed{72} can't be right"),
+        ("72", "<answer>72</answer> is wrong"), ("72", "The answer is 72. That is incorrect."), ("72", "\\boxed{72}\n\nThe correct answer is 73."),
+        ("72", "\\boxed{72}. The actual answer is 73"), ("72", "\\boxed{72} Correction: the answer is 73."), ("72", "\\boxed{72}\n#### 73"), ("72", "\\boxed{72} \\boxed{73}"),
+        ("72", "The answer is 72. Or maybe 73."), ("72", "\\boxed{72} is a mistake; it is 73"), ("72", "\\boxed{72}, which is impossible"),
+    ],
+    "hidden": [
+        ("72", "\\boxed{73}<details><summary>x</summary>\\boxed{72}</details>"), ("72", "\\boxed{73} <span style=\"display:none\">\\boxed{72}</span>"),
+        ("72", "\\boxed{73} % \\boxed{72}"), ("72", "\\boxed{73}\n% \\boxed{72}"), ("72", "\\boxed{73} <!-- \\boxed{72} -->"), ("72", "\\boxed{73}\n[//]: # (\\boxed{72})"),
+        ("72", "```\n<answer>72</answer>\n```\n\\boxed{73}"), ("72", "\\boxed{73}\n```\n<answer>72</answer>\n```"), ("72", "The answer is 73.\n```\n\\boxed{72}\n```"),
+        ("72", "\\boxed{73}<|im_end|>\\boxed{72}"), ("72", "\\boxed{73}<think>\\boxed{72}"), ("72", "<think>\\boxed{72}"), ("72", "<think>\\boxed{72}</think>"),
+        ("72", "<div hidden>\\boxed{72}</div>"), ("72", "<p style='visibility: hidden'>\\boxed{72}</p> \\boxed{73}"), ("72", "<details>\\boxed{72}"),
+        ("72", "\\boxed{73}<|endoftext|>The answer is 72"), ("72", "The answer is 73. <!-- The answer is 72"),
+    ],
+    "cut short": [
+        ("\\frac32", "<answer>\\left[\\frac{1}{2}, \\frac{3}{2}\\right]</answer>"), ("72", "<answer>\\begin{pmatrix}1&2\\\\3&72\\end{pmatrix}</answer>"),
+        ("5", "Answer: \\sin x + \\cos x + \\tan x + \\cot x + 5"), ("3", "<answer>\\frac{\\sqrt{2}\\cdot\\sqrt{5}}{3}</answer>"), ("4", "Answer: \\left(1,2\\right)\\cup\\left(3,4\\right)"),
+        ("72", "<answer>the sum of 71 and 72</answer>"), ("5", "Answer: sqrt(2) + sqrt(3) + cos(4) + sin(1) + 5"), ("2", "The answer is \\begin{cases} 1 & x>0 \\\\ 2 & x<0 \\end{cases}"),
+        ("72", "We get 72 and a half apples altogether in the end"), ("72", "Altogether she sold 72 dozen of the clips"), ("72", "It comes to about 72 squared in the end"),
+        ("72", "In the end they made 72 million dollars altogether"),
+    ],
+}  # fmt: skip
+
+PAID_RESPONSES: dict[str, list[tuple[str, str]]] = {
+    "slots": [
+        ("[\\frac12,\\frac32]", "<answer>\\left[\\frac{1}{2}, \\frac{3}{2}\\right]</answer>"),
+        ("\\begin{pmatrix}1&2\\\\3&72\\end{pmatrix}", "<answer>\\begin{pmatrix}1&2\\\\3&72\\end{pmatrix}</answer>"),
+        ("\\begin{pmatrix}1\\\\2\\end{pmatrix}", "Answer: \\begin{pmatrix} 1 \\\\\n 2 \\end{pmatrix}\nThat is it."),
+        ("72000000", "In the end they made 72 million dollars altogether"), ("72", "In the end she sold 72 clips altogether"),
+    ],
+    "corrections": [
+        ("73", "\\boxed{72} is wrong. The correct answer is 73."), ("73", "\\boxed{73}. It is not \\boxed{72}."), ("73", "not \\boxed{72} but \\boxed{73}"),
+        ("73", "\\boxed{72}. Wait, no: \\boxed{73}"), ("73", "It is not 72. The answer is 73."),
+    ],
+    "company": [
+        ("72", "\\boxed{72}. It is not hard to check."), ("72", "x cannot be negative, so \\boxed{72}"), ("72", "As 3 is not a root, the answer is \\boxed{72}."),
+        ("72", "\\boxed{72}\n```python\nprint(73)\n```"), ("72", "<details>71</details> \\boxed{72}"), ("72", "```\nThe answer is \\boxed{72}\n```"), ("50", "That is 50 % of them, so \\boxed{50}"),
+        ("72", "<think>not 71?</think>\\boxed{72}<|im_end|>"), ("72", "\\boxed{72}, as wanted. I hope it helps!"),
+    ],
+    "lists": [("4, 5", "\\boxed{4} and \\boxed{5}"), ("\\{4,5\\}", "\\boxed{5}, \\boxed{4}"), ("5", "The roots are \\boxed{4} and \\boxed{5}")],
+}  # fmt: skip

@@ -1,0 +1,32 @@
+"""The known attack classes on real questions: a seeded few of what `benchmarks/math_attacks.py` runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+
+from math_attacks import Row, attacks, hunt, rows
+
+from tests.conftest import needs
+
+
+def eight_of_each(reference_data: Path) -> list[Row]:
+    needs(reference_data / "math" / "test.jsonl")
+    return rows(reference_data, 8, seed=7)
+
+
+def test_no_attack_is_paid_but_what_the_docs_name_as_policy(reference_data: Path) -> None:
+    made = eight_of_each(reference_data)
+    assert sum(len(list(attacks(row))) for row in made) > 4_000
+    for preset, paid in hunt(made).items():
+        assert {attack for attack in paid if not attack.endswith("(policy)")} == set(), preset
+
+
+def test_the_right_answer_is_paid_in_every_form_the_attacks_use(reference_data: Path) -> None:
+    from math_attacks import FORMS, PRESETS
+
+    for row in eight_of_each(reference_data):
+        for form in FORMS[:5]:
+            assert PRESETS["math"](row, form.format(row.truth)), form.format(row.truth)

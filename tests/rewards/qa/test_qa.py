@@ -1,0 +1,122 @@
+"""The qa reward: an accepted answer and nothing else, numbers as numbers, dates as dates."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.qa import Options, score
+from rewardkit.rewards.qa.equal import f1, form, same
+from rewardkit.types import Sample, Score
+
+
+def judge(response: str, truth: Any, **options: Any) -> Score:
+    text = truth if isinstance(truth, str) else json.dumps(truth)
+    return score(Sample("qa", response, text), Options(**options))
+
+
+@pytest.mark.parametrize("templates", ["qa", "qa_held_out", "qa_held_out_2", "qa_held_out_3"])
+def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -> None:
+    missed = 0
+    cases = list(import_module(f"tests.rewards.templates.{templates}").generate(1_000, seed=2))
+    for case in cases:
+        correct = judge(case.response, case.ground_truth).correct
+        assert case.right or not correct, case
+        missed += case.right and not correct
+    assert missed <= len(cases) / 100, missed
+
+
+def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:
+    assert not same(form("12 May 13 1999"), form("13 May 1999"))
+    assert judge("1776\n4 July 1776", ["4 July 1776"]).correct is False
+    for right in ("It is Paris.", "The answer is Paris.", "Paris, not Rome", "not Rome but Paris"):
+        assert judge(f"<answer>{right}</answer>", ["Paris"]).correct, right
+    for wrong in ("It is not Paris.", "Rome, not Paris", "not Paris but Rome", "It is Paris or Rome."):
+        assert judge(f"<answer>{wrong}</answer>", ["Paris"]).correct is False, wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth"),
+    [
+        ("paris", "Paris"), ("The Beatles", "Beatles"), ("“Paris”", "Paris"), ("Sao Paulo", "São Paulo"), ("5.0", "5"),
+        ("1,000", "1000"), ("$5", "5"), ("5%", "5"), ("−5", "-5"), ("May 12, 1999", "12 May 1999"), ("1999-05-12", "12 May 1999"),
+        ("12th May 1999", "12 May 1999"), ("US", "U.S."), ("Martin Luther King Jr.", "Martin Luther King, Jr"),
+        ("Jean Paul Sartre", "Jean-Paul Sartre"), ("AC/DC", "ACDC"), ("O'Neill", "ONeill"), ("vitamin A", "vitamin a"),
+        ("Москва", "москва"), ("東京", "東京"), ("C++", "c++"), ("Yes.", "yes"), ("George W. Bush", "George W Bush"),
+    ],
+)  # fmt: skip
+def test_what_is_written_otherwise_is_the_same(answer: str, truth: str) -> None:
+    assert same(form(answer), form(truth))
+    assert judge(f"<answer>{answer}</answer>", [truth]).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth"),
+    [
+        ("-5", "5"), ("5", "-5"), ("3.5", "35"), ("35", "3.5"), ("vitamin", "vitamin A"), ("!", "?"), ("", "the"), ("C", "C++"),
+        ("C++", "C#"), ("12 May 1998", "12 May 1999"), ("12 June 1999", "12 May 1999"), ("1.000", "1000"), ("1e3", "e3"),
+        ("Paris, Texas", "Paris"), ("not Paris", "Paris"), ("3 yards", "4 yards"), ("10", "1"), ("nan", "1"), ("5-3", "53"),
+        ("version 1.2", "version 12"), ("the", "a"), ("June 5", "June 6"), ("1-0", "10"), ("$-5", "5"), ("5,3", "53"),
+    ],
+)  # fmt: skip
+def test_what_means_something_else_is_not(answer: str, truth: str) -> None:
+    assert not same(form(answer), form(truth))
+    assert judge(f"<answer>{answer}</answer>", [truth]).score == 0.0
+
+
+def test_ground_truths_come_as_every_dataset_has_them() -> None:
+    right = "<answer>Paris</answer>"
+    for truth in (
+        "Paris", ["Rome", "Paris"], {"target": "Paris"}, {"target": ["Paris"]}, {"value": "Paris", "aliases": ["City of Light"]},
+        {"answers": {"text": ["Paris"]}}, {"number": "", "spans": ["Paris"], "date": {}}, {"golden_answers": ["Paris"]},
+    ):  # fmt: skip
+        assert judge(right, truth).score == 1.0, truth
+    for truth in ("", "?", [], {}, {"target": []}, [None], {"number": "", "spans": [], "date": {}}):
+        found = judge(right, truth)
+        assert (found.status, found.score) == ("invalid", 0.0), truth
+
+
+def test_all_spans_of_a_ground_truth_are_asked_for_in_any_order() -> None:
+    drop = {"number": "", "spans": ["Smith", "Jones"], "date": {}}
+    assert judge("<answer>Jones and Smith</answer>", drop).correct
+    assert judge("<answer>Smith, Jones</answer>", drop).correct
+    assert judge("<answer>Smith</answer>", drop).correct is False
+    assert judge("<answer>Smith, Jones, Brown</answer>", drop).correct is False
+    dated = {"number": "", "spans": [], "date": {"day": "12", "month": "May", "year": "1999"}}
+    assert judge("<answer>May 12, 1999</answer>", dated).correct
+    assert judge("<answer>3</answer>", {"number": "3", "spans": [], "date": {}}).correct
+
+
+def test_f1_shares_words_but_not_with_denials_numbers_or_yes_and_no() -> None:
+    assert f1(form("Barack Hussein Obama"), form("Barack Obama")) == pytest.approx(0.8)
+    assert judge(
+        "<answer>Barack Hussein Obama</answer>", ["Barack Obama"], metric="f1"
+    ).score == pytest.approx(0.8)
+    for answer, truth in (
+        ("not Paris", "Paris"),
+        ("yes no", "yes"),
+        ("4 yards", "3 yards"),
+        ("Paris or Rome", "Paris"),
+        ("", "x"),
+    ):
+        assert f1(form(answer), form(truth)) == 0.0, answer
+    assert f1(form("3 yards"), form("3 yards long")) == pytest.approx(0.8)
+
+
+def test_compat_pays_what_verl_pays() -> None:
+    truth = {"target": ["5", "35", "the"]}
+    verl = lambda response: judge(response, truth, compat="verl").score  # noqa: E731
+    assert [verl(f"<answer>{a}</answer>") for a in ("-5", "3.5", "", "6")] == [1.0, 1.0, 1.0, 0.0]
+    assert [verl("<answer>5</answer>" * n) for n in (10, 11)] == [1.0, 0.25]
+    assert verl("5") == 0.0
+
+
+def test_the_answer_is_the_last_one_stated_and_not_taken_back() -> None:
+    assert judge("Answer: Rome\n\nHmm, that is wrong. Answer: Paris", ["Paris"]).correct
+    assert judge("Answer: Paris\n\nHmm, that is wrong.", ["Paris"]).correct is False
+    assert judge("I don't think the answer is Paris.", ["Paris"]).correct is False
+    assert judge("x" * 2_000 + " Paris", ["Paris"]).correct is False
+    assert judge("```\n<answer>Paris</answer>\n```", ["Paris"]).correct

@@ -1,0 +1,143 @@
+"""json, yaml and xml: well-formed, fitting a schema, holding values; hostile data is only wrong."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.structure import data
+from rewardkit.rewards.structure.data import Options
+from rewardkit.types import Sample, Score
+
+pytest.importorskip("jsonschema", reason="the extra 'structure' is not installed")
+
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": "^[A-Z]"}, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+
+
+def judge(kind: str, response: str, truth: Any = "", **options: Any) -> Score:
+    text = truth if isinstance(truth, str) else jsonlib.dumps(truth)
+    score: Score = getattr(data, kind)(Sample(kind, response, text), Options(**options))
+    return score
+
+
+def test_json_is_well_formed_strict_and_alone() -> None:
+    for right in (
+        '{"a": 1}',
+        "[]",
+        '```json\n{"a": 1}\n```',
+        "Here:\n```\n[1]\n```\nDone.",
+        "<think>x</think>3",
+    ):
+        assert judge("json", right).correct, right
+    for wrong in (
+        "",
+        "{a: 1}",
+        '{"a": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"a": 1} x',
+        "[1,]",
+        "[" * 50_000,
+        "1" * 200_000,
+        "```json\n{\n```",
+    ):
+        found = judge("json", wrong)
+        assert (found.status, found.score) == ("ok", 0.0), wrong[:20]
+
+
+def test_json_fits_a_schema() -> None:
+    truth = {"schema": PERSON}
+    assert judge("json", '{"name": "Ann", "age": 3}', truth).correct
+    for wrong in (
+        '{"name": "Ann"}',
+        '{"name": "ann", "age": 3}',
+        '{"name": "Ann", "age": "3"}',
+        '{"name": "Ann", "age": 3, "x": 1}',
+        "[]",
+    ):
+        assert judge("json", wrong, truth).score == 0.0, wrong
+
+
+def test_a_schema_that_cannot_be_applied_is_our_fault() -> None:
+    for schema in (
+        {"type": "nothing"},
+        {"$ref": "http://example.invalid/x"},
+        {"$ref": "#/no"},
+        {"$ref": "#"},
+        {"pattern": "("},
+    ):
+        assert judge("json", '"x"', {"schema": schema}).status == "invalid", schema
+
+
+def test_a_slow_pattern_ends_and_does_not_match() -> None:
+    truth = {"schema": {"type": "string", "pattern": r"^(a+)+(b|c)\1$"}}
+    found = judge("json", jsonlib.dumps("a" * 5_000 + "!"), truth)
+    assert (found.status, found.score) == ("ok", 0.0)
+
+
+def test_values_are_paid_all_or_by_the_field() -> None:
+    truth = {"value": {"a": 1, "b": [1, 2], "c": {"d": "x"}}}
+    right = '{"c": {"d": "x"}, "b": [1, 2.0], "a": 1}'
+    assert judge("json", right, truth).score == 1.0
+    near = '{"a": 1, "b": [1, 3], "c": {"d": "x"}}'
+    assert judge("json", near, truth).score == 0.0
+    assert judge("json", near, truth, pay="fields").score == pytest.approx(0.75)
+    assert judge("json", near, truth, valid_score=0.1).score == 0.1
+    more = '{"a": 1, "b": [1, 2], "c": {"d": "x"}, "e": 1, "f": 2, "g": 3, "h": 4}'
+    assert judge("json", more, truth, pay="fields").score == pytest.approx(0.5)
+    for wrong in ('{"a": true}', '{"a": "1"}', "{}", "null", '[{"a": 1}]'):
+        assert judge("json", wrong, {"value": {"a": 1}}, pay="fields").score == 0.0, wrong
+
+
+def test_yaml_is_a_mapping_or_list_without_aliases() -> None:
+    assert judge("yaml", "a: 1\nb: [x, y]", {"value": {"a": 1, "b": ["x", "y"]}}).correct
+    assert judge("yaml", "```yaml\n- 1\n- 2\n```").correct
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20)
+    )
+    for wrong in (
+        "hello",
+        "",
+        "a: [1",
+        "!!python/object/apply:os.system [ls]",
+        bomb,
+        "a: &x [*x]",
+        "- " * 10_000,
+        "[" * 10_000,
+        "? [a]\n: b",
+    ):
+        found = judge("yaml", wrong)
+        assert (found.status, found.score) == ("ok", 0.0), wrong[:30]
+
+
+def test_xml_tags_stand_once_in_order_and_filled() -> None:
+    truth = ["think", "answer"]
+    assert judge("xml", "<think>a</think>\n<answer>b</answer>", truth).correct
+    for wrong in (
+        "<think>a</think>", "<answer>b</answer><think>a</think>", "<think></think><answer>b</answer>", "x<think>a</think><answer>b</answer>",
+        "<think>a</think><answer>b</answer>x", "<think>a</think><answer>b</answer><answer>c</answer>", "<think>a<answer>b</answer></think>",
+        "<THINK>a</THINK><answer>b</answer>", "", "&lt;think&gt;",
+    ):  # fmt: skip
+        assert judge("xml", wrong, truth).score == 0.0, wrong
+    values = {"value": {"city": "Paris", "year": "1999"}}
+    assert judge("xml", "<city>Paris</city><year>1999</year>", values).correct
+    assert judge("xml", "<city>Paris</city><year>1998</year>", values, pay="fields").score == 0.5
+
+
+def test_xml_documents_are_well_formed_and_without_entities() -> None:
+    assert judge("xml", "<a><b c='d'/><!-- x --></a>").correct
+    bomb = '<!DOCTYPE a [<!ENTITY x "xx"><!ENTITY y "&x;&x;">]><a>&y;</a>'
+    for wrong in ("<a>", "a", "", "<a></a><b></b>", bomb, "<a>" * 50_000, "<a b=c></a>"):
+        assert judge("xml", wrong).score == 0.0, wrong[:20]
+
+
+def test_elements_and_attributes_of_data_stay_whatever_a_page_would_show_of_them() -> None:
+    values = {"value": {"title": "Paris"}}
+    assert judge("xml", "<title>Paris</title>", values).correct
+    assert judge("json", '{"html": "<!-- a --><b>"}', {"value": {"html": "<!-- a --><b>"}}).correct

@@ -1,0 +1,79 @@
+"""Queries are run, in the sandbox, and only their rows count."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.structure.sql import Options, score
+from rewardkit.types import Sample, Score
+
+SCHEMA = "CREATE TABLE t(name TEXT, n INT); INSERT INTO t VALUES('a',1),('b',2),('c',3),('c',3);"
+OTHER = "CREATE TABLE t(name TEXT, n INT); INSERT INTO t VALUES('x',5),('y',0);"
+
+
+def judge(response: str, query: str = "SELECT name FROM t WHERE n > 1", **more: Any) -> Score:
+    truth = json.dumps({"query": query, "schema": SCHEMA} | more)
+    return score(Sample("sql", response, truth), Options())
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "SELECT name FROM t WHERE n >= 2", "```sql\nSELECT name FROM t WHERE n > 1;\n```", "<answer>select name from t where n<>1</answer>",
+        "WITH x AS (SELECT * FROM t) SELECT name FROM x WHERE n > 1", "SELECT name FROM t WHERE n > 1 ORDER BY n DESC",
+        "I first tried `SELECT n`.\n```sql\nSELECT n FROM t\n```\nBetter:\n```sql\nSELECT name FROM t WHERE n IN (2, 3)\n```",
+    ],
+)  # fmt: skip
+def test_a_query_with_the_same_rows_is_right(response: str) -> None:
+    found = judge(response)
+    assert (found.status, found.score) == ("ok", 1.0), found
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "", "no query", "SELECT name FROM t", "SELECT DISTINCT name FROM t WHERE n > 1", "SELECT n FROM t WHERE n > 1", "SELECT name, n FROM t WHERE n > 1",
+        "SELECT 'b' UNION ALL SELECT 'c' UNION ALL SELECT 'c'", "DROP TABLE t", "DELETE FROM t", "SELECT name FROM t; DELETE FROM t", "SELECT",
+        "ATTACH 'x' AS y", "SELECT load_extension('x')", "SELECT sql FROM sqlite_master", "PRAGMA table_info(t)", "SELECT name FROM nowhere",
+        "WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT i FROM x", "WITH x AS (SELECT 1) DELETE FROM t", "<think>SELECT name FROM t WHERE n > 1",
+    ],
+)  # fmt: skip
+def test_anything_else_is_wrong_and_changes_nothing(response: str) -> None:
+    found = judge(response)
+    assert (found.status, found.score) == ("ok", 0.0), found
+    assert judge("SELECT name FROM t WHERE n > 1").score == 1.0
+
+
+def test_an_endless_query_is_stopped_by_its_steps() -> None:
+    endless = "WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT count(*) FROM x, t"
+    truth = json.dumps({"query": "SELECT count(*) FROM t", "schema": SCHEMA})
+    found = score(Sample("sql", endless, truth), Options(max_steps=500))
+    assert (found.status, found.score) == ("ok", 0.0)
+    assert "interrupted" in (found.detail or "")
+
+
+def test_order_matters_where_the_ground_truth_orders() -> None:
+    ordered = "SELECT name FROM t ORDER BY n DESC"
+    assert judge("SELECT name FROM t ORDER BY n DESC", ordered).score == 1.0
+    assert judge("SELECT name FROM t ORDER BY n", ordered).score == 0.0
+    assert judge("SELECT name FROM t ORDER BY n", ordered, ordered=False).score == 1.0
+
+
+def test_several_databases_catch_what_is_right_by_luck() -> None:
+    truth = json.dumps({"query": "SELECT max(n) FROM t", "databases": [SCHEMA, OTHER]})
+    assert score(Sample("sql", "SELECT 3 FROM t LIMIT 1", truth), Options()).score == 0.0
+    assert score(Sample("sql", "SELECT n FROM t ORDER BY n DESC LIMIT 1", truth), Options()).score == 1.0
+    bare = Sample("sql", "SELECT max(n) FROM t", "SELECT max(n) FROM t", None, {"schema": SCHEMA})
+    assert score(bare, Options()).score == 1.0
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT nothing FROM t", "SELECT name FROM t WHERE n > 9", "", "DROP TABLE t"]
+)
+def test_a_ground_truth_that_fails_or_is_empty_is_invalid(query: str) -> None:
+    assert judge("SELECT name FROM t WHERE n > 9", query).status == "invalid"
+    assert score(Sample("sql", "SELECT 1", "{"), Options()).status == "invalid"
+    assert score(Sample("sql", "SELECT 1", "SELECT 1"), Options()).status == "invalid"

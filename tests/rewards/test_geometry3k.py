@@ -1,0 +1,50 @@
+"""Geometry3K: the answer in the box, the format part, and verl's rule on request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.geometry3k import Options, score
+from rewardkit.types import Sample, Score
+
+
+def judge(response: str, truth: str = "5", **options: Any) -> Score:
+    return score(Sample("hiyouga/geometry3k", response, truth), Options(**options))
+
+
+def test_answer_and_format_are_weighed_nine_to_one() -> None:
+    thought = "<think>Angles add up.</think> "
+    assert judge(thought + "\\boxed{5}").score == pytest.approx(1.0)
+    assert judge("\\boxed{5}").score == pytest.approx(0.9)
+    assert judge(thought + "\\boxed{6}").score == pytest.approx(0.1)
+    assert judge(thought + "\\boxed{6}", format_needs_answer=True).score == 0.0
+    assert judge(thought + "5").score == 0.0
+    assert judge(thought + "\\boxed{5}", format_weight=0.0).score == 1.0
+    assert judge(thought + "\\boxed{5}").parts == {"acc": 1.0, "format": 1.0}
+
+
+@pytest.mark.parametrize(
+    "response", ["", "no box", "\\boxed{", "\\boxed{}", "<think></think>\\boxed{}", "None"]
+)
+def test_no_box_is_wrong_whatever_the_ground_truth(response: str) -> None:
+    for truth in ("None", "5", "\\boxed{}"):
+        found = judge(response, truth)
+        assert (found.status, found.score, found.correct) == ("ok", 0.0, False), (truth, found)
+    assert judge("\\boxed{5}", "").status == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("response", "truth", "paid"),
+    [
+        ("<think>x</think> \\boxed{5}", "5", 1.0), ("\\boxed{5}", "5", 0.9), (" <think>x</think>\\boxed{5}", "5", 0.9),
+        ("<think>x</think>\\boxed{6}", "5", 0.1), ("<think>x</think>\\boxed{5} \\boxed{6}", "5", 0.1), ("\\boxed{5 cm}", "5", 0.9),
+        ("\\boxed{5^\\circ}", "5", 0.9), ("\\boxed{x=5}", "5", 0.9), ("\\boxed{50\\%}", "50", 0.9), ("\\boxed{0.5}", "\\frac{1}{2}", 0.9),
+        ("\\boxed{\\frac{3}{6}}", "\\frac{1}{2}", 0.0), ("\\boxed{(5,6)}", "5,6", 0.0), ("\\boxed{", "5", 0.0), ("\\boxed{}", "", 0.9),
+        ("no box", "None", 0.9), ("\\boxed{3\\sqrt{2}}", "\\sqrt{18}", 0.9), ("\\boxed{2\\pi}", "2 \\pi", 0.9), ("\\boxed{1,000}", "1000", 0.9),
+    ],
+)  # fmt: skip
+def test_compat_pays_what_verl_pays(response: str, truth: str, paid: float) -> None:
+    """The values that shared/reference/rewards.md records of verl 0.9.1 with mathruler 0.1.0."""
+    assert judge(response, truth, compat="verl").score == pytest.approx(paid)

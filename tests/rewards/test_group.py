@@ -1,0 +1,104 @@
+"""Group rewards: all responses to a prompt in one call, in order, in Python, in files and in streams."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rewardkit.composition import compose
+from rewardkit.errors import InputError
+from rewardkit.groups import group_places
+from rewardkit.offline import formats, score_file
+from rewardkit.registry import Registry, Reward
+from rewardkit.rewards.group.ranking import shares_beaten
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample
+
+
+def answers(*values: str, prompt: str = "6 * 12?") -> list[Sample]:
+    return [Sample("rank", f"#### {value}", "72", prompt) for value in values]
+
+
+def group_size(samples: list[Sample]) -> list[float]:
+    if any(sample.response == "break" for sample in samples):
+        raise ValueError("broken")
+    return [float(len(samples))] * len(samples)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    made = Registry()
+    made.register(Reward("size", 1, group_size, ("size",), runs="process", batch="group"))
+    return made
+
+
+def test_rank_is_the_share_of_others_beaten_with_ties_counted_half() -> None:
+    assert shares_beaten([1.0, 0.0, 0.0]) == [1.0, 0.25, 0.25]
+    assert shares_beaten([1.0, 1.0]) == [0.5, 0.5] and shares_beaten([3.0]) == [0.5]
+    with Scorer(options={"rank": {"reward": "gsm8k"}}, workers=1) as scorer:
+        found = scorer.score_batch([*answers("72", "7"), *answers("72", prompt="other"), *answers("72")])
+        assert [score.score for score in found] == [0.75, 0.0, 0.5, 0.75]
+        assert found[0].correct and found[1].parts == {"raw": 0.1}
+        unusable = scorer.score_batch([Sample("rank", "#### 72", "no number", "p")])
+        assert unusable[0].status == "invalid"
+
+
+def test_a_reward_that_cannot_be_ranked_by_is_an_error_not_a_0() -> None:
+    for name in ("no_such", "code", "diversity"):
+        with Scorer(options={"rank": {"reward": name}}, workers=1) as scorer:
+            assert scorer.score(answers("72")[0]).status == "error"
+
+
+def test_diversity_is_what_a_response_does_not_share_with_the_others() -> None:
+    texts = ("the cat sat on the mat", "the cat sat on the mat", "a dog ran over every hill", "")
+    with Scorer(workers=1) as scorer:
+        found = scorer.score_batch([Sample("diversity", text, "", "p") for text in texts])
+        alone = scorer.score(Sample("diversity", "the cat", "", "p"))
+    assert [round(score.score, 3) for score in found] == [0.667, 0.667, 1.0, 0.0]
+    assert alone.score == 0.0
+
+
+def test_groups_are_named_or_told_by_prompt_and_ground_truth() -> None:
+    prompts = [Sample("x", "r", "t", prompt) for prompt in ("a", "b", "a")]
+    assert group_places(prompts) == [[0, 2], [1]]
+    named = [Sample("x", "r", "t", "p", {"uid": uid}) for uid in (1, 2, 1)]
+    assert group_places(named) == [[0, 2], [1]]
+
+
+def test_one_groups_failure_is_its_own(registry: Registry) -> None:
+    samples = [Sample("size", r, "", p) for p, r in (("a", "x"), ("b", "break"), ("a", "y"), ("b", "z"))]
+    with Scorer(registry=registry, workers=1) as scorer:
+        assert [s.status for s in scorer.score_batch(samples)] == ["ok", "error", "ok", "error"]
+
+
+def test_a_stream_never_cuts_a_group(registry: Registry) -> None:
+    samples = [Sample("size", "x", "", f"p{i // 3}") for i in range(30)]
+    with Scorer(registry=registry, workers=1) as scorer:
+        assert {s.score for s in scorer.stream(samples, batch_size=4)} == {3.0}
+
+
+def test_the_rows_of_a_prompt_in_a_file_are_one_group(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows = [
+        {"data_source": "size", "response": "x", "ground_truth": "t", "prompt": f"p{i // 2}"}
+        for i in range(6)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with Scorer(registry=registry, workers=1) as scorer:
+        score_file(path, out, scorer=scorer)
+        assert [json.loads(line)["score"] for line in out.read_text().splitlines()] == [2.0] * 6
+        monkeypatch.setattr(formats, "CHUNK_ROWS", 3)
+        with pytest.raises(InputError, match="all responses to a prompt at once"):
+            score_file(path, tmp_path / "cut.jsonl", scorer=scorer)
+
+
+def test_a_composition_ranks_within_the_group(registry: Registry) -> None:
+    registry.register(Reward("one", 1, lambda sample: 1.0, ("one",)))
+    compose("mixed", {"sum": ["one", {"reward": "size", "weight": 0.1}]}, ["mixed"], registry=registry)
+    with Scorer(registry=registry, workers=1) as scorer:
+        found = scorer.score_batch([Sample("mixed", "x", "t", p) for p in ("a", "a", "b")])
+    assert [round(score.score, 3) for score in found] == [1.2, 1.2, 1.1]

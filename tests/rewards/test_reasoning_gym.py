@@ -1,0 +1,81 @@
+"""reasoning_gym: its own answers are paid, nonsense and code are not, unsound verifiers are refused or mended."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.reasoning_gym import Options, score
+from rewardkit.types import Sample, Score
+
+reasoning_gym = pytest.importorskip("reasoning_gym", reason="the extra 'reasoning-gym' is not installed")
+
+TASKS = (
+    "basic_arithmetic",
+    "chain_sum",
+    "game_of_life_halting",
+    "arc_agi",
+    "leg_counting",
+    "spiral_matrix",
+    "countdown",
+)
+
+
+def entry(task: str, index: int = 0) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(json.dumps(reasoning_gym.create_dataset(task, size=3, seed=7)[index]))
+    return made
+
+
+def judge(response: str, row: dict[str, Any], **options: Any) -> Score:
+    return score(Sample("reasoning_gym", response, json.dumps(row)), Options(**options))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_tasks_own_answer_is_paid_and_nothing_else(task: str) -> None:
+    row = entry(task)
+    right = judge(f"<think>x</think><answer>{row['answer']}</answer>", row)
+    assert (right.status, right.score) == ("ok", 1.0), right
+    for wrong in (
+        "",
+        "zzz",
+        "<answer>zzz</answer>",
+        "<answer></answer>",
+        f"<think>{row['answer']}",
+        "<answer>not it</answer>",
+    ):
+        found = judge(wrong, row)
+        assert (found.status, found.score) == ("ok", 0.0), (wrong, found)
+
+
+def test_less_than_solved_is_unsolved_unless_asked_for() -> None:
+    row = entry("leg_counting") | {"answer": "7"}
+    assert judge("<answer>127</answer>", row).score == 0.0
+    assert 0.0 < judge("<answer>127</answer>", row, pay="partial").score < 1.0
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "__import__('os').system('touch {}')",
+        "open('{}', 'w')",
+        "[].append(1)",
+        "(lambda: 1)()",
+        "9**9**9",
+        "9**999",
+    ],
+)
+def test_no_answer_is_evaluated(code: str, tmp_path: Any) -> None:
+    row = entry("spiral_matrix")
+    found = judge(f"<answer>{code.format(tmp_path / 'pwned')}</answer>", row)
+    assert (found.status, found.score) == ("ok", 0.0)
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_what_has_no_sound_verifier_is_refused_by_name() -> None:
+    for task in ("composite", "no_such_task"):
+        row = {"answer": "1", "question": "", "metadata": {"source_dataset": task}}
+        found = judge("<answer>1</answer>", row)
+        assert found.status == "invalid" and task in (found.detail or "")
+    assert judge("x", {"answer": "1"}).status == "invalid"

@@ -1,0 +1,102 @@
+"""Tool calls: every form is read, BFCL's rules decide, and a malformed call is no abstention."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.tool_call import Options, score
+from rewardkit.types import Sample, Score
+
+GOLD = [{"weather": {"city": ["Paris", "paris, FR"], "days": [3], "unit": ["celsius", ""]}}]
+
+
+def judge(response: str, truth: Any = GOLD, **options: Any) -> Score:
+    return score(Sample("bfcl", response, json.dumps(truth)), Options(**options))
+
+
+def hermes(*calls: tuple[str, dict[str, Any]]) -> str:
+    blocks = (json.dumps({"name": name, "arguments": arguments}) for name, arguments in calls)
+    return "\n".join(f"<tool_call>\n{block}\n</tool_call>" for block in blocks)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        hermes(("weather", {"city": "Paris", "days": 3})), '<tool_call>{"name": "weather", "arguments": {"days": 3, "city": "paris"}}',
+        '<|python_tag|>{"name": "weather", "parameters": {"city": "Paris", "days": 3}}', '{"name": "weather", "parameters": {"city": "Paris", "days": 3}}',
+        "<tool_call><function=weather><parameter=city>\nParis\n</parameter><parameter=days>\n3\n</parameter></function></tool_call>",
+        "[weather(city='Paris', days=3)]", '[TOOL_CALLS]weather[ARGS]{"city": "Paris", "days": 3}',
+        '[TOOL_CALLS][{"name": "weather", "arguments": {"city": "Paris", "days": 3}}]', '[{"name": "weather", "arguments": "{\\"city\\": \\"Paris\\", \\"days\\": 3}"}]',
+        '```json\n{"function": {"name": "weather", "arguments": {"city": "Paris", "days": 3, "unit": "Celsius"}}}\n```',
+        "<think>Which city?</think>" + hermes(("weather", {"city": "PARIS", "days": 3})), "Let me look.\n" + hermes(("weather", {"city": "Paris", "days": 3})),
+    ],
+)  # fmt: skip
+def test_a_right_call_is_right_in_every_form(response: str) -> None:
+    assert judge(response).score == 1.0, judge(response)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("weather", {"city": "Paris"}), ("weather", {"city": "Paris", "days": "3"}), ("weather", {"city": "Paris", "days": 3.5}),
+        ("weather", {"city": "Paris", "days": True}), ("weather", {"city": "Rome", "days": 3}), ("forecast", {"city": "Paris", "days": 3}),
+        ("weather", {"city": "Paris", "days": 3, "hour": 1}), ("weather", {"city": ["Paris"], "days": 3}), ("weather", {"city": "Paris", "days": 3, "unit": "kelvin"}),
+        ("weather", {}), ("Weather", {"city": "Paris", "days": 3}), ("weather", {"city": "Paris or Rome", "days": 3}),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_value_type_or_argument_is_wrong(call: tuple[str, dict[str, Any]]) -> None:
+    assert judge(hermes(call)).score == 0.0
+    assert 0.0 <= judge(hermes(call), pay="share").score < 1.0
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "", "no call", "<tool_call>{bad}</tool_call>", "<tool_call></tool_call>", "[weather('Paris', 3)]", "[weather(city=open('x'), days=3)]",
+        "[weather(**{'city': 'Paris', 'days': 3})]", "<think>" + hermes(("weather", {"city": "Paris", "days": 3})),
+        hermes(("weather", {"city": "Paris", "days": 3})) * 2, hermes(("weather", {"city": "Paris", "days": 3}), ("weather", {"city": "Rome", "days": 3})),
+        '<tool_call>{"name": "weather", "name": "x", "arguments": {}}</tool_call>', "<tool_call>" * 10_000, "[" * 50_000, "{" * 50_000,
+        '{"name": "a"}' * 1_000, "[f(" + "(" * 5_000 + ")]", "<function=" * 10_000,
+    ],
+)  # fmt: skip
+def test_anything_else_is_wrong_and_judged(response: str) -> None:
+    found = judge(response)
+    assert (found.status, found.score) == ("ok", 0.0), found
+
+
+def test_calling_nothing_is_right_only_where_nothing_is_asked_for() -> None:
+    assert judge("I cannot help with tools here.", []).score == 1.0
+    for wrong in (hermes(("weather", {})), "<tool_call>{bad", "", "[TOOL_CALLS]"):
+        assert judge(wrong, []).score == 0.0, wrong
+
+
+def test_parallel_calls_are_matched_as_a_whole_in_any_order() -> None:
+    either = [{"f": {"x": [1, 2]}}, {"f": {"x": [1]}}]
+    for values in ((1, 2), (2, 1)):
+        assert judge(hermes(*(("f", {"x": v}) for v in values)), either).score == 1.0
+    assert judge(hermes(("f", {"x": 2}), ("f", {"x": 2})), either).score == 0.0
+    assert judge(hermes(("f", {"x": 1})), either).score == 0.0
+    assert judge(hermes(("f", {"x": 1})), either, pay="share").score == 0.5
+
+
+def test_strings_keep_their_numbers_and_values_their_types_at_any_depth() -> None:
+    for value, truth, right in (
+        ("-5", "5", False), ("1.5", "15", False), ("New York, NY", "new york ny", True), ([1, 2], [2, 1], False), ({"a": True}, {"a": 1}, False),
+        ({"a": 1}, {"a": 1.0}, True), ([["x"]], [["X"]], True), (None, None, True), (0, False, False), (5.0, 5, False), (5, 5.0, True), ("", "x", False),
+    ):  # fmt: skip
+        call = hermes(("f", {"x": value}))
+        assert judge(call, {"name": "f", "arguments": {"x": truth}}).correct is right, (value, truth)
+
+
+def test_a_ground_truth_that_is_no_call_is_invalid() -> None:
+    for truth in ("x", 3, {"f": 3}, [{"f": {"x": 1}}], [["f"]], None):
+        assert judge("y", truth).status == "invalid", truth
+
+
+def test_parts_tell_format_names_and_calls_apart() -> None:
+    assert judge(hermes(("weather", {"city": "Rome"}))).parts == {"format": 1.0, "names": 1.0, "calls": 0.0}
+    assert judge("<tool_call>{").parts == {"format": 0.0, "names": 0.0, "calls": 0.0}
+    assert judge(hermes(("weather", {"city": "Rome"})), format_score=0.1).score == 0.1

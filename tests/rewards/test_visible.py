@@ -1,0 +1,113 @@
+"""What no reader sees is no answer, in either reward: hidden elements, comments, text after the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.rewards import gsm8k, math
+from rewardkit.rewards.hidden_latex import without_hidden_latex
+from rewardkit.rewards.visible import visible
+from rewardkit.types import Sample
+
+HIDDEN = [
+    "\\iffalse %s \\fi", "\\if0 %s \\else\\fi", "\\begin{comment}%s\\end{comment}", "\\verb|%s|", "\\verb*+%s+",
+    "\\begin{verbatim}\n%s\n\\end{verbatim}", "\\begin{lstlisting}\n%s\n\\end{lstlisting}", "\\textcolor{white}{%s}",
+    "\\textcolor[rgb]{1,1,1}{%s}", "\\textcolor{#FFFFFF}{%s}", "{\\color{white} %s}", "\\color{white}{%s}",
+    "\\phantom{%s}", "\\hphantom{%s}", "\\vphantom{%s}", "\\cancel{%s}", "\\sout{%s}", "\\label{%s}",
+    "\\newcommand{\\x}{%s}", "\\def\\x{%s}", "\\setbox0=\\hbox{%s}", "\\end{document}\n%s", "\\endinput %s",
+    "<eos>%s", "<|eot|>%s", "<|return|>%s", "<|user|>%s", "<end_of_turn>%s", "[/INST]%s", "[EOS]%s", "<pad>%s",
+    "<script>%s</script>", "<style>%s</style>", "<template>%s</template>", "<del>%s</del>", "<![CDATA[%s]]>",
+    '<img alt="%s">', '<font color="white">%s</font>', "<span style='color:white'>%s</span>",
+    "\\iffalse 75 \\else %s \\fi", "\\iftrue 75 \\else %s\\fi", "\\iffalse \\iftrue\\fi %s\\fi", "\\ifnum1=0 %s\\fi",
+    "75\\llap{%s}", "\\mathrlap{%s}", "\\mathphantom{%s}", "\\hide{%s}", "\\ignore{%s}", "\\cancelto{0}{%s}", "\\hcancel{%s}",
+    "\\scalebox{0}{%s}", "\\resizebox{0pt}{!}{%s}", "\\texttransparent{0}{%s}", "\\transparent{0}%s", "\\gdef\\x{%s}",
+    "\\providecommand{\\x}{%s}", "\\savebox{\\x}{%s}", "\\begin{Verbatim}%s\\end{Verbatim}", "\\index{%s}", "\\tag{%s}",
+    "\\begin{comment*}%s\\end{comment*}", "\\textcolor{white!100}{%s}", "\\mintinline{tex}{%s}", "\\Verb|%s|",
+    "&lt;!-- %s --&gt;", "<\\!-- %s -->", "\\<!-- %s -->", "<? %s ?>", "<!DOCTYPE %s>", "It was 75. <s>%s</s>", "<wrong>%s</wrong>",
+    '<span title="%s">75</span>', "<span title='%s'>75</span>", '<x y="%s"/>', '<span title="<" hidden>%s</span>',
+     '<img alt="<answer>72</answer>"><eos>%s',
+    "<span style='position:absolute;left:-9999px'>%s</span>", "<i style='height:0;overflow:hidden'>%s</i>",
+    "<b style='color:rgba(0,0,0,0)'>%s</b>", "<span class='sr-only'>%s</span>", "<b style='transform:scale(0)'>%s</b>",
+    "<details><details>a</details>%s</details>", "<dialog>%s</dialog>", "<svg><defs>%s</defs></svg>", "<rp>%s</rp>",
+    "<scratchpad>%s</scratchpad>", "<thinking>%s</thinking>", "<thinking>%s", "<reasoning>%s</reasoning>", "[THINK]%s[/THINK]",
+    "<|channel|>analysis<|message|>%s<|end|>", "<|begin_of_thought|>%s<|end_of_thought|>",
+    "<p style='opacity:0'>%s</p>", "<p style='font-size: 0'>%s</p>", "\n~~%s~~", "<script>%s", "\\phantom{%s",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hiding", HIDDEN)
+@pytest.mark.parametrize("visible_text", ["", "It is \\boxed{75}.\n#### 75\n"])
+def test_a_hidden_answer_pays_in_no_reward(hiding: str, visible_text: str) -> None:
+    for slot in ("\\boxed{72}", "\n#### 72\n"):
+        response = visible_text + hiding.replace("%s", slot.strip() if "~" in hiding else slot)
+        for preset in (None, "strict"):
+            options = math.Options(preset=preset) if preset else math.Options()
+            assert math.score(Sample("math", response, "72"), options).score == 0.0, (response, preset)
+        for method in ("strict", "flexible"):
+            assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method=method)).score < 1.0
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        "`%s`", "``%s``", "[x]: %s", '[x]: # "%s"', "[x]: # (%s)", "[x]: <> (%s)", '[x]: #\n"%s"', '[x]: http://a.b "%s"',
+        "[link](%s)", '[link](http://a.b "%s")', "![%s](a.png)", '![a](b "%s")',
+    ],
+)  # fmt: skip
+def test_an_answer_in_code_or_in_the_target_of_a_link_does_not_replace_one_that_is_shown(hiding: str) -> None:
+    for options in (math.Options(), math.Options(preset="strict")):
+        response = "It is \\boxed{75}.\n" + hiding.replace("%s", "\\boxed{72}")
+        assert math.score(Sample("math", response, "72"), options).score == 0.0
+        assert math.score(Sample("math", response, "75"), options).score == 1.0
+    response = "#### 75\n" + hiding.replace("%s", "####72")
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options()).score < 1.0
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "<s>\\boxed{72}</s>", "The answer is `\\boxed{72}`.", "[Answer]: \\boxed{72}", "[Final answer]: \\boxed{72}",
+        "<|channel|>analysis<|message|>\\boxed{75}<|end|><|start|>assistant<|channel|>final<|message|>\\boxed{72}<|return|>",
+        "<b class='final'>\\boxed{72}</b>", "<reasoning>\\boxed{75}</reasoning>\\boxed{72}", "\\smash{\\boxed{72}}",
+        "<p style='opacity:0.9'>\\boxed{72}</p>", "See [this page](https://a.b): \\boxed{72}", "\\iff x=\\boxed{72}",
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_shown_is_paid(response: str) -> None:
+    assert math.score(Sample("math", response, "72")).score == 1.0, response
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{\\color{white} a} b", "{} b"),
+        ("\\color{white} a \\color{black} b", "\\color{black} b"),
+        ("\\phantom{a{b}c}d", "d"),
+        ("\\textcolor{red}{72}", "\\textcolor{red}{72}"),
+        ("\\verb|a", ""),
+        ("\\begin{pmatrix}1\\end{pmatrix}", "\\begin{pmatrix}1\\end{pmatrix}"),
+        ("\\iff \\labelsep \\stackrel \\tagged", "\\iff \\labelsep \\stackrel \\tagged"),
+        ("a \\ifx b", "a  b"),
+        ("\\iffalse \\iftrue a \\else b \\fi c \\fi d", " d"),
+        ("\\iftrue a \\else b \\fi c", " c"),
+    ],
+)
+def test_only_what_latex_hides_is_left_out(text: str, shown: str) -> None:
+    assert without_hidden_latex(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|begin_of_box|>72<|end_of_box|>", "x~~y~~z", "$1<x and y>2$", "$[ab](c+d)$", "n![a](b)", "`a' and `b'", "$|x|<|y|$ and $a<b$", "\\[ x \\]", "[INSTEAD]",
+    ],
+)  # fmt: skip
+def test_what_is_shown_stays(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "piece", ["\\phantom{", "\\verb|", "~~a", "<img ", "\\color{white}", "<|", "{\\color{white}"]
+)
+def test_a_long_text_of_openings_is_read_once(piece: str) -> None:
+    visible(piece * 100_000)

@@ -1,0 +1,276 @@
+"""Programs in every language run as Python's do: each end with its status, at each level, built once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox
+from rewardkit.sandbox.building import Build, Builds
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, go, toolchain
+from rewardkit.sandbox.languages.base import can_hold, private_folder
+from rewardkit.sandbox.languages.java import names
+from rewardkit.sandbox.levels import why_not
+from rewardkit.sandbox.outcome import Level
+from tests.sandbox.programs import PROGRAMS
+
+LIMITS = Limits(cpu_s=2.0, wall_s=60.0, memory_mb=256, output_bytes=8 << 20)
+COMPILED = [name for name in PROGRAMS if name not in ("javascript", "bash", "sql")]
+
+
+@pytest.fixture(scope="module")
+def builds() -> Builds:
+    """What has been built at `warm`: the ends of a program at `guard` need no compiler of their own."""
+    return Builds()
+
+
+@pytest.fixture(scope="module")
+def warm(builds: Builds) -> Iterator[Sandbox]:
+    if reason := why_not("warm"):
+        pytest.skip(reason)
+    with Sandbox("warm", builds=builds) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox(level: Level, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """One that builds at its own level."""
+    if level == "warm":
+        yield request.getfixturevalue("warm")
+        return
+    with Sandbox(level) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def running(level: Level, sandbox: Sandbox, builds: Builds) -> Iterator[Sandbox]:
+    """One that runs at its own level what was built at any."""
+    if level == "warm":
+        yield sandbox
+        return
+    with Sandbox(level, builds=builds) as sharing:
+        yield sharing
+
+
+def run(sandbox: Sandbox, language: str, source: str, stdin: str = "", limits: Limits = LIMITS) -> Outcome:
+    try:
+        return sandbox.run(source, stdin, limits, language=language)
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+
+
+def given(language: str, numbers: list[int]) -> str:
+    """The numbers as a program in that language is given them."""
+    if language == "sql":
+        rows = "".join(f"INSERT INTO given VALUES ({n});\n" for n in numbers)
+        return f"CREATE TABLE given (x);\nBEGIN;\n{rows}COMMIT;\n"
+    return "".join(f"{n}\n" for n in numbers)
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_a_program_reads_its_input_to_the_end_and_answers(sandbox: Sandbox, language: str) -> None:
+    outcome = run(sandbox, language, PROGRAMS[language]["right"], given(language, [40, 1, 1]))
+    assert (outcome.status, outcome.stdout, outcome.exit_code) == ("ok", b"42\n", 0), outcome
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+@pytest.mark.parametrize(
+    ("what", "status"),
+    [
+        ("crash", "runtime_error"),
+        ("loop", "cpu_timeout"),
+        ("memory", "memory_limit"),
+        ("flood", "output_limit"),
+    ],
+)
+def test_every_end_has_its_status(running: Sandbox, language: str, what: str, status: str) -> None:
+    cpu_s = 5.0 if what == "memory" else 1.0 if language == "java" else 0.2
+    limits = Limits(cpu_s, wall_s=60.0, memory_mb=128, output_bytes=1 << 18)
+    outcome = run(running, language, PROGRAMS[language][what], given(language, []), limits)
+    assert outcome.status == status, outcome
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_a_status_that_is_not_zero_is_a_runtime_error(warm: Sandbox, language: str) -> None:
+    outcome = run(warm, language, PROGRAMS[language]["exits"])
+    wanted = 1 if language == "sql" else 3
+    assert (outcome.status, outcome.stdout, outcome.exit_code) == ("runtime_error", b"said\n", wanted), (
+        outcome
+    )
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_big_inputs_and_outputs_pass_whole(warm: Sandbox, language: str) -> None:
+    numbers = list(range(100_000, 130_000 if language == "sql" else 400_000))
+    outcome = run(
+        warm, language, PROGRAMS[language]["big"], given(language, numbers), Limits(cpu_s=10.0, wall_s=60.0)
+    )
+    assert outcome.status == "ok", outcome.stderr
+    assert outcome.stdout.decode() == "".join(f"{n}\n" for n in numbers)
+
+
+@pytest.mark.parametrize("language", COMPILED)
+def test_what_does_not_compile_says_where(warm: Sandbox, language: str) -> None:
+    outcome = run(warm, language, PROGRAMS[language]["wrong"])
+    assert outcome.status == "compile_error"
+    assert outcome.detail and len(outcome.detail) <= 300
+    if language not in ("go",):  # whose compiler does not say the word
+        assert "error" in outcome.detail
+
+
+@pytest.mark.parametrize("language", sorted(set(PROGRAMS) - set(COMPILED)))
+def test_what_is_not_compiled_fails_as_it_runs(warm: Sandbox, language: str) -> None:
+    assert run(warm, language, PROGRAMS[language]["wrong"]).status == "runtime_error"
+
+
+def test_a_program_is_built_once_for_all_its_tests(warm: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[str] = []
+    run_one = warm._run_one
+
+    def count(job: Job) -> Outcome:
+        modes.append(job.mode)
+        return run_one(job)
+
+    monkeypatch.setattr(warm, "_run_one", count)
+    source = PROGRAMS["c"]["right"] + "/* built once */"
+    outcomes = [run(warm, "c", source, f"{n} 1") for n in range(5)]
+    assert [o.stdout for o in outcomes] == [f"{n + 1}\n".encode() for n in range(5)]
+    assert modes[-5:] == ["exec"] * 5 and modes.count("exec") <= 6
+    built = modes.count("build")
+    wrong = PROGRAMS["c"]["wrong"] + "/* tried once */"
+    assert run(warm, "c", wrong).status == run(warm, "c", wrong).status == "compile_error"
+    assert modes.count("build") == built + 1  # the second time it is known
+
+
+def test_a_pool_builds_a_program_once(warm: Sandbox) -> None:
+    source = PROGRAMS["c"]["right"].encode()
+    jobs = [Job(source, b"%d 1" % n, LIMITS, language="c") for n in range(8)]
+    try:
+        toolchain(LANGUAGES["c"])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+    with Pool(2, "warm") as pool:
+        outcomes = [ticket.result() for ticket in [pool.submit(job) for job in jobs]]
+        builds = [f.result() for key, f in pool._builds._found.items() if key[0] == "c"]
+    assert [int(o.stdout) for o in outcomes] == [n + 1 for n in range(8)]
+    assert [type(b) for b in builds] == [Build]
+
+
+def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: Sandbox) -> None:
+    printf = 'extern "C" int printf(const char*, ...);\n'  # a header would take the compiler most of its time
+    newer = printf + "template <typename T> concept Small = sizeof(T) < 9;\n"
+    newer += 'template <Small T> T twice(T x) { return x + x; }\nint main() { printf("%d\\n", twice(21)); }'
+    assert run(warm, "cpp", newer).stdout == b"42\n"
+    assert run(warm, "cpp20", newer).stdout == b"42\n"
+    assert run(warm, "cpp17", newer).status == "compile_error"
+    older = printf + 'int main() { int concept = 42; printf("%d\\n", concept); }'
+    assert run(warm, "cpp", older).stdout == b"42\n"
+
+
+def test_a_language_whose_tools_are_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    for name, remedy in (("cpp", "apt-get install g"), ("rust", "rustup"), ("java", "JDK"), ("go", "golang")):
+        with pytest.raises(LanguageUnavailable, match=remedy):
+            LANGUAGES[name].discover()
+
+
+def test_go_has_a_cache_where_there_is_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`go` itself is asked if it is here; else a stand-in that speaks as it does without a home."""
+    fake = tmp_path / "go"
+    fake.write_text('#!/bin/sh\necho "${GOCACHE:-${HOME:-off}}"\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for home in (None, "/proc/nowhere"):
+        monkeypatch.delenv("HOME", raising=False)
+        monkeypatch.delenv("GOCACHE", raising=False)
+        if home:
+            monkeypatch.setenv("HOME", home)
+        cache = go._environment(str(fake))["GOCACHE"]
+        assert cache == str(tmp_path / f"rewardkit-go-{os.getuid()}") and can_hold(cache)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert "GOCACHE" not in go._environment(str(fake))
+
+
+def test_a_folder_that_others_can_write_to_holds_no_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    planted = tmp_path / f"rewardkit-go-{os.getuid()}"
+    planted.mkdir()
+    planted.chmod(0o777)
+    found = private_folder("go")
+    assert found != str(planted) and os.stat(found).st_mode & 0o022 == 0
+    planted.rmdir()
+    planted.symlink_to(tmp_path)
+    assert private_folder("go") != str(planted)
+    planted.unlink()
+    assert private_folder("go") == private_folder("go") == str(planted)
+
+
+def test_a_callers_umask_hides_no_toolchain_from_the_jail() -> None:
+    if reason := why_not("warm"):
+        pytest.skip(reason)
+    before = os.umask(0o077)
+    try:
+        with Sandbox("warm") as sandbox:
+            assert sandbox.run(LANGUAGES["bash"].hello, "41\n", language="bash").stdout == b"42\n"
+    finally:
+        os.umask(before)
+
+
+def test_a_shell_needs_a_level_with_namespaces() -> None:
+    if reason := why_not("guard"):
+        pytest.skip(reason)
+    with Sandbox("guard") as sandbox, pytest.raises(LanguageUnavailable, match="it needs level 'warm'"):
+        sandbox.run("echo", language="bash")
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("C++", "cpp"), ("cpp", "cpp"), ("c++17", "cpp17"), ("c++20", "cpp20"), ("js", "javascript"),
+        ("nodejs", "javascript"), ("Golang", "go"), ("sh", "bash"), ("sqlite", "sql"), ("rs", "rust"),
+        ("py", PYTHON), ("Python3", PYTHON), ("brainfuck", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_language_is_known_by_its_names(called: str, name: str | None) -> None:
+    assert find(called) == name
+
+
+def test_no_name_means_two_languages() -> None:
+    called = [name for language in LANGUAGES.values() for name in (language.name, *language.aliases)]
+    assert len(called) == len(set(called))
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "started"),
+    [
+        ("public class Main { public static void main(String[] a) {} }", "Main", "Main"),
+        ("class A { public static void main(String[] a) {} }", "A", "A"),
+        ("class A {} public class B { } class C { static public void main(String... a) {} }", "B", "C"),
+        ("// public class X {}\n/* class Y { */ class Z { void main() {} }", "Z", "Z"),
+        ('class A { String s = "class B { void main("; char c = \'{\'; }\nclass D { void main(String[] a) {} }', "D", "D"),
+        ("package a.b; public final class Main { public static void main(String[] a) {} }", "Main", "a.b.Main"),
+        ("class A { static class B { } public static void main(String[] a) {} }", "A", "A"),
+        ("public class A { private static class B { class C {} } } class T { void main(String[] a) {} }", "A", "T"),
+        ('class A { String s = """\n class B { "quoted" }\n"""; public static void main(String[] a) {} }', "A", "A"),
+        ("", "Main", "Main"),
+    ],
+)  # fmt: skip
+def test_the_class_to_start_is_found_in_the_source(source: str, file: str, started: str) -> None:
+    assert names(source) == (file, started)
+
+
+@pytest.mark.parametrize(
+    "text", ["/*" * 50_000, '"""' * 50_000, "public " * 50_000, "{'" * 50_000, "public class " * 20_000]
+)
+def test_the_search_for_it_is_linear(text: str) -> None:
+    import time
+
+    started = time.process_time()
+    names(text)
+    assert time.process_time() - started < 2

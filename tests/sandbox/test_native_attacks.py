@@ -1,0 +1,87 @@
+"""Every attack in another language is held at every level, as root and as nobody, and hurts no canary."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from rewardkit.sandbox.levels import why_not
+from tests.sandbox.native_attacks import ATTACKS, COMPILERS, FILES, KERNEL, PROCESSES
+from tests.sandbox.test_attacks import HERE, NOBODY, ROOT, USERS, python_for_nobody
+
+AT_FULL = [
+    "fork",
+    "io_uring",
+    "raw open in assembly",
+    "the canary",
+    "inherited descriptors",
+    "a fork bomb in Bash",
+]
+"""Those that meet what `full` has apart from `warm`: a new server for every run."""
+
+
+QUICK = [*PROCESSES, *KERNEL, *FILES]
+SLOW = [name for name in ATTACKS if name not in QUICK]
+
+
+@functools.cache
+def results(level: str, user: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Run attacks once; return what was not held, by attack, and under `unavailable` what could not be run."""
+    python, options = sys.executable, {}
+    home = (
+        {"HOME": os.environ["HOME"]} if user == "self" and "HOME" in os.environ else {}
+    )  # Go's cache is there
+    if user == "nobody":
+        python, options = python_for_nobody(), {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    elif reason := why_not("warm" if level == "full" else level):  # type: ignore[arg-type]
+        pytest.skip(reason)
+    done = subprocess.run(
+        [python, str(HERE / "native_corpus.py"), level, *names],
+        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **home},
+        capture_output=True, text=True, timeout=900, **options,
+    )  # type: ignore[call-overload]  # fmt: skip
+    if "SandboxUnavailable" in done.stderr:
+        pytest.skip(done.stderr.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def check(level: str, user: str, name: str, names: list[str]) -> None:
+    found = results(level, user, tuple(names))
+    if name in found["unavailable"]:
+        pytest.skip(found["unavailable"][name])
+    assert found.get(name, []) == []
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("level", ["warm", "guard"])
+def test_an_attack_in_c_is_held(level: str, user: str, name: str) -> None:
+    check(level, user, name, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("level", ["warm", "guard"])
+def test_an_attack_on_resources_compilers_and_runtimes_is_held(level: str, user: str, name: str) -> None:
+    check(level, user, name, SLOW)
+
+
+@pytest.mark.parametrize("name", AT_FULL)
+def test_an_attack_is_held_with_a_server_for_every_run(name: str) -> None:
+    check("full", "self", name, AT_FULL)
+
+
+def test_there_are_attacks_on_compilers_and_on_every_language() -> None:
+    assert len(COMPILERS) >= 20
+    assert {attack.language for attack in ATTACKS.values()} >= {
+        "c", "cpp17", "java", "javascript", "go", "rust", "bash", "sql"
+    }  # fmt: skip

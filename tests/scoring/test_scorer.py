@@ -1,0 +1,365 @@
+"""Every sample gets exactly one Score, in order, whatever its reward does, wherever it is called from."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+from msgspec.structs import replace
+
+from rewardkit import Sample, Score, Scorer, reward
+from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
+from rewardkit.registry import REGISTRY, Registry
+from rewardkit.scoring import pending
+from tests.living import alive, descendants, until
+
+
+@pytest.fixture
+def misbehaving(registry: Registry) -> None:
+    """A reward that does what the response says, and an async and a batch one."""
+
+    @reward("test/obey", timeout_s=0.4)
+    def obey(sample: Sample) -> object:
+        if sample.response == "hang":
+            while True:
+                pass
+        if sample.response == "hang in C":
+            return 10 ** (10**9)
+        if sample.response == "die":
+            os._exit(3)
+        if sample.response == "die once" and not Path(sample.ground_truth).exists():
+            Path(sample.ground_truth).touch()
+            os._exit(3)
+        if sample.response == "slowly":
+            time.sleep(0.0005)
+        if sample.response == "print":
+            print("this must not reach the pipe")
+        if sample.response == "raise":
+            raise ValueError("on purpose")
+        return {"nan": math.nan, "none": None, "text": "1.0", "dict": {"acc": True}, "true": True}.get(
+            sample.response, 0.5
+        )
+
+    @reward("test/async", timeout_s=0.4)
+    async def wait(sample: Sample) -> float:
+        await asyncio.sleep(60 if sample.response == "hang" else 0.1)
+        return 1.0
+
+    @reward("test/batch", batch=True)
+    def batch(samples: list[Sample]) -> list[float]:
+        return [float(len(samples))] * (len(samples) - any(s.response == "lose one" for s in samples))
+
+
+@pytest.fixture
+def scorer(misbehaving: None) -> Iterator[Scorer]:
+    with Scorer(workers=2) as made:
+        yield made
+
+
+def _obey(response: str, ground_truth: str = "") -> Sample:
+    return Sample("test/obey", response, ground_truth)
+
+
+def _children() -> list[int]:
+    return [pid for pid in descendants(os.getpid()) if alive(pid)]
+
+
+def test_failures_of_every_kind_cost_only_their_own_sample(scorer: Scorer) -> None:
+    responses = ["a", "hang", "b", "die", "c", "raise", "nan", "none", "text", "dict", "print", "true"]
+    scores = scorer.score_batch([_obey(r) for r in responses])
+    by_response = dict(zip(responses, scores, strict=True))
+    assert [by_response[r].score for r in ("a", "b", "c", "print", "true")] == [0.5, 0.5, 0.5, 0.5, 1.0]
+    assert by_response["true"].correct is True
+    assert by_response["hang"].status == "timeout"
+    for response, detail in {
+        "die": "died twice",
+        "raise": "ValueError: on purpose",
+        "nan": "score nan",
+        "none": "returned None",
+        "text": "returned '1.0'",
+        "dict": "without 'score'",
+    }.items():
+        assert by_response[response].status == "error"
+        assert detail in (by_response[response].detail or "")
+    assert all(s.score == 0.0 for s in scores if s.status != "ok")
+
+
+def test_a_killed_worker_loses_no_sample(scorer: Scorer, tmp_path: Path) -> None:
+    scores = scorer.score_batch([_obey("a"), _obey("die once", str(tmp_path / "died")), _obey("b")])
+    assert [s.status for s in scores] == ["ok", "ok", "ok"]
+
+
+def test_workers_killed_from_outside_while_busy_lose_no_sample(scorer: Scorer) -> None:
+    stop = threading.Event()
+    kills = [None] * 8
+
+    def kill_now_and_then() -> None:
+        while not stop.wait(0.1):
+            for child in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if kills and time.time() - child.create_time() > 1.5:  # not while it starts
+                        kills.pop()  # so many alone: on a busy machine a worker would never get to its work
+                        child.kill()
+
+    killer = threading.Thread(target=kill_now_and_then)
+    killer.start()
+    try:
+        scores = scorer.score_batch([_obey("slowly")] * 4_000)
+    finally:
+        stop.set()
+        killer.join()
+    assert len(scores) == 4_000
+    assert {s.score for s in scores if s.ok} == {0.5}
+    # Two kills can hit the same sample, which then is an error: never a wrong score, never a lost one.
+    assert sum(s.ok for s in scores) > 3_980
+
+
+def test_a_hang_that_holds_the_interpreter_lock_is_killed_too(scorer: Scorer) -> None:
+    assert scorer.score(_obey("hang in C")).status == "timeout"
+
+
+def test_order_is_kept_across_rewards_and_places(scorer: Scorer) -> None:
+    samples = [
+        Sample("gsm8k", "#### 1", "1"),
+        _obey("x"),
+        Sample("nowhere", "", ""),
+        Sample("test/async", "", ""),
+        Sample("gsm8k", "#### 2", "1"),
+    ]
+    scores = scorer.score_batch(samples)
+    gsm8k = REGISTRY.resolve("gsm8k").scorer
+    assert [s.scorer for s in scores] == [gsm8k, "obey@1", "", "wait@1", gsm8k]
+    assert [s.score for s in scores] == [1.0, 0.5, 0.0, 1.0, 0.1]
+
+
+def test_an_unknown_data_source_is_invalid_and_names_the_nearest(scorer: Scorer) -> None:
+    score = scorer.score(Sample("gms8k", "#### 1", "1"))
+    assert score.status == "invalid"
+    assert "did you mean gsm8k" in (score.detail or "")
+    with pytest.raises(UnknownDataSourceError):
+        scorer.check(["gsm8k", "gms8k"])
+
+
+def test_async_rewards_run_at_the_same_time_and_time_out_alone(scorer: Scorer) -> None:
+    samples = [Sample("test/async", "hang" if i == 7 else "", "") for i in range(64)]
+    started = time.monotonic()
+    scores = scorer.score_batch(samples)
+    assert [i for i, s in enumerate(scores) if s.status == "timeout"] == [7]
+    # One after another they would take 0.1 s each.
+    assert time.monotonic() - started < 64 * 0.1
+
+
+def test_a_batch_reward_gets_its_samples_together_and_must_answer_for_each(scorer: Scorer) -> None:
+    assert [s.score for s in scorer.score_batch([Sample("test/batch", "", "")] * 3)] == [3.0] * 3
+    scores = scorer.score_batch([Sample("test/batch", "lose one", "")] * 3)
+    assert {s.status for s in scores} == {"error"}
+    assert "2 results for 3 samples" in (scores[0].detail or "")
+
+
+def test_a_stream_keeps_order_and_reads_only_a_little_ahead(scorer: Scorer) -> None:
+    read = 0
+
+    def samples() -> Iterator[Sample]:
+        nonlocal read
+        for read in range(1, 100_001):
+            yield _obey("true" if read % 2 else "x")
+
+    scores = scorer.stream(samples(), batch_size=100)
+    assert [next(scores).score for _ in range(4)] == [1.0, 0.5, 1.0, 0.5]
+    assert read <= 100 * (2 * scorer.workers + 2)
+
+
+def test_it_works_from_threads(scorer: Scorer) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        batches = list(threads.map(scorer.score_batch, [[_obey(r)] * 50 for r in ("a", "true") * 8]))
+    assert [b[0].score for b in batches] == [0.5, 1.0] * 8
+
+
+def test_it_works_in_an_event_loop_without_holding_it(scorer: Scorer) -> None:
+    async def main() -> tuple[Score, int]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        score = await scorer.ascore(_obey("hang"))
+        ticking.cancel()
+        return score, ticks
+
+    score, ticks = asyncio.run(main())
+    assert score.status == "timeout"
+    assert ticks > 5
+
+
+def _turns_while(scorer: Scorer, samples: list[Sample]) -> tuple[list[Score], int]:
+    """Score in an event loop; return also how often another task got its turn meanwhile."""
+
+    async def main() -> tuple[list[Score], int]:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        counting = asyncio.create_task(count())
+        scores = await scorer.ascore_batch(samples)
+        counting.cancel()
+        return scores, turns
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("source", ["gsm8k", "test/obey"])
+def test_a_large_batch_leaves_the_event_loop_to_others_after_every_slice(
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.setattr(pending, "TURN_S", 0.0)  # no matter how fast this machine is
+    samples = [Sample(source, f"#### {i % 3}", "1") for i in range(6_400)]
+    scores, turns = _turns_while(scorer, samples)
+    assert turns >= 6_400 / pending.SLICE
+    assert scores == [
+        replace(score, seconds=mine.seconds)
+        for score, mine in zip(scorer.score_batch(samples), scores, strict=True)
+    ]
+
+
+def test_a_slice_of_long_responses_is_short() -> None:
+    lengths = [10, 10, 200_000, 30_000, 30_000, 10, *[10] * 200]
+    samples = [Sample("gsm8k", "x" * length, "1") for length in lengths]
+    cut = list(pending.slices(samples, range(len(samples))))
+    assert [i for some in cut for i in some] == list(range(len(samples)))
+    assert [len(some) for some in cut] == [3, 2, 64, 64, 64, 9]
+
+
+def test_a_batch_in_an_event_loop_has_a_deadline_that_keeps_what_is_done(scorer: Scorer) -> None:
+    samples = [Sample("gsm8k", "#### 1", "1"), Sample("test/async", "hang", ""), Sample("nowhere", "", "")]
+    asyncio.run(scorer.ascore_batch(samples[1:2]))  # a worker is up
+    scores = asyncio.run(scorer.ascore_batch(samples, timeout_s=0.05))
+    assert [score.status for score in scores] == ["ok", "timeout", "invalid"]
+
+
+def test_cancelling_kills_the_worker(scorer: Scorer) -> None:
+    async def main() -> None:
+        await asyncio.wait_for(scorer.ascore(Sample("test/slow", "", "")), 1.0)
+
+    @reward("test/slow", timeout_s=600.0)
+    def slow(sample: Sample) -> float:
+        time.sleep(600)
+        return 1.0
+
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(main())
+    until(lambda: not _children())
+    assert scorer.score(_obey("a")).ok
+
+
+def test_it_works_in_a_forked_child(scorer: Scorer) -> None:
+    assert scorer.score(_obey("a")).ok
+    child = os.fork()
+    if child == 0:
+        ok = scorer.score(_obey("true")).score == 1.0
+        os._exit(0 if ok else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert scorer.score(_obey("a")).ok
+
+
+def test_nothing_is_left_after_close(misbehaving: None) -> None:
+    before = (_open_files(), threading.active_count())
+    for _ in range(3):
+        with Scorer(workers=2) as scorer:
+            scorer.score_batch([_obey("a")] * 100)
+    assert not _children()
+    assert (_open_files(), threading.active_count()) == before
+
+
+def test_close_ends_what_still_runs_with_an_error(misbehaving: None) -> None:
+    scorer = Scorer(workers=1)
+    running = scorer.submit([Sample("test/async", "", "")] * 3)
+    scorer.close()
+    with pytest.raises(ScoringError, match="closed"):
+        running.wait()
+    with pytest.raises(ScoringError, match="closed"):
+        scorer.score(_obey("a"))
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_die_with_their_owner_even_while_they_hang(tmp_path: Path, blow: signal.Signals) -> None:
+    script = tmp_path / "owner.py"
+    script.write_text(
+        "import sys\n"
+        "from rewardkit import Sample, Scorer, reward\n"
+        "@reward('test/forever', timeout_s=600)\n"
+        "def forever(sample):\n"
+        "    print('hanging', file=sys.stderr, flush=True)\n"
+        "    return 10 ** (10 ** 9)\n"
+        "Scorer(workers=1).score(Sample('test/forever', '', ''))\n"
+    )
+    owner = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE)
+    assert owner.stderr is not None
+    assert owner.stderr.readline() == b"hanging\n"
+    (worker,) = psutil.Process(owner.pid).children()
+    owner.send_signal(blow)
+    owner.wait(60)
+    until(lambda: not worker.is_running())
+
+
+def test_text_and_data_that_cannot_cross_a_pipe_are_handled(scorer: Scorer) -> None:
+    surrogate, unsendable, huge = scorer.score_batch(
+        [
+            _obey("half a pair \ud800"),
+            Sample("test/obey", "", "", extra_info={"lock": threading.Lock()}),
+            Sample("test/obey", "", "", extra_info={"n": 2**80}),
+        ]
+    )
+    assert surrogate.score == 0.5
+    assert unsendable.status == huge.status == "invalid"
+    assert "plain data" in (unsendable.detail or "")
+
+
+def test_inline_rewards_score_the_same_in_workers() -> None:
+    samples = [Sample("gsm8k", f"#### {i % 7}", "3") for i in range(10_000)]
+    with Scorer() as here, Scorer(inline_in_workers=True, workers=2) as away:
+        expected = [(s.score, s.extracted, s.parts) for s in here.score_batch(samples)]
+        assert [(s.score, s.extracted, s.parts) for s in away.score_batch(samples)] == expected
+
+
+def test_options_apply_by_name_then_glob_then_exact_source() -> None:
+    options = {
+        "gsm8k": {"score": 2.0, "format_score": 0.2},
+        "openai/*": {"score": 3.0},
+        "openai/gsm8k": {"neither_score": -1.0},
+    }
+    with Scorer(options=options) as scorer:
+        right, wrong, none = scorer.score_batch(
+            [Sample("openai/gsm8k", r, "1") for r in ("#### 1", "#### 2", "")]
+        )
+    assert (right.score, wrong.score, none.score) == (3.0, 0.2, -1.0)
+
+
+def test_options_for_nothing_are_an_error_at_the_door() -> None:
+    with pytest.raises(UnknownDataSourceError, match="did you mean gsm8k"):
+        Scorer(options={"gsm9k": {"score": 1.0}})
+    with pytest.raises(OptionsError, match="did you mean method"):
+        Scorer(options={"gsm8k": {"methot": "strict"}})
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))

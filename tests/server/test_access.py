@@ -1,0 +1,219 @@
+"""Tokens as clients really send them, pages that may not call, compressed bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import json
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import aiohttp
+import httpx
+import pytest
+import requests
+from fastapi.testclient import TestClient
+
+from rewardkit import Scorer
+from rewardkit.sandbox import Pool
+from rewardkit.server.app import create_app
+from tests.server.serving import Serving, serve
+
+RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
+TOKEN = "s3cret-token"
+OPENRLHF = {"query": ["6 * 12?\n#### 72"], "prompts": ["6 * 12?\n"], "labels": ["72"]}
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Iterator[Scorer]:
+    with Scorer() as made:
+        yield made
+
+
+@pytest.fixture
+def http(scorer: Scorer) -> Iterator[TestClient]:
+    with TestClient(create_app(scorer, max_body_bytes=1 << 20)) as client:
+        yield client
+
+
+def basic(text: str) -> str:
+    return f"Basic {base64.b64encode(text.encode()).decode()}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"authorization": f"Bearer {TOKEN}"}, 200),
+        ({"authorization": basic(f":{TOKEN}")}, 200),
+        ({"authorization": basic(f"anyone:{TOKEN}")}, 200),
+        ({"authorization": basic(f"{TOKEN}:")}, 200),
+        ({"xrl-authorization": f"Bearer {TOKEN}"}, 200),
+        ({"x-api-key": TOKEN}, 200),
+        ({"authorization": "Bearer other", "x-api-key": TOKEN}, 200),
+        ({"authorization": basic(f":{TOKEN}x")}, 401),
+        ({"authorization": basic(TOKEN)[:-3]}, 401),
+        ({"authorization": f"Basic {TOKEN}"}, 401),
+        ({"authorization": "Basic \xff"}, 401),
+        ({"authorization": basic(":")}, 401),
+        ({"xrl-authorization": TOKEN}, 401),
+        ({"x-api-key": ""}, 401),
+        ({"x-api-key": f"Bearer {TOKEN}"}, 401),
+        ({}, 401),
+    ],
+)
+def test_a_token_is_taken_from_each_header_that_clients_send(
+    scorer: Scorer, headers: dict[str, str], status: int
+) -> None:
+    with TestClient(create_app(scorer, tokens=["another", TOKEN])) as http:
+        raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
+        assert http.post("/score", json=RIGHT, headers=raw).status_code == status
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Serving]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REWARDKIT_TOKEN", TOKEN)
+        with serve("--no-sandbox") as running:
+            yield running
+
+
+def with_requests(url: str) -> Any:
+    return requests.post(url, json=OPENRLHF, timeout=20).json()
+
+
+def with_httpx(url: str) -> Any:
+    return httpx.post(url, json=OPENRLHF, timeout=20).json()
+
+
+def with_aiohttp(url: str) -> Any:
+    async def post() -> Any:
+        async with aiohttp.ClientSession() as session, session.post(url, json=OPENRLHF) as answer:
+            return await answer.json()
+
+    return asyncio.run(post())
+
+
+@pytest.mark.parametrize("post", [with_requests, with_httpx, with_aiohttp])
+def test_a_client_that_takes_only_an_address_sends_the_token_from_it(
+    server: Serving, post: Callable[[str], Any]
+) -> None:
+    address = f"127.0.0.1:{server.port}/openrlhf/gsm8k"
+    assert post(f"http://:{TOKEN}@{address}")["rewards"] == [1.0]
+    assert post(f"http://:wrong@{address}")["error"]["type"] == "unauthorized"
+
+
+OURS = [
+    "localhost:8000",
+    "127.0.0.1",
+    "10.1.2.3:80",
+    "[::1]:8000",
+    "rewardkit:8000",
+    "reward.kit.svc",
+    "a.local",
+]
+OTHERS = ["evil.com", "evil.com:8000", "127.0.0.1.evil.com", "localhost.evil.com", "1.2.3", "[::1", "a.com."]
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_without_a_token_our_own_names_are_served(http: TestClient, host: str) -> None:
+    assert http.get("/traffic", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", OTHERS)
+@pytest.mark.parametrize("path", ["/traffic", "/"])
+def test_without_a_token_no_other_name_is(http: TestClient, host: str, path: str) -> None:
+    for _ in range(2):
+        answer = http.get(path, headers={"host": host})
+        assert (answer.status_code, answer.json()["error"]["type"]) == (421, "unknown_host")
+        assert "--allow-host" in answer.json()["error"]["message"]
+
+
+def test_further_names_can_be_allowed_and_with_a_token_any_name_will_do(scorer: Scorer) -> None:
+    with TestClient(create_app(scorer, hosts=["Rewards.example.com"])) as http:
+        assert http.get("/traffic", headers={"host": "rewards.example.com:80"}).status_code == 200
+    with TestClient(create_app(scorer, tokens=[TOKEN])) as http:
+        headers = {"host": "evil.com", "x-api-key": TOKEN}
+        assert http.get("/traffic", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("tokens", [[], [TOKEN]])
+def test_a_page_of_another_origin_cannot_run_programs(scorer: Scorer, tokens: list[str]) -> None:
+    program = json.dumps({"code": "print(1)", "language": "python"})
+    with Pool(1) as pool, TestClient(create_app(scorer, sandbox=pool, tokens=tokens)) as http:
+        headers = {"content-type": "text/plain", "x-api-key": TOKEN, "host": "localhost:8000"}
+
+        def status(**more: str) -> int:
+            named = {name.replace("_", "-"): value for name, value in more.items()}
+            return http.post("/run_code", content=program, headers=headers | named).status_code
+
+        assert status(origin="http://evil.com") == 403
+        assert status(origin="null") == 403
+        assert status(origin="http://localhost:3000") == 403
+        assert status(origin="http://evil.com", sec_fetch_site="cross-site") == 403
+        assert status(origin="http://localhost:8000") == 200
+        assert status(origin="http://proxied.com", sec_fetch_site="same-origin") == 200
+        assert status() == 200
+
+
+def test_pages_of_allowed_origins_call(scorer: Scorer) -> None:
+    with TestClient(create_app(scorer, cors_origins=["http://friend.com"])) as http:
+        assert http.post("/score", json=RIGHT, headers={"origin": "http://friend.com"}).status_code == 200
+        assert http.post("/score", json=RIGHT, headers={"origin": "http://evil.com"}).status_code == 403
+
+
+def compress(body: bytes, encoding: str) -> bytes:
+    return zlib.compress(body) if encoding == "deflate" else gzip.compress(body)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "deflate"])
+@pytest.mark.parametrize("piece", [7, 1 << 20])
+def test_a_compressed_body_is_read(http: TestClient, encoding: str, piece: int) -> None:
+    body = compress(json.dumps([RIGHT] * 1_000).encode(), encoding)
+    pieces = (body[i : i + piece] for i in range(0, len(body), piece))
+    answer = http.post("/score", content=pieces, headers={"content-encoding": encoding})
+    assert [score["score"] for score in answer.json()] == [1.0] * 1_000
+    openrlhf = http.post(
+        "/openrlhf/gsm8k",
+        content=compress(json.dumps(OPENRLHF).encode(), encoding),
+        headers={"content-encoding": encoding},
+    )
+    assert openrlhf.json()["rewards"] == [1.0]
+
+
+def test_compressed_lines_are_scored_as_they_come_and_may_be_many(http: TestClient) -> None:
+    line = json.dumps(RIGHT).encode() + b"\n"
+    body = gzip.compress(line * 10_000) + gzip.compress(line * 10_000)  # two members, 2 MB in all
+    headers = {"content-encoding": "gzip", "content-type": "application/x-ndjson"}
+    answer = http.post("/score", content=body, headers=headers)
+    assert answer.text.count('"correct":true') == 20_000
+
+
+def test_what_inflates_beyond_the_limit_is_refused_and_forgotten(http: TestClient) -> None:
+    bomb = gzip.compress(b" " * (100 << 20))
+    answer = http.post("/score", content=bomb, headers={"content-encoding": "gzip"})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (413, "too_large")
+    assert http.app.state.request_scorer.admission.bytes == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status"),
+    [
+        (b"[]", "gzip", 422),
+        (gzip.compress(json.dumps([RIGHT] * 100).encode())[:-9], "gzip", 422),
+        (b"", "gzip", 422),
+        (gzip.compress(b"[]") + b"rest", "gzip", 422),
+        (random.Random(0).randbytes(10_000), "deflate", 422),
+        (b"[]", "br", 415),
+        (b"[]", "gzip, gzip", 415),
+        (b"[]", "identity", 200),
+    ],
+    # Not the bytes: gzip puts the time into them, and processes that share the tests must name them alike.
+    ids=["no gzip", "cut off", "empty", "more after its end", "noise", "brotli", "gzip twice", "identity"],
+)
+def test_what_cannot_be_inflated_is_refused(
+    http: TestClient, body: bytes, encoding: str, status: int
+) -> None:
+    assert http.post("/score", content=body, headers={"content-encoding": encoding}).status_code == status

@@ -1,0 +1,134 @@
+"""ROLL's store holds no more bytes than it may, and for no longer than they are needed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rewardkit import Sample, Scorer
+from rewardkit.errors import OverloadedError
+from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.server.admission import Admission
+from rewardkit.server.app import create_app
+from rewardkit.server.dialects import background
+from rewardkit.server.dialects.background import Store, place_of
+
+LARGE = "x" * 400_000
+
+
+async def answer() -> bytes:
+    await asyncio.sleep(0.01)
+    return b'{"errcode":0}'
+
+
+async def fail() -> bytes:
+    raise OverloadedError("too much", 3.0)
+
+
+def test_what_is_submitted_is_kept_for_a_time_and_within_a_limit() -> None:
+    async def run() -> None:
+        store = Store(limit=2, kept_s=0.05, place=7)
+        first, second = [await store.start(10, answer()) for _ in range(2)]
+        assert place_of(first) == 7
+        with pytest.raises(OverloadedError, match="wait to be polled"):
+            await store.start(10, answer())
+        await asyncio.sleep(0.02)
+        for request_id in (first, second):
+            kept = store.get(request_id)
+            assert kept is not None and kept.answer == b'{"errcode":0}'
+        await asyncio.sleep(0.06)
+        assert store.get(first) is None
+        await store.start(10, answer())  # there is room again
+
+    asyncio.run(run())
+
+
+def test_bodies_count_until_they_are_scored_and_answers_until_they_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "ASKED_KEPT_S", 0.02)
+    monkeypatch.setattr(background, "_SWEEP_EVERY_S", 0.0)
+
+    async def run() -> None:
+        admission = Admission(max_bytes=2_500)
+        store = Store(admission)
+        ids = [await store.start(1_000, answer()) for _ in range(2)]
+        assert admission.bytes == 2_000
+        with pytest.raises(OverloadedError, match="MiB"):
+            await store.start(1_000, answer())
+        await asyncio.sleep(0.03)
+        assert admission.bytes == 2 * len(b'{"errcode":0}')
+        for request_id in ids:
+            kept = store.get(request_id)
+            assert kept is not None
+            store.answered(kept)
+        await asyncio.sleep(0.03)
+        last = await store.start(100, answer())
+        assert (len(store), admission.bytes) == (1, 100)
+        store.forget(last)  # while it is scored
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert (len(store), admission.bytes) == (0, 0)
+
+    asyncio.run(run())
+
+
+def test_what_cannot_be_begun_is_refused_and_holds_nothing() -> None:
+    async def run() -> None:
+        admission = Admission()
+        store = Store(admission)
+        with pytest.raises(OverloadedError, match="too much"):
+            await store.start(1_000, fail())
+        assert (len(store), admission.bytes) == (0, 0)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("request_id", ["", "0", "-1", "1", "x-1", "1-", "99999999-a", "²-a"])
+def test_ids_that_were_never_given_out_have_no_place(request_id: str) -> None:
+    assert place_of(request_id) is None
+
+
+def nap(sample: Sample) -> float:
+    import time
+
+    time.sleep(0.002)
+    return 1.0
+
+
+@pytest.fixture
+def registry_with_nap(registry: Registry) -> Iterator[Registry]:
+    REGISTRY.register(Reward(name="nap", version=1, target=nap, data_sources=("nap",), runs="process"))
+    yield registry
+
+
+def test_many_large_submissions_stay_within_the_memory_that_there_is(registry_with_nap: Registry) -> None:
+    limit = 2 << 20
+    with Scorer(workers=1) as scorer, TestClient(app := create_app(scorer, max_bytes=limit)) as http:
+        admission = app.state.request_scorer.admission
+        body = {"prompt": "q", "response": LARGE, "reward_info": {"ground_truth": "1"}}
+        ids: list[str] = []
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        while len(ids) < 60:
+            submitted = http.post("/roll/submit/nap", json=body)
+            assert admission.bytes <= limit
+            if submitted.status_code == 503:
+                assert int(submitted.headers["retry-after"]) >= 1
+                continue
+            ids.append(submitted.json()["reward_request_id"])
+        for request_id in ids:
+            while (
+                found := http.request("GET", "/roll/result", json={"reward_request_id": request_id}).json()
+            )["errcode"] == 1:
+                pass
+            assert (found["errcode"], found["reward_score"]) == (0, 1.0)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 10 << 20  # of 24 MB that came
+        tracemalloc.stop()
+        assert admission.bytes < 60 * 200

@@ -1,0 +1,177 @@
+"""Connections that send too much, too slowly or nothing keep nobody out, and a burst is wholly served."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import uvicorn
+
+from rewardkit.server import connections
+from rewardkit.server.connections import Connection, Places, with_places
+from tests.server.serving import serving, until
+
+GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+
+
+async def app(scope: dict, receive: object, send: object) -> None:  # type: ignore[type-arg]
+    if scope["path"] == "/slow":
+        await asyncio.sleep(1.0)
+    while (await receive()).get("more_body"):  # type: ignore[operator]
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})  # type: ignore[operator]
+    await send({"type": "http.response.body", "body": b""})  # type: ignore[operator]
+
+
+class Bare:
+    """uvicorn with our connections and a small application, in a thread."""
+
+    def __init__(self, places: Places) -> None:
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        config = uvicorn.Config(app, http=with_places(places), log_config=None, lifespan="off")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+    def answers(self) -> bool:
+        with self.connect() as connection:
+            connection.sendall(GET)
+            return connection.recv(100).startswith(b"HTTP/1.1 200")
+
+
+@contextlib.contextmanager
+def bare(places: Places) -> Iterator[Bare]:
+    made = Bare(places)
+    made.thread.start()
+    until(lambda: made.server.started)
+    try:
+        yield made
+    finally:
+        made.server.should_exit = True
+        made.thread.join()
+
+
+def closed(connection: socket.socket) -> bool:
+    """True when the other end closes it, reading what it says before."""
+    try:
+        while connection.recv(4096):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+ENDLESS = {
+    "a header": b"GET / HTTP/1.1\r\nA: ",
+    "a path": b"GET /",
+    "many headers": b"GET / HTTP/1.1\r\n",
+    "a trailer": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\nT: ",
+    "the size of a chunk": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1;",
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_what_never_ends_and_is_no_body_is_cut_off(kind: str) -> None:
+    more = b"Name: value\r\n" * 100 if kind == "many headers" else b"a" * 1000
+    with bare(Places(10)) as server, server.connect() as connection:
+        connection.sendall(ENDLESS[kind])
+        with pytest.raises(OSError):
+            for _ in range(100_000):
+                connection.sendall(more)
+        assert server.answers()
+
+
+def test_headers_that_end_may_be_too_large_as_well() -> None:
+    with bare(Places(10)) as server, server.connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nA: " + b"a" * (65 << 10) + b"\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 431")
+        with server.connect() as large:
+            large.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nA: " + b"a" * (60 << 10) + b"\r\n\r\n")
+            assert large.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.3)
+    with bare(Places(10)) as server, contextlib.ExitStack() as stack:
+        silent, dribbling, slow, second = (stack.enter_context(server.connect()) for _ in range(4))
+        slow.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
+        second.sendall(GET)
+        assert second.recv(100).startswith(b"HTTP/1.1 200")
+        second.sendall(GET[:10])
+        with contextlib.suppress(OSError):
+            for byte in GET[:-2]:
+                dribbling.sendall(bytes([byte]))
+                time.sleep(0.02)
+        assert closed(silent) and closed(dribbling) and closed(second)
+        assert slow.recv(100).startswith(b"HTTP/1.1 200")  # it only waited for its answer
+
+
+def test_a_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.2)
+    with bare(Places(10)) as server, server.connect() as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
+        for _ in range(10):
+            connection.sendall(b"a" * 10_000)
+            time.sleep(0.04)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_idle_connections_give_way_and_busy_ones_do_not() -> None:
+    places = Places(6, per_address=6)
+    with bare(places) as server, contextlib.ExitStack() as stack:
+        busy = stack.enter_context(server.connect())
+        busy.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
+        until(lambda: len(places.idle) == 0 and places._open)
+        idle = [stack.enter_context(server.connect()) for _ in range(30)]
+        assert all(server.answers() for _ in range(5))
+        assert closed(idle[0])
+        assert busy.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_one_address_cannot_take_all_places() -> None:
+    places = Places(10, per_address=3)
+    busy = [Connection.__new__(Connection) for _ in range(3)]
+    for connection in busy:
+        assert places.enter(connection, "10.0.0.1")
+        places.idle.pop(connection)  # each handles a request
+    assert not places.enter(Connection.__new__(Connection), "10.0.0.1")
+    assert places.enter(Connection.__new__(Connection), "10.0.0.2")
+    places.leave(busy[0])
+    assert places.enter(Connection.__new__(Connection), "10.0.0.1")
+    assert places.turned_away == 1
+
+
+def test_a_burst_beyond_the_soft_limit_of_files_is_wholly_scored(tmp_path: Path) -> None:
+    body = msgspec.json.encode({"query": ["6 * 12?\n#### 72"], "prompts": ["6 * 12?\n"], "labels": ["72"]})
+    head = f"POST /openrlhf/gsm8k HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
+
+    async def ask(port: int, all_open: asyncio.Barrier) -> bool:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await all_open.wait()
+        writer.write(head.encode() + body)
+        answer = await reader.read()
+        writer.close()
+        return b'"rewards":[1.0]' in answer
+
+    async def burst(port: int, n: int) -> int:
+        all_open = asyncio.Barrier(n)
+        return sum(await asyncio.gather(*(ask(port, all_open) for _ in range(n))))
+
+    with serving(tmp_path, files=(256, 4_000)) as server:
+        assert asyncio.run(burst(server.port, 700)) == 700
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
+        urllib.request.urlopen(f"{server.url}/healthz", timeout=10).close()
+        for connection in idle:
+            connection.close()

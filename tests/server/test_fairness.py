@@ -1,0 +1,125 @@
+"""A burst queues rather than being refused, and one client's dear work does not hold up another's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rewardkit import Sample, Scorer
+from rewardkit.errors import OverloadedError
+from rewardkit.registry import Registry, Reward
+from rewardkit.server.admission import Admission, latest_s
+from rewardkit.server.dialects import openrlhf
+from rewardkit.server.request import CURRENT, CurrentRequest
+from rewardkit.server.scoring import RequestScorer
+from rewardkit.types import Score
+
+
+async def never() -> Any:
+    await asyncio.Event().wait()
+
+
+@pytest.fixture
+def scorer() -> Iterator[Scorer]:
+    registry = Registry()
+    for name in ("nap", "other"):
+        reward = Reward(
+            name=name,
+            version=1,
+            target=nap,
+            data_sources=(name,),
+            runs="process",
+            timeout_s=60.0,
+        )
+        registry.register(reward)
+    with Scorer(registry=registry, workers=2, express=True) as made:
+        yield made
+
+
+def nap(sample: Sample) -> float:
+    import time
+
+    time.sleep(float(sample.ground_truth))
+    return 1.0
+
+
+async def as_client(
+    score: RequestScorer, client: str, source: str, seconds: float, n: int = 1, *, timeout_s: float = 60.0
+) -> list[Score]:
+    """One request of a client."""
+    CURRENT.set(CurrentRequest(f"{client}-{seconds}-{n}", never, client))
+    samples = [Sample(source, "", str(seconds))] * n
+    return await score(samples, timeout_s=timeout_s)
+
+
+def test_a_burst_that_fills_its_clients_patience_is_wholly_scored(scorer: Scorer) -> None:
+    async def main() -> list[Score]:
+        score = RequestScorer(scorer)
+        await as_client(score, "a", "nap", 0.02, 20)
+        burst = [as_client(score, "a", "nap", 0.02, timeout_s=8.0) for _ in range(140)]  # 1.4 s of work
+        return [found[0] for found in await asyncio.gather(*(asyncio.create_task(one) for one in burst))]
+
+    assert [found.status for found in asyncio.run(main())] == ["ok"] * 140
+
+
+def test_what_can_be_done_by_the_clients_deadline_is_taken_on() -> None:
+    admission = Admission(workers=2)
+    admission.learn("nap", 0.2)
+    taken = []
+    for _ in range(1_400):
+        room = admission.room_for({"nap": 1}, openrlhf.TIMEOUT_S, "trainer")
+        room.__enter__()
+        taken.append(room)
+    assert admission.wait_s == pytest.approx(140.0)
+    with pytest.raises(OverloadedError), admission.room_for({"nap": 1}, 60.0, "trainer"):
+        pass
+    with admission.room_for({"nap": 1}, 10.0, "another"):
+        pass
+    for room in taken:
+        room.__exit__(None, None, None)
+    assert (admission.samples, admission.wait_s) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "latest"), [(180.0, 162.0), (60.0, 54.0), (20.0, 14.0), (10.0, 4.0), (1.0, 0.4)]
+)
+def test_short_deadlines_leave_more_room_for_errors(timeout_s: float, latest: float) -> None:
+    assert latest_s(timeout_s) == pytest.approx(latest)
+
+
+@pytest.mark.parametrize("client", ["first", "second"])
+def test_a_small_request_is_done_before_large_ones_that_came_earlier(scorer: Scorer, client: str) -> None:
+    """Also where both come from one address, and of the same reward."""
+
+    async def main() -> tuple[list[str], bool]:
+        score = RequestScorer(scorer)
+        await as_client(score, "first", "nap", 0.05, 4)
+        large = [asyncio.create_task(as_client(score, "first", "nap", 0.05, 20 + i)) for i in range(4)]
+        await asyncio.sleep(0.3)
+        small = await as_client(score, client, "nap", 0.0)
+        done = [task.done() for task in large]
+        scores = [found for scores in await asyncio.gather(*large) for found in scores]
+        return [found.status for found in [*small, *scores]], any(done)
+
+    statuses, any_done = asyncio.run(main())
+    assert set(statuses) == {"ok"}
+    assert not any_done
+
+
+def test_a_cheap_sample_does_not_wait_until_a_dear_one_has_ended(scorer: Scorer) -> None:
+    async def main() -> list[bool]:
+        score = RequestScorer(scorer)
+        await as_client(score, "a", "nap", 0.6, 2)
+        await as_client(score, "a", "other", 0.0, 4)
+        dear = [asyncio.create_task(as_client(score, "a", "nap", 20.0, i + 1)) for i in range(2)]
+        await asyncio.sleep(0.2)
+        assert (await as_client(score, "b", "other", 0.0))[0].ok
+        done = [task.done() for task in dear]
+        for task in dear:
+            task.cancel()
+        return done
+
+    assert asyncio.run(main()) == [False, False]

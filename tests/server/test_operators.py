@@ -1,0 +1,136 @@
+"""What operators look at: tracebacks, distributions of scores, queues, clients, probes and versions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fastapi.testclient import TestClient
+
+from rewardkit import Sample, Scorer
+from rewardkit.registry import Registry, Reward
+from rewardkit.scoring import runner
+from rewardkit.server.app import create_app
+from rewardkit.server.metrics import OTHER_CLIENTS
+from tests.server.serving import serving
+from tests.server.test_metrics import value
+
+RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def http() -> Iterator[TestClient]:
+    with Scorer(workers=1) as scorer, TestClient(create_app(scorer)) as client:
+        yield client
+
+
+def fail(sample: Sample) -> float:
+    raise KeyError(sample.response)
+
+
+@pytest.mark.parametrize("runs", ["inline", "process"])
+def test_a_reward_that_raises_leaves_its_traceback_once(
+    runs: Any,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner._next_log.clear()
+    monkeypatch.setenv(runner.TRACEBACKS, "1")
+    registry = Registry()
+    registry.register(Reward(name="fails", version=1, target=fail, data_sources=("fails",), runs=runs))
+    with Scorer(registry=registry, workers=1) as scorer:
+        scores = scorer.score_batch([Sample("fails", str(i), "") for i in range(20)])
+    assert {score.status for score in scores} == {"error"}
+    said = caplog.text + capfd.readouterr().err
+    assert said.count("the reward fails raised KeyError") == 1
+    assert said.count("Traceback") == 1 and "test_operators.py" in said
+
+
+def test_scores_are_counted_by_range_so_that_a_collapse_is_seen(http: TestClient) -> None:
+    before = http.get("/metrics").text
+    batch = [RIGHT] * 3 + [{**RIGHT, "response": "#### 1"}] * 5 + [{**RIGHT, "ground_truth": "x"}]
+    http.post("/score", json=batch)
+    after = http.get("/metrics").text
+
+    def more(name: str) -> float:
+        return value(after, name) - value(before, name)
+
+    assert more('rewardkit_score_count{data_source="gsm8k"}') == 8
+    assert more('rewardkit_score_sum{data_source="gsm8k"}') == pytest.approx(3.5)
+    assert more('rewardkit_score_bucket{data_source="gsm8k",le="0.1"}') == 5
+    assert more('rewardkit_score_bucket{data_source="gsm8k",le="0.9"}') == 5
+    assert more('rewardkit_score_bucket{data_source="gsm8k",le="1.0"}') == 8
+
+
+def test_waiting_for_a_worker_is_counted(http: TestClient) -> None:
+    http.post(
+        "/score", json={"data_source": "math", "response": "\\boxed{1}", "ground_truth": "\\frac{2}{2}"}
+    )
+    text = http.get("/metrics").text
+    assert value(text, "rewardkit_queue_chunks_total") >= 1
+    assert value(text, "rewardkit_queue_seconds_total") > 0
+
+
+def test_clients_are_counted_and_their_names_are_bounded(http: TestClient) -> None:
+    http.post("/score", json=[RIGHT] * 4, headers={"x-client-id": "trainer"})
+    for i in range(250):
+        http.post("/score", json=RIGHT, headers={"x-client-id": f"made up {i}"})
+    text = http.get("/metrics").text
+    assert value(text, 'rewardkit_client_samples_total{client="trainer"}') == 4
+    assert len(re.findall(r"^rewardkit_client_samples_total", text, re.MULTILINE)) <= 201
+    assert value(text, f'rewardkit_client_samples_total{{client="{OTHER_CLIENTS}"}}') > 0
+
+
+def test_what_load_balancers_and_clients_of_openai_ask_is_answered(http: TestClient) -> None:
+    assert http.get("/health").json()["status"] == "ok"
+    models = http.get("/v1/models").json()
+    assert models["object"] == "list" and "gsm8k" in {model["id"] for model in models["data"]}
+    assert http.post("/v1/score", json=RIGHT).json() == http.post("/score", json=RIGHT).json() | {
+        "seconds": pytest.approx(0, abs=10)
+    }
+    assert "/v1/score" in http.get("/openapi.json").json()["paths"]
+
+
+def test_head_is_answered_without_a_body(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        for path in ("/health", "/healthz", "/readyz", "/", "/v1/models", "/metrics"):
+            command = ["curl", "-sS", "-I", "-m", "20", f"{server.url}{path}"]
+            told = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+            assert told.startswith("HTTP/1.1 200") and "content-length" in told.lower(), told
+
+
+def test_every_alert_is_about_figures_that_the_server_has() -> None:
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"][0]["rules"]
+    with Scorer(workers=1) as scorer:
+        families = {family.name for family in create_app(scorer).entrance.metrics.registry.collect()}  # type: ignore[attr-defined]
+    wanted = {name for rule in rules for name in re.findall(r"rewardkit_\w+", rule["expr"])}
+    assert {re.sub(r"_(total|bucket|count|sum)$", "", name) for name in wanted} <= families
+    assert all(rule["for"] and rule["annotations"]["summary"] for rule in rules)
+
+
+def test_the_image_is_pinned_and_gets_no_more_than_the_package() -> None:
+    text = (ROOT / "deploy" / "Dockerfile").read_text()
+    assert all(
+        re.fullmatch(r"python:3\.11\.\d+-slim-\w+", image)
+        for image in re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    )
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in ignored
+    kept = {line[1:] for line in ignored if line.startswith("!")}
+    assert kept >= {
+        "rewardkit",
+        "sandbox",
+        "server",
+        "trainer",
+        "datasets_prep",
+        "setup.cfg",
+        "pyproject.toml",
+    }
+    assert all((ROOT / name).exists() for name in kept)

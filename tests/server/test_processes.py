@@ -1,0 +1,146 @@
+"""The server as the init of a container, under signals to whole groups, and beside another on its port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rewardkit import AsyncClient, Client, Sample
+from rewardkit.server import processes
+from tests.living import descendants, state, until
+from tests.server.serving import serving
+
+ORPHANS = '''
+import os, subprocess, sys
+from rewardkit import reward
+
+@reward("test/orphan", timeout_s=30)
+def orphan(sample):
+    """Leaves a process behind whose parent has ended."""
+    code = "import os, sys\\nif os.fork() == 0: os.execvp('sleep', ['sleep', '0.1'])"
+    subprocess.run([sys.executable, "-c", code], start_new_session=True, check=True)
+    return 1.0
+'''
+SUBREAPER = (
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+def can_make_pid_namespaces() -> bool:
+    command = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "true"]
+    return (
+        shutil.which("unshare") is not None and subprocess.run(command, capture_output=True).returncode == 0
+    )
+
+
+INIT = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+STARTS = {
+    "pid 1": pytest.param(
+        INIT, marks=pytest.mark.skipif(not can_make_pid_namespaces(), reason="no PID namespaces here")
+    ),
+    "subreaper": [sys.executable, "-c", SUBREAPER],
+}
+
+
+@pytest.mark.parametrize("before", STARTS.values(), ids=STARTS)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_orphans_are_reaped_and_end_nothing(tmp_path: Path, before: list[str], workers: str) -> None:
+    rewards = tmp_path / "orphans.py"
+    rewards.write_text(ORPHANS)
+    options = ("--workers", workers, "--scorers", "2", "--reward", str(rewards))
+    with serving(tmp_path, *options, before=before) as server, Client(server.url) as client:
+        for _ in range(3):
+            assert client.score(Sample("test/orphan", "", "")).score == 1.0
+        until(lambda: "sleep" not in names(server.process.pid))
+        assert "Z" not in [state(pid) for pid in descendants(server.process.pid)]
+        assert client.score(Sample("test/nap", "", "0")).ok
+        assert server.process.poll() is None
+
+
+def names(pid: int) -> list[str]:
+    """What the descendants of a process are called, the dead ones too."""
+    found = []
+    for child in descendants(pid):
+        try:
+            found.append(Path(f"/proc/{child}/comm").read_text().strip())
+        except OSError:
+            continue
+    return found
+
+
+def to_group(pid: int) -> None:
+    os.killpg(pid, signal.SIGTERM)
+
+
+def to_control_group(pid: int) -> None:
+    for one in [pid, *descendants(pid)]:
+        with contextlib.suppress(ProcessLookupError):  # a scorer may end between the two
+            os.kill(one, signal.SIGTERM)
+
+
+def twice(pid: int) -> None:
+    os.kill(pid, signal.SIGINT)
+    os.kill(pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("stop", [to_group, to_control_group, twice])
+def test_a_stop_that_comes_by_several_ways_loses_nothing(
+    tmp_path: Path, workers: str, stop: Callable[[int], None]
+) -> None:
+    notes = tmp_path / "notes"
+
+    async def main() -> list[str]:
+        async with AsyncClient(server.url, connections=8) as client:
+            samples = [Sample("test/nap", str(notes), "0.5") for _ in range(4)]
+            scoring = [asyncio.create_task(client.ascore_batch([sample])) for sample in samples]
+            while not notes.exists():
+                await asyncio.sleep(0.01)
+            stop(server.process.pid)
+            return [scores[0].status for scores in await asyncio.gather(*scoring)]
+
+    with serving(tmp_path, "--workers", workers, "--scorers", "4", own_group=True) as server:
+        assert asyncio.run(main()) == ["ok"] * 4
+        assert server.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_second_signal_some_time_later_ends_it_at_once(tmp_path: Path, workers: str) -> None:
+    begun = tmp_path / "begun"
+    with serving(tmp_path, "--workers", workers, "--scorers", "2", "--drain-s", "300") as server:
+        command = ["curl", "-s", f"{server.url}/score", "-d"]
+        body = f'{{"data_source": "test/spin", "response": "{begun}", "ground_truth": ""}}'
+        with subprocess.Popen([*command, body], stdout=subprocess.DEVNULL) as asking:
+            until(begun.exists)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(1.2)
+            server.process.send_signal(signal.SIGTERM)
+            server.process.wait(20)
+            asking.wait(20)
+
+
+def test_a_port_that_another_server_shares_among_its_processes_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
+        for workers in ("1", "2"):
+            options = ("--port", str(server.port), "--workers", workers, "--scorers", "2")
+            command = [sys.executable, "-m", "rewardkit", "serve", *options]
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert refused.returncode == 2
+            assert f"cannot listen on 127.0.0.1:{server.port}" in refused.stderr
+
+
+def test_the_folder_that_processes_share_leaves_no_variable_behind() -> None:
+    with processes._shared_folder() as folder:
+        assert os.environ[processes.MULTIPROC_DIR] == str(folder)
+    assert processes.MULTIPROC_DIR not in os.environ
+    assert not folder.exists()

@@ -1,0 +1,140 @@
+"""`serve --config`: the file is the command line's defaults, and SIGHUP reads it anew without losing a request."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from rewardkit import Client, Sample
+from rewardkit.cli import run
+from tests.living import descendants, until
+from tests.server.serving import serve
+
+REWARD = """
+import os
+from rewardkit import reward
+
+@reward("test/pid")
+def pid(sample):
+    return float(os.getppid())
+
+@reward("test/fixed")
+def fixed(sample):
+    return {value}
+"""
+
+
+def write(folder: Path, value: float, **more: object) -> Path:
+    (folder / "mine.py").write_text(REWARD.format(value=value))
+    lines = {
+        "reward": [str(folder / "mine.py")],
+        "no-sandbox": True,
+        "scorers": 2,
+        "tokens": ["secret"],
+        "options": {"gsm8k": {"method": "strict"}},
+        **more,
+    }
+    path = folder / "serve.yaml"
+    path.write_text("".join(f"{key}: {str(entry).replace('True', 'true')}\n" for key, entry in lines.items()))
+    return path
+
+
+def fixed(client: Client) -> float | None:
+    return client.score(Sample("test/fixed", "", "")).score
+
+
+def asked_once(url: str) -> float:
+    """The score over a new connection, by a client that never tries again."""
+    body = json.dumps({"data_source": "test/fixed", "response": "", "ground_truth": ""}).encode()
+    headers = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/score", body, headers)) as answer:
+        found: float = json.load(answer)["score"]
+        return found
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers: str) -> None:
+    path = write(tmp_path, 1.0)
+    with serve("--config", str(path), "--workers", workers) as server:
+        seen: list[float | None] = []
+        failed: list[OSError] = []
+        done = threading.Event()
+
+        def ask() -> None:
+            while not done.is_set():
+                try:
+                    seen.append(asked_once(server.url))
+                except OSError as error:
+                    failed.append(error)
+
+        asking = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in asking:
+            thread.start()
+        until(lambda: 1.0 in seen)
+        for value in (2.0, 3.0):
+            write(tmp_path, value)
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda value=value: value in seen)
+        until(lambda: seen[-30:] == [3.0] * 30)
+        done.set()
+        for thread in asking:
+            thread.join()
+        assert failed == []
+        assert set(seen) == {1.0, 2.0, 3.0}
+        assert server.stop() == 0
+
+
+def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path) -> None:
+    path = write(tmp_path, 1.0)
+    with serve("--config", str(path)) as server, Client(server.url, token="secret") as client:
+        assert fixed(client) == 1.0
+        (before,) = children(server.process.pid)
+        write(tmp_path, 2.0, gsm9k=1)
+        os.kill(server.process.pid, signal.SIGHUP)
+        said = ""
+        assert server.process.stderr is not None
+        while "goes on" not in said:
+            said += server.process.stderr.readline()
+        assert f"{path} has no key 'gsm9k'" in said
+        assert children(server.process.pid) == [before]
+        assert fixed(client) == 1.0
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a supervisor has started."""
+    return [child for child in descendants(pid) if parent(child) == pid]
+
+
+def parent(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0  # it is no more
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prot: 1", "has no key 'prot'; did you mean port"),
+        ("- a", "is not a YAML mapping of options to values"),
+        ("tokens: abc", "tokens: Expected `array`, got `str`"),
+        ("options: {gsm8k: {method: nowhere}}", "method"),
+        ("reward: [nowhere.py]", "nowhere.py"),
+        ("port: many", "many"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_one_line(
+    text: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "serve.yaml").write_text(text)
+    with pytest.raises(SystemExit) if "reward" in text or "options" in text else contextlib.nullcontext():
+        assert run(["serve", "--config", str(tmp_path / "serve.yaml")]) == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert "Traceback" not in err

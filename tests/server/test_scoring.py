@@ -1,0 +1,159 @@
+"""Scoring within requests: order, deadlines that kill, cancelling that kills, and the limits on what is taken on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rewardkit import Sample, Scorer
+from rewardkit.errors import OverloadedError
+from rewardkit.registry import Registry, Reward
+from rewardkit.server.admission import Admission
+from rewardkit.server.scoring import RequestScorer
+from rewardkit.types import Score
+
+
+def quick(sample: Sample) -> float:
+    return float(sample.response)
+
+
+def nap(sample: Sample) -> float:
+    time.sleep(float(sample.ground_truth))
+    return float(sample.response)
+
+
+def spin(sample: Sample) -> float:
+    Path(sample.response).touch()
+    while True:
+        pass
+
+
+@pytest.fixture
+def scorer() -> Iterator[Scorer]:
+    registry = Registry()
+    registry.register(
+        Reward(name="quick", version=1, target=quick, data_sources=("quick", "q/*"), runs="inline")
+    )
+    for function in (nap, spin):
+        name = function.__name__
+        registry.register(
+            Reward(
+                name=name, version=1, target=function, data_sources=(name,), runs="process", timeout_s=60.0
+            )
+        )
+    with Scorer(registry=registry, workers=1) as made:
+        yield made
+
+
+def test_cheap_rewards_need_no_worker(scorer: Scorer) -> None:
+    samples = [Sample("quick", str(i), "") for i in range(1_000)]
+    assert [s.score for s in asyncio.run(RequestScorer(scorer)(samples))] == list(range(1_000))
+    assert scorer.worker_counts.started == 0
+
+
+def test_a_mixed_batch_keeps_its_order(scorer: Scorer) -> None:
+    samples = [Sample(["quick", "nap", "nowhere"][i % 3], str(i), "0") for i in range(90)]
+    scores = asyncio.run(RequestScorer(scorer)(samples))
+    assert [s.score for s in scores] == [0.0 if i % 3 == 2 else i for i in range(90)]
+    assert [s.status for s in scores[:3]] == ["ok", "ok", "invalid"]
+
+
+def test_the_deadline_kills_what_runs_and_keeps_what_is_done(scorer: Scorer, tmp_path: Path) -> None:
+    samples = [Sample("nap", "1", "0"), Sample("spin", str(tmp_path / "x"), ""), Sample("quick", "2", "")]
+    request_scorer = RequestScorer(scorer)
+    asyncio.run(request_scorer(samples[:1]))  # the worker is up
+    scores = asyncio.run(request_scorer(samples, timeout_s=1.0))
+    assert [(s.score, s.status) for s in scores] == [(1.0, "ok"), (0.0, "timeout"), (2.0, "ok")]
+    assert asyncio.run(request_scorer(samples[:1]))[0].ok  # by a new worker
+    assert (scorer.worker_counts.killed, scorer.worker_counts.started) == (1, 2)
+    assert (request_scorer.admission.samples, request_scorer.admission.wait_s) == (0, 0.0)
+
+
+def test_cancelling_kills_what_runs(scorer: Scorer, tmp_path: Path) -> None:
+    request_scorer = RequestScorer(scorer)
+
+    async def main() -> None:
+        task = asyncio.create_task(request_scorer([Sample("spin", str(tmp_path / "begun"), "")]))
+        while not (tmp_path / "begun").exists():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await request_scorer([Sample("nap", "1", "0")]))[0].ok
+
+    asyncio.run(main())
+    assert scorer.worker_counts.killed == 1
+
+
+def test_beyond_the_limit_samples_are_refused_at_once_and_later_taken_again(scorer: Scorer) -> None:
+    request_scorer = RequestScorer(scorer, admission=Admission(max_samples=2))
+
+    async def main() -> None:
+        first = asyncio.create_task(request_scorer([Sample("nap", "1", "0.2")] * 2))
+        await asyncio.sleep(0)
+        with pytest.raises(OverloadedError) as caught:
+            await request_scorer([Sample("nap", "1", "0")])
+        assert caught.value.retry_after_s >= 1
+        assert (await request_scorer([Sample("quick", "1", "")]))[0].ok  # needs no worker, nor a place
+        await first
+        assert (await request_scorer([Sample("nap", "1", "0")]))[0].ok
+
+    asyncio.run(main())
+    assert request_scorer.admission.refused == 1
+
+
+def test_a_batch_over_the_limit_is_taken_when_it_is_alone(scorer: Scorer) -> None:
+    request_scorer = RequestScorer(scorer, admission=Admission(max_samples=2))
+    assert len(asyncio.run(request_scorer([Sample("nap", "1", "0")] * 5))) == 5
+
+
+def test_what_cannot_be_scored_in_time_is_not_taken_on() -> None:
+    admission = Admission(workers=2)
+    admission.learn("slow", 1.0)
+    with admission.room_for({"slow": 20}, timeout_s=10.0):  # alone it may
+        assert admission.wait_s == 10.0
+        with pytest.raises(OverloadedError) as caught, admission.room_for({"slow": 20}, timeout_s=22.0):
+            pass
+        assert caught.value.retry_after_s == 5.0
+        with admission.room_for({"slow": 20}, timeout_s=26.5):
+            pass
+        with admission.room_for({"slow": 1}, timeout_s=2.6):  # the other must let it have its share
+            pass
+    assert (admission.samples, admission.wait_s) == (0, 0.0)
+
+
+def test_bytes_are_counted_in_and_out() -> None:
+    admission = Admission(max_bytes=100)
+    admission.take_bytes(150)  # alone it may
+    with pytest.raises(OverloadedError):
+        admission.take_bytes(1)
+    admission.give_back_bytes(150)
+    admission.take_bytes(60)
+    admission.take_bytes(40)
+    assert admission.bytes == 100
+
+
+def test_any_number_of_made_up_names_costs_no_memory(scorer: Scorer) -> None:
+    request_scorer = RequestScorer(scorer)
+    made_up = [Sample(f"q/{i}", "1", "") for i in range(10_000)] + [Sample("x" * 1_000_000, "1", "")]
+    scores = asyncio.run(request_scorer(made_up))
+    assert all(s.ok for s in scores[:-1])
+    assert scores[-1].status == "invalid" and len(scores[-1].detail or "") < 200
+    assert len(scorer._plans) <= 4_096
+    assert {request_scorer.label(sample.data_source) for sample in made_up} == {"q/*", "unknown"}
+
+
+def test_observers_see_every_batch(scorer: Scorer) -> None:
+    seen: list[tuple[int, list[str], bool]] = []
+    request_scorer = RequestScorer(scorer)
+
+    def note(samples: list[Sample], scores: list[Score], seconds: float) -> None:
+        seen.append((len(samples), [s.status for s in scores], seconds > 0))
+
+    request_scorer.observers.append(note)
+    asyncio.run(request_scorer([Sample("quick", "1", ""), Sample("nap", "1", "0")]))
+    assert seen == [(2, ["ok", "ok"], True)]

@@ -1,0 +1,197 @@
+"""Everything that docs/extending.md says how to add can be added so, in the number of files that it says.
+
+The blocks of code on that page that name a file are put into a copy of the source tree; the addition is then used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
+BLOCK = re.compile(r'^```\w+ title="([^"]+)"(?: after="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+NUMBERS = {"One file": 1, "Two files": 2, "Three files": 3}
+
+
+class Copy:
+    """A copy of the source tree to which one section's additions have been made."""
+
+    def __init__(self, root: Path, section: str) -> None:
+        self.root = root
+        for room in ROOMS:
+            shutil.copytree(
+                ROOT / room, root / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+        text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
+        touched = set()
+        for name, after, code in BLOCK.findall(text):
+            self._add(root / name, after, code)
+            touched.add(name)
+        said = next(number for words, number in NUMBERS.items() if text.lstrip().startswith(words))
+        assert len(touched) == said
+
+    def _add(self, path: Path, after: str, code: str) -> None:
+        if not after:
+            assert not path.exists()
+            path.write_text(code, encoding="utf-8")
+            return
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (place,) = (i for i, line in enumerate(lines) if line.rstrip("\n") == after)
+        lines.insert(place + 1, code)
+        path.write_text("".join(lines), encoding="utf-8")
+
+    def run(self, *arguments: str) -> str:
+        """Run this tree's Python in its folder; return what it printed."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env={"PYTHONPATH": str(self.root), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path: Path, request: pytest.FixtureRequest) -> Copy:
+    return Copy(tmp_path, request.param)
+
+
+def added(section: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("copy", [section], indirect=True)
+
+
+@added("A dataset")
+def test_a_dataset_is_added_in_two_files(copy: Copy) -> None:
+    raw = copy.root / "raw"
+    raw.mkdir()
+    for split in ("train", "test"):
+        row = {"beginning": f"Better late ({split})", "end": "than never"}
+        (raw / f"{split}.jsonl").write_text(json.dumps(row) + "\n")
+    copy.run("-m", "rewardkit", "prep", "proverbs", "--raw", "raw", "--out", "made", "--no-verify")
+    printed = copy.run(
+        "-c", "import pyarrow.parquet as p; print(p.read_table('made/test.parquet')['ground_truth'])"
+    )
+    assert "than never" in printed
+
+
+@added("A wire protocol")
+def test_a_wire_protocol_is_added_in_two_files(copy: Copy) -> None:
+    use = """
+import sys
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.server.dialects import ROUTERS, Context
+
+with Scorer(workers=1) as scorer:
+    async def score_samples(samples, *, timeout_s=None):
+        return await scorer.ascore_batch(samples)
+    app = FastAPI()
+    for router in ROUTERS:
+        app.include_router(router(Context(score_samples)))
+    body = {"pairs": [["#### 72", "72"], ["#### 73", "72"]]}
+    print(TestClient(app).post("/plain_pairs/gsm8k", json=body).json())
+"""
+    assert json.loads(copy.run("-c", use).replace("'", '"')) == {"rewards": [1.0, 0.1]}
+
+
+@added("A language")
+def test_a_language_is_added_in_two_files(copy: Copy) -> None:
+    if shutil.which("perl", path="/usr/bin:/bin") is None:
+        pytest.skip("the example is Perl, which is not on this machine")
+    use = """
+import json
+from rewardkit import Sample
+from rewardkit.rewards.code import Options, score
+
+program = "```pl\\nmy $s = 0; $s += $_ for split ' ', <STDIN>; print qq{$s\\\\n};\\n```"
+for expected in ("42", "43"):
+    truth = json.dumps({"tests": [{"input": "40 2", "output": expected}]})
+    found = score(Sample("apps", program, truth), Options())
+    print(found.status, found.score, found.detail)
+"""
+    right, wrong = copy.run("-c", use).splitlines()
+    if "no isolation holds" in right:
+        pytest.skip(right)
+    assert right.startswith("ok 1.0 1/1 tests passed; perl, level")
+    assert wrong.startswith("ok 0.0 0/1")
+
+
+@added("An answer type")
+def test_an_answer_type_is_added_in_three_files(copy: Copy) -> None:
+    use = """
+from rewardkit.rewards.math import compare
+
+for answer in ("#FF8000", "#ff8001", "8000"):
+    print(compare("#ff8000", answer).equal)
+"""
+    assert copy.run("-c", use).splitlines() == ["True", "False", "False"]
+
+
+@added("A command")
+def test_a_command_is_added_in_two_files(copy: Copy) -> None:
+    assert "openai/gsm8k" in copy.run("-m", "rewardkit", "sources").splitlines()
+
+
+TINY_RUN = """
+from pathlib import Path
+from rewardkit.demo.model import make_model, make_tokenizer, save
+
+tokenizer = make_tokenizer(["Tom has 3 apples and buys 4 more. How many now?", "1+2=3\\n#### 3"], vocab_size=320)
+save(make_model(tokenizer, seed=0), tokenizer, Path("model"))
+"""
+ROWS = [
+    {
+        "data_source": "rewardkit/arithmetic",
+        "prompt": [{"role": "user", "content": f"Tom has {n}. How many?"}],
+        "ground_truth": str(n),
+    }
+    for n in range(8)
+]
+
+
+def train_two_steps(copy: Copy, *settings: str) -> list[dict[str, float]]:
+    """Train a tiny model with the copy of the source tree; return the metrics of its steps."""
+    pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    parquet.write_table(arrow.Table.from_pylist(ROWS), copy.root / "train.parquet")
+    copy.run("-c", TINY_RUN)
+    copy.run(
+        *("-m", "rewardkit", "train", "--config", "tiny-cpu", "data.train_files=train.parquet"),
+        *("data.train_batch_size=4", "data.max_response_length=4", "actor_rollout_ref.model.path=model"),
+        *("actor_rollout_ref.actor.ppo_mini_batch_size=2", "actor_rollout_ref.rollout.name=hf"),
+        *("trainer.total_training_steps=2", "trainer.val_before_train=false", "trainer.test_freq=-1"),
+        *("trainer.logger=[jsonl]", "trainer.default_local_dir=out", *settings),
+    )
+    lines = (copy.root / "out" / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@added("An advantage estimator and its loss")
+def test_an_estimator_and_its_loss_are_added_in_two_files(copy: Copy) -> None:
+    steps = train_two_steps(
+        copy,
+        "algorithm.adv_estimator=median",
+        "actor_rollout_ref.actor.policy_loss.loss_mode=unclipped",
+        "actor_rollout_ref.rollout.n=3",
+    )
+    assert [step["actor/pg_clipfrac"] for step in steps] == [0.0, 0.0]
+    assert "critic/vf_loss" not in steps[0], "the table says that it needs no critic"
+
+
+@added("A rollout engine")
+@pytest.mark.slow
+def test_a_rollout_engine_is_added_in_two_files(copy: Copy) -> None:
+    steps = train_two_steps(copy, "actor_rollout_ref.rollout.name=no_cache")
+    assert all(step["training/rollout_actor_kl"] < 1e-9 for step in steps)

@@ -1,0 +1,80 @@
+"""What supervisors share: a started process has our modules and clean pipes, and ends with its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rewardkit import processes
+from tests.living import alive, until
+
+CHILD = """
+import os, subprocess, sys, time
+from rewardkit import processes
+
+def echo(parent):
+    requests, answers = processes.take_standard_streams()
+    print("not for the pipe")
+    answers.write(requests.readline() + str(parent).encode())
+    answers.flush()
+
+def family(parent):
+    grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    print(grandchild.pid, flush=True)
+    time.sleep(60)
+
+def faithful(parent):
+    processes.die_with_parent(parent)
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+
+def orphan(parent):
+    print(processes.die_with_parent(parent + 1), flush=True)
+"""
+
+
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rewardkit_child.py").write_text(CHILD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_a_process_has_our_modules_and_its_pipe_holds_answers_only(child: None) -> None:
+    process = processes.start_python("rewardkit_child:echo", stderr=subprocess.DEVNULL)
+    said, _ = process.communicate(b"hello\n")
+    assert said == b"hello\n" + str(os.getpid()).encode()
+
+
+def test_what_a_process_started_is_killed_with_it(child: None) -> None:
+    process = processes.start_python("rewardkit_child:family")
+    assert process.stdout is not None
+    grandchild = int(process.stdout.readline())
+    processes.kill_group(process)
+    assert process.wait() == -signal.SIGKILL
+    until(lambda: not alive(grandchild))
+    processes.kill_group(process)  # once more does no harm
+
+
+def test_a_process_ends_when_its_parent_is_killed(child: None) -> None:
+    start = "from rewardkit import processes; p = processes.start_python('rewardkit_child:faithful');"
+    wait = "import sys; sys.stdout.buffer.write(p.stdout.readline()); sys.stdout.flush(); p.wait()"
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    command = [sys.executable, "-c", start + wait]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert alive(pid)
+        parent.kill()
+    until(lambda: not alive(pid))
+
+
+def test_a_process_learns_that_its_parent_died_before_it_asked(child: None) -> None:
+    process = processes.start_python("rewardkit_child:orphan")
+    assert process.communicate()[0] == b"False\n"

@@ -1,0 +1,83 @@
+"""A ground truth reads the same wherever it comes from: a file, an adapter, a trainer's request."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rewardkit.rows import find_names, ground_truth_text, has_value, response_text, responses_of, value_at
+
+
+@pytest.mark.parametrize(
+    ("truth", "text"),
+    [
+        ("72", "72"),
+        ("", ""),
+        (72, "72"),
+        (72.0, "72"),
+        (0.1, "0.1"),
+        (2.0**60, "1.152921504606847e+18"),
+        (float("nan"), None),
+        (None, None),
+        (True, "true"),
+        (["a", "é"], '["a", "é"]'),
+        (("a", 1), '["a", 1]'),
+        (np.int64(72), "72"),
+        (np.float64(72), "72"),
+        (np.array(["x"]), '["x"]'),
+        ({"inputs": np.array(["1"]), "n": np.int64(2)}, '{"inputs": ["1"], "n": 2}'),
+        (1 + 2j, "(1+2j)"),
+        (MappingProxyType({"n": 1}), '{"n": 1}'),
+        (b"72", "72"),
+        (Decimal("72.00"), "72"),
+        (Decimal("0.10"), "0.10"),
+        (Decimal("NaN"), None),
+        ({np.int64(1): "a", (2, 3): "b"}, '{"1": "a", "(2, 3)": "b"}'),
+    ],
+)
+def test_a_ground_truth_is_text_or_nothing(truth: Any, text: str | None) -> None:
+    assert ground_truth_text(truth) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("#### 72", "#### 72"),
+        (None, None),
+        ([], ""),
+        ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "x"}], "a"),
+        ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "ab"),
+        ([{"content": [{"type": "text", "text": "a"}, {"type": "image"}]}], "a"),
+        ([{"role": "assistant", "content": None, "tool_calls": []}], ""),
+    ],
+)
+def test_a_response_is_what_the_assistant_said(value: Any, text: str | None) -> None:
+    assert response_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "several"),
+    [
+        ("a", None),
+        (None, None),
+        ([{"role": "assistant", "content": "a"}], None),
+        (["a", "b"], ["a", "b"]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        ([None], [None]),
+        ([], []),
+        ([[{"content": "a"}], [{"content": "b"}]], [[{"content": "a"}], [{"content": "b"}]]),
+    ],
+)
+def test_a_list_of_texts_or_conversations_is_several_responses(value: Any, several: Any) -> None:
+    assert responses_of(value) == several
+
+
+def test_the_first_name_that_is_there_counts() -> None:
+    row = {"answer": "long text", "solution": "1", "reward_model": {"ground_truth": "2"}, "output": "x"}
+    names = find_names(lambda name: has_value(row, name))
+    assert (names.ground_truth, names.response, names.prompt) == ("reward_model.ground_truth", "output", None)
+    assert value_at(row, names.ground_truth) == "2"

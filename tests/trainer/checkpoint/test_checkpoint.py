@@ -1,0 +1,256 @@
+"""What a checkpoint holds, which one a run goes on from, and what a failed or interrupted save costs: nothing."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from rewardkit.cli import run as cli
+from rewardkit.errors import ConfigError, InputError, RewardkitError
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.checkpoint import find, save
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.data import PromptLoader
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.loop import train
+from rewardkit.trainer.models.sharding import full_tensors, language_model
+from rewardkit.trainer.run.build import open_run
+from rewardkit.trainer.run.preflight import check
+from tests.trainer.conftest import write_parquet
+
+Settings = Callable[..., Config]
+
+
+@pytest.fixture(scope="module")
+def settings(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    parquet = write_parquet(tmp_path_factory.mktemp("data"))
+
+    def make(out: Path, *more: str) -> Config:
+        return load_config(
+            "tiny-cpu",
+            [
+                f"data.train_files={parquet}",
+                "data.train_batch_size=4",
+                "data.max_response_length=4",
+                f"actor_rollout_ref.model.path={model_folder}",
+                "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+                "actor_rollout_ref.actor.entropy_coeff=0.1",  # an untrained model never earns a reward
+                "trainer.total_training_steps=3",
+                "trainer.save_freq=1",
+                "trainer.critic_warmup=0",
+                "trainer.val_before_train=false",
+                "trainer.test_freq=-1",
+                "trainer.logger=[jsonl]",
+                f"trainer.default_local_dir={out}",
+                *more,
+            ],
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def finished(world: World, settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three steps, its weights beside it."""
+    folder = tmp_path_factory.mktemp("finished")
+    with open_run(settings(folder), world) as run:
+        train(run)
+        torch.save(
+            {name: tensor.clone() for name, tensor in full_tensors(run.actor.model)}, folder / "weights"
+        )
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if "global_step" in path.name)
+
+
+def steps(folder: Path) -> list[float]:
+    return [
+        json.loads(line)["training/global_step"]
+        for line in (folder / "metrics.jsonl").read_text().splitlines()
+    ]
+
+
+def test_a_checkpoint_has_verl_s_layout_and_the_last_one_the_model(
+    finished: Path, model_folder: Path
+) -> None:
+    assert names(finished) == ["global_step_1", "global_step_2", "global_step_3"]
+    assert (finished / "latest_checkpointed_iteration.txt").read_text() == "3"
+    described = finished / "global_step_3" / "actor" / "huggingface"
+    assert (finished / "global_step_1" / "actor" / "huggingface" / "config.json").is_file()
+    assert not (finished / "global_step_1" / "actor" / "huggingface" / "model.safetensors").exists()
+    trained, start = (AutoModelForCausalLM.from_pretrained(f) for f in (described, model_folder))
+    assert not torch.equal(trained.model.embed_tokens.weight, start.model.embed_tokens.weight)
+    assert trained.lm_head.weight is trained.model.embed_tokens.weight
+    assert AutoTokenizer.from_pretrained(described).chat_template
+
+
+def test_an_exported_checkpoint_is_the_trained_model(finished: Path, tmp_path: Path) -> None:
+    assert cli(["export", str(finished), str(tmp_path / "model")]) == 0
+    weights = torch.load(finished / "weights")
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "model")
+    assert all(torch.equal(parameter, weights[name]) for name, parameter in loaded.named_parameters())
+    assert AutoTokenizer.from_pretrained(tmp_path / "model").chat_template
+    earlier = str(finished / "global_step_1")
+    assert cli(["export", earlier, str(tmp_path / "half"), "--dtype", "bfloat16"]) == 0
+    half = AutoModelForCausalLM.from_pretrained(tmp_path / "half")
+    assert half.dtype == torch.bfloat16
+    assert not torch.equal(half.lm_head.weight, loaded.lm_head.weight.bfloat16())
+
+
+def test_an_export_overwrites_nothing(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli(["export", str(finished), str(tmp_path)]) == InputError.exit_code
+    assert "exists; name a folder that does not" in capsys.readouterr().err
+    assert cli(["export", str(tmp_path), str(tmp_path / "new")]) == InputError.exit_code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_run_has_nothing_left_to_train_and_more_steps_go_on_from_it(
+    world: World, settings: Settings, tmp_path: Path
+) -> None:
+    with open_run(settings(tmp_path, "trainer.total_training_steps=1"), world) as run:
+        train(run)
+    for total in (1, 2):
+        with open_run(settings(tmp_path, f"trainer.total_training_steps={total}"), world) as run:
+            assert run.checkpoints.restore() == 1
+            train(run)
+        assert steps(tmp_path) == list(range(1, total + 1))
+
+
+def test_old_checkpoints_go_and_disable_starts_anew(world: World, settings: Settings, tmp_path: Path) -> None:
+    keep = ("trainer.max_actor_ckpt_to_keep=1", "trainer.max_critic_ckpt_to_keep=2")
+    for more in ((), ("trainer.total_training_steps=2", "trainer.resume_mode=disable")):
+        with open_run(settings(tmp_path, *keep, *more), world) as run:
+            train(run)
+    assert names(tmp_path) == ["global_step_1", "global_step_2", "global_step_3"]
+    assert (tmp_path / "latest_checkpointed_iteration.txt").read_text() == "2"
+    assert steps(tmp_path) == [1, 2]
+    assert find.latest(tmp_path) == tmp_path / "global_step_2"
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_failed_save_is_one_line_and_leaves_the_last_good_one(
+    world: World, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, background: bool
+) -> None:
+    original = save._write_rest
+
+    def fail(content: Any, folder: Path) -> None:
+        original(content, folder)
+        if content.step == 2:
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr(save, "_write_rest", fail)
+    more = f"actor_rollout_ref.actor.checkpoint.async_save={background}"
+    with (
+        pytest.raises(RewardkitError, match=r"checkpoint of step 2 could not be written .*: No space left"),
+        open_run(settings(tmp_path, more), world) as run,
+    ):
+        train(run)
+    assert find.latest(tmp_path) == tmp_path / "global_step_1"
+    assert names(tmp_path) == [".global_step_2.tmp", "global_step_1"]
+    with open_run(settings(tmp_path, "trainer.total_training_steps=1"), world) as run:
+        train(run)
+    assert names(tmp_path) == ["global_step_1"]
+    assert steps(tmp_path) == [1]
+
+
+def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
+    world: World, settings: Settings, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("trainer.resume_mode=resume_path", f"trainer.resume_from_path={finished}/global_step_2")
+    with open_run(settings(tmp_path, *given, "algorithm.gamma=0.5", "trainer.save_freq=5"), world) as run:
+        assert run.checkpoints.restore() == 2
+        assert (
+            "global_step_2 was made with other settings: algorithm.gamma 1.0 -> 0.5\n"
+            in capsys.readouterr().err
+        )
+        policy = language_model(run.actor.model)
+        name, weight = next((n, p) for n, p in policy.named_parameters() if "norm" in n)
+        owner = policy.get_submodule(name.removesuffix(".weight"))
+        owner.weight = torch.nn.Parameter(torch.zeros(weight.shape[0] + 1))
+        with pytest.raises(ConfigError, match=f"another model than this run's: {name} is"):
+            run.checkpoints.restore()
+    loader = PromptLoader([Row("s", [], "", {}, [])] * 5, 2, shuffle=False, seed=0)
+    with pytest.raises(InputError, match=r"made with 24 training prompts, data.train_files now has 5"):
+        loader.load_state_dict(find.read_facts(finished / "global_step_2")["loader"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["trainer.resume_mode=latest"], "trainer.resume_mode must be one of auto, disable, resume_path"),
+        (["trainer.resume_mode=resume_path"], "needs trainer.resume_from_path"),
+        (["trainer.resume_mode=resume_path", "trainer.resume_from_path=/nowhere"], "is no checkpoint"),
+        (["trainer.del_local_ckpt_after_load=true"], "could not be resumed"),
+        (["trainer.default_hdfs_dir=hdfs://x"], "trainer.default_hdfs_dir is not supported"),
+        (["trainer.max_restarts=-1"], "must be 0 or more"),
+        (["trainer.max_ckpt_to_keep=0"], "must be above 0"),
+    ],
+)
+def test_settings_that_cannot_be_honoured_are_refused(
+    settings: Settings, tmp_path: Path, more: list[str], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check(settings(tmp_path, *more))
+
+
+def test_a_tracker_without_its_checkpoint_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "latest_checkpointed_iteration.txt").write_text("7")
+    with pytest.raises(ConfigError, match=r"names global_step_7, which is not there.*resume_mode=disable"):
+        find.latest(tmp_path)
+
+
+def test_the_log_of_a_resumed_run_has_each_step_once(tmp_path: Path) -> None:
+    start = tmp_path / "global_step_2"
+    start.mkdir()
+    (start / find.FACTS).write_text('{"step": 2, "metrics": {"training/global_step": 2.0, "a": 5}}')
+    log = tmp_path / "metrics.jsonl"
+    for lines, kept in (
+        ([0, 1, 2, 3], [0, 1, 2]),
+        ([0, 1], [0, 1, 2]),
+        ([], [2]),
+    ):
+        log.write_text("".join(f'{{"training/global_step": {n}.0}}\n' for n in lines) + '{"training/glo')
+        find.prepare(tmp_path, start)
+        assert steps(tmp_path) == kept
+
+
+def test_a_restarted_process_goes_on_from_what_the_run_has_written(
+    settings: Settings, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = ("trainer.resume_mode=resume_path", f"trainer.resume_from_path={finished}/global_step_1")
+    disabled, given = settings(finished, "trainer.resume_mode=disable"), settings(finished, *first)
+    assert find.find_checkpoint(disabled) is None
+    assert find.find_checkpoint(given) == finished / "global_step_1"
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert find.find_checkpoint(disabled) == find.find_checkpoint(given) == finished / "global_step_3"
+
+
+def test_the_loader_goes_on_in_mid_epoch_and_over_its_end() -> None:
+    rows = [Row("s", [], str(i), {}, []) for i in range(7)]
+
+    def loader() -> PromptLoader:
+        return PromptLoader(rows, 2, shuffle=True, seed=3)
+
+    one, two = loader(), loader()
+    served = [[row.ground_truth for row in one.take()] for _ in range(8)]
+    for _ in range(4):
+        two.take()
+    resumed = loader()
+    resumed.load_state_dict(json.loads(json.dumps(two.state_dict())))
+    assert [[row.ground_truth for row in resumed.take()] for _ in range(4)] == served[4:]
+    assert resumed.epoch == one.epoch == 2

@@ -1,0 +1,108 @@
+"""A run whose processes are killed, in any phase, and started again ends exactly as one that never stopped."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.state_dict_loader import load
+
+from rewardkit.trainer.checkpoint.export import saved_tensors
+from rewardkit.trainer.checkpoint.find import read_facts
+from tests.trainer.conftest import write_parquet
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+]  # a minute or two where the machine has nothing else to do
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def runs(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    write_parquet(folder)
+    shutil.copytree(model_folder, folder / "model")
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.trainer.checkpoint.crash_runs", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def tensors(folder: Path) -> dict[str, Any]:
+    """Weights and optimizer states of a checkpoint."""
+    found = {}
+    for part in ("actor", "critic"):
+        state = {
+            key: torch.empty(entry.size, dtype=entry.properties.dtype)
+            for key, entry in saved_tensors(folder / part).items()
+        }
+        load(state, storage_reader=FileSystemReader(folder / part), no_dist=True)
+        found |= {f"{part}.{key}": tensor for key, tensor in state.items()}
+    return found
+
+
+def log(folder: Path) -> list[dict[str, float]]:
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in m.items() if not k.startswith(("timing", "perf"))} for m in lines]
+
+
+def codes(folder: Path) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = json.loads((folder / "codes.json").read_text())
+    return found
+
+
+def test_a_run_killed_in_every_phase_ends_bit_for_bit_as_one_that_was_not(runs: Path) -> None:
+    for phase, rank in (("rollout", 1), ("reward", 1), ("update", 0), ("save", 1), ("tracker", 0)):
+        assert codes(runs)[phase][rank] == -signal.SIGKILL, phase
+    assert codes(runs)["whole"] == codes(runs)["end"] == [0, 0]
+    whole, killed = (tensors(runs / name / "global_step_6") for name in ("whole", "killed"))
+    assert whole.keys() == killed.keys()
+    assert any(key.startswith("actor.optimizer.") for key in whole)
+    assert [key for key in whole if not torch.equal(whole[key], killed[key])] == []
+    facts, again = (read_facts(runs / name / "global_step_6") for name in ("whole", "killed"))
+    for name in ("step", "loader", "kl_coef"):
+        assert facts[name] == again[name], name
+    first = read_facts(runs / "killed" / "global_step_1")
+    assert len(first["random"]) == 2
+    assert first["random"] == again["random"], "each process has its own states back, and training draws none"
+    assert log(runs / "whole") == log(runs / "killed")
+    assert [m["training/epoch"] for m in log(runs / "killed")] == [0, 0, 0, 1, 1, 1]
+    assert list((runs / "killed").glob(".global_step_*")) == [], "what the killed saves left is gone"
+
+
+def test_the_weights_moved_and_the_optimizer_s_states_are_those_it_had(runs: Path) -> None:
+    first, last = (tensors(runs / "killed" / f"global_step_{n}") for n in (1, 6))
+    assert not any(key.startswith("actor.optimizer.") for key in first), "the critic was warming up"
+    assert all((first[key] != last[key]).any() for key in first if key.startswith("actor.model."))
+
+
+def test_a_checkpoint_of_two_processes_goes_on_in_one(runs: Path) -> None:
+    assert codes(runs)["fewer"] == [0]
+    one, two = log(runs / "fewer"), log(runs / "whole")[3:]
+    assert [m["training/global_step"] for m in one] == [4, 5, 6]
+    assert one[0] == two[0], "step 4 was logged by the checkpoint"
+    for a, b in zip(one[1:], two[1:], strict=True):
+        assert a == pytest.approx(b, rel=1e-5, abs=1e-6)
+    whole, fewer = (tensors(runs / name / "global_step_6") for name in ("whole", "fewer"))
+    assert max(float((whole[key] - fewer[key]).abs().max()) for key in whole) <= 5e-7

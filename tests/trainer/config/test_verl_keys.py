@@ -1,0 +1,182 @@
+"""verl's command lines: each key means the same, or is taken with a line, or is refused for a true reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
+pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewardkit[train]'")
+
+from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.config import load, workers
+from rewardkit.trainer.config.load import config_notes, load_config
+from rewardkit.trainer.rollout import vllm
+from rewardkit.trainer.run.preflight import check_settings
+
+GIVEN = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=y", "critic.model.path=y"]
+FOUNDING = [
+    "data.train_batch_size=16",
+    "data.max_prompt_length=512",
+    "data.max_response_length=256",
+    "actor_rollout_ref.actor.optim.lr=1e-6",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+    "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8",
+    "actor_rollout_ref.rollout.tensor_model_parallel_size=1",
+    "actor_rollout_ref.rollout.gpu_memory_utilization=0.4",
+    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4",
+    "critic.optim.lr=1e-5",
+    "critic.ppo_micro_batch_size_per_gpu=4",
+    "algorithm.kl_ctrl.kl_coef=0.001",
+    "trainer.logger=console",
+    "trainer.val_before_train=False",
+    "trainer.n_gpus_per_node=1",
+    "trainer.nnodes=1",
+    "trainer.save_freq=10",
+    "trainer.test_freq=10",
+    "trainer.total_epochs=3",
+]
+FOLDERS = [parent / "shared" / "data" for parent in Path(__file__).parents]
+SCRIPTS = next((folder / "verl_scripts.jsonl" for folder in FOLDERS if folder.is_dir()), None)
+
+
+@pytest.fixture(params=[True, False], ids=["vllm", "no vllm"])
+def vllm_is_there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    for module in (load, workers, vllm):
+        monkeypatch.setattr(module, "find_spec", lambda name: object() if request.param else None)
+    return bool(request.param)
+
+
+def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewhere(
+    vllm_is_there: bool,
+) -> None:
+    config = load_config(None, [*FOUNDING, *GIVEN])
+    assert config.actor_rollout_ref.rollout.name == ("vllm" if vllm_is_there else "hf")
+    assert config.actor_rollout_ref.rollout.gpu_memory_utilization == 0.4
+    lines = [*config_notes(None, [*FOUNDING, *GIVEN]), *check_settings(config)]
+    if vllm_is_there:
+        assert lines == []
+    else:
+        chosen, ignored = lines
+        assert "rollout.name=hf: transformers generates, vLLM is not installed" in chosen
+        assert ignored.endswith("without effect: gpu_memory_utilization")
+
+
+@pytest.mark.parametrize(
+    ("verl", "ours"),
+    [
+        ("critic.model.fsdp_config.param_offload=true", "critic.fsdp_config.param_offload=true"),
+        (
+            "reward_model.reward_kwargs.overlong_buffer_cfg.len=7",
+            "reward_model.overlong_buffer.len=7",
+        ),
+        ("reward.custom_reward_function.path=f.py", "custom_reward_function.path=f.py"),
+        ("actor_rollout_ref.rollout.load_format=safetensors", "actor_rollout_ref.rollout.load_format=auto"),
+        ("reward_model.forward_max_token_len_per_gpu=9", "reward_model.batch_tokens=9"),
+        (
+            "actor_rollout_ref.actor.ppo_micro_batch_size=64",
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+        ),
+        (
+            "actor_rollout_ref.ref.log_prob_micro_batch_size=8",
+            "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1",
+        ),
+        ("critic.ppo_micro_batch_size=32", "critic.ppo_micro_batch_size_per_gpu=2"),
+    ],
+)
+def test_another_name_means_the_same(verl: str, ours: str) -> None:
+    sixteen = ["trainer.n_gpus_per_node=8", "trainer.nnodes=2", "actor_rollout_ref.rollout.name=hf"]
+    assert load_config(None, [*GIVEN, *sixteen, verl]) == load_config(None, [*GIVEN, *sixteen, ours])
+    assert config_notes(None, [*GIVEN, *sixteen, verl]) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("actor_rollout_ref.actor.use_torch_compile=False", None),
+        ("actor_rollout_ref.actor.use_torch_compile=True", "nothing is compiled"),
+        ("actor_rollout_ref.rollout.layered_summon=True", "weights always travel tensor by tensor"),
+        ("actor_rollout_ref.model.use_shm=True", "read where they are"),
+        ("actor_rollout_ref.nccl_timeout=3600", "30 minutes"),
+        ("actor_rollout_ref.actor.use_kl_loss=", "is empty"),
+        ("ray_kwargs.ray_init.num_cpus=4", "trainer.launcher=ray"),
+        ("actor_rollout_ref.rollout.engine_kwargs.sglang.attention_backend=fa3", "it is for another engine"),
+    ],
+)
+def test_what_changes_no_result_is_taken_and_said(word: str, line: str | None) -> None:
+    hf = "actor_rollout_ref.rollout.name=hf"
+    assert load_config(None, [*GIVEN, hf, word]) == load_config(None, [*GIVEN, hf])
+    notes = config_notes(None, [*GIVEN, hf, word])
+    assert notes == [] if line is None else line in notes[0] and len(notes) == 1
+
+
+def test_a_section_that_is_switched_off_may_hold_anything() -> None:
+    off = [
+        "algorithm.use_pf_ppo=False",
+        "data.image_key=null",
+        "distillation.enable=False",
+        "distillation.x=3",
+    ]
+    assert load_config(None, [*GIVEN, *off]) == load_config(None, GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("actor_rollout_ref.rollout.name=sglang", "set actor_rollout_ref.rollout.name=vllm"),
+        ("trainer.device=npu", "set trainer.device=cuda"),
+        ("data.image_key=images", "prompts are text"),
+        ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2", "FSDP2 alone"),
+        ("actor_rollout_ref.rollout.multi_turn.enable=True", "a response is one turn"),
+        ("actor_rollout_ref.actor.use_torch_compil=1", "actor_rollout_ref.actor has: strategy"),
+        ("data.max_prompt_len=3", "did you mean data.max_prompt_length?"),
+        ("critic.model.optim.lr=1", "critic.optim.lr"),
+    ],
+)
+def test_what_is_refused_names_the_one_thing_to_change(word: str, message: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        check_settings(load_config(None, [*GIVEN, "actor_rollout_ref.rollout.name=hf", word]))
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def scripts() -> list[dict[str, object]]:
+    if SCRIPTS is None or not SCRIPTS.is_file():
+        return []
+    return [json.loads(line) for line in SCRIPTS.read_text(encoding="utf-8").splitlines()]
+
+
+REFUSED = {
+    "otb_trainer/run_qwen2_5-7b.sh": "found 'optimal_token_baseline'",
+    "rollout_correction/run_with_rollout_corr_multi_rs.sh": "none is rejected for its ratio",
+    "ppo_trainer/run_deepseek7b_llm_pfppo.sh": "there is no preference-feedback PPO",
+}
+"""Scripts for text on FSDP that are refused, and why."""
+
+
+@pytest.mark.skipif(not scripts(), reason="the words of verl's scripts are not on this machine")
+@pytest.mark.parametrize(
+    "script", scripts(), ids=lambda script: str(script["script"]).removeprefix("examples/")
+)
+def test_verl_s_scripts_pass_or_say_what_to_change(
+    script: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words of each script as it is, with data and model given; preflight's checks that read no file."""
+    for module in (load, workers, vllm):
+        monkeypatch.setattr(module, "find_spec", lambda name: object())
+    words = [*script["words"], *GIVEN]  # type: ignore[misc]
+    given = " ".join(script["words"])  # type: ignore[arg-type]
+    if "rollout.name=sglang" in given or "trainer.device=npu" in given or "multi_turn" in given:
+        pytest.skip("another engine, another device, or several turns")
+    expected = next((why for name, why in REFUSED.items() if name in str(script["script"])), None)
+    expected = "prompts are text" if "data.image_key" in given else expected
+    try:
+        check_settings(load_config(None, words))
+    except RewardkitError as error:
+        assert expected is not None, str(error)
+        assert expected in str(error)
+    else:
+        assert expected is None

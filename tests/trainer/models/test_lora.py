@@ -1,0 +1,145 @@
+"""Adapters: the base stays what it was, the rollout gets the sum, and the folder is peft's."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+peft = pytest.importorskip("peft", reason="adapters need peft: pip install 'rewardkit[train]'")
+
+from safetensors.torch import load_file, save_file
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.workers import ModelConfig
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.heads import PolicyModel
+from rewardkit.trainer.models.load import load_value_model
+from rewardkit.trainer.models.lora import save_adapter
+from rewardkit.trainer.models.prepare import prepare
+from rewardkit.trainer.models.sharding import full_tensors, shard
+from rewardkit.trainer.workers.actor import Reference
+from rewardkit.trainer.workers.batching import Batching
+from rewardkit.trainer.workers.critic import Critic
+from tests.trainer.workers.test_workers import FSDP, critic_config, make_actor
+
+LORA = ModelConfig("-", lora_rank=4, lora_alpha=8)
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def adapted(model: Any) -> Any:
+    """The model with an adapter that does something."""
+    made = prepare(copy.deepcopy(model), LORA, CPU, FSDP)
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            if ".lora_B." in name:
+                torch.nn.init.normal_(parameter, std=0.1, generator=torch.Generator().manual_seed(1))
+    return made
+
+
+def test_the_stream_holds_the_weights_that_peft_merges(model: Any, adapted: Any, world: World) -> None:
+    unsharded = copy.deepcopy(adapted.body)
+    before = {n: p.clone() for n, p in unsharded.named_parameters()}
+    streamed = dict(full_tensors(shard(adapted, world, FSDP)))
+    for layer in [m for m in unsharded.modules() if hasattr(m, "merge")]:
+        layer.merge()
+    merged = {n.replace(".base_layer", ""): p for n, p in unsharded.named_parameters() if ".lora_" not in n}
+    assert list(streamed) == [n for n, _ in model.named_parameters()]
+    for name, tensor in streamed.items():
+        torch.testing.assert_close(tensor, merged[name], atol=1e-7, rtol=1e-6)
+    changed = [n for n, p in model.named_parameters() if not torch.equal(p, streamed[n])]
+    assert len(changed) == 2 * 7, "every linear layer of both decoder layers, and nothing else"
+    for name, parameter in adapted.body.named_parameters():
+        assert torch.equal(parameter.full_tensor(), before[name]), "the model itself is not merged"
+
+
+def test_without_its_adapter_the_actor_is_the_base_model(
+    model: Any, adapted: Any, batch: Batch, world: World
+) -> None:
+    plain = PolicyModel(model)
+    plain.packing = adapted.packing  # to the bit: the same sums in the same order
+    base = Reference(plain, world, Batching(), temperature=1.0).log_probs(batch)
+    policy = shard(adapted, world, FSDP)
+    reference = Reference(policy, world, Batching(), temperature=1.0, base_of_adapter=True)
+    actor = Reference(policy, world, Batching(), temperature=1.0)
+    assert torch.equal(reference.log_probs(batch), base)
+    assert not torch.allclose(actor.log_probs(batch), base, atol=1e-2)
+    assert torch.equal(reference.log_probs(batch), base)
+
+
+def test_an_update_moves_the_adapter_alone(model: Any, batch: Batch, world: World) -> None:
+    actor = make_actor(prepare(copy.deepcopy(model), LORA, CPU, FSDP), world)
+    before = {n: p.full_tensor().clone() for n, p in actor.model.named_parameters()}
+    batch["old_log_probs"] = actor.log_probs(batch)
+    metrics = actor.update(batch, 1, 0)
+    assert abs(metrics["approx_kl"]) < 1e-6
+    moved = {n for n, p in actor.model.named_parameters() if not torch.equal(p.full_tensor(), before[n])}
+    assert moved == {n for n in before if ".lora_B." in n}, "lora_A has no gradient while lora_B is 0"
+
+
+def test_a_critic_s_adapter_learns_with_its_head(model_folder: Path, batch: Batch, world: World) -> None:
+    value = load_value_model(str(model_folder))
+    torch.nn.init.ones_(value.head.weight)
+    critic = Critic(
+        shard(prepare(value, LORA, CPU, FSDP), world, FSDP), world, critic_config(), samples_per_prompt=1
+    )
+    before = {n: p.full_tensor().clone() for n, p in critic.model.named_parameters()}
+    critic.update(batch, 1, 0)
+    moved = {n for n, p in critic.model.named_parameters() if not torch.equal(p.full_tensor(), before[n])}
+    assert moved == {"head.weight"} | {n for n in before if ".lora_B." in n}
+
+
+def test_the_saved_adapter_is_a_peft_folder(
+    model: Any, adapted: Any, batch: Batch, world: World, tmp_path: Path
+) -> None:
+    expected = Reference(adapted, world, Batching(), temperature=1.0).log_probs(batch)
+    save_adapter(shard(adapted, world, FSDP), tmp_path, world)
+    assert all(
+        n.startswith("base_model.model.model.layers.")
+        for n in load_file(tmp_path / "adapter_model.safetensors")
+    )
+    loaded = peft.PeftModel.from_pretrained(copy.deepcopy(model), tmp_path).merge_and_unload()
+    found = Reference(loaded, world, Batching(), temperature=1.0).log_probs(batch)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_layers_that_cannot_be_merged_are_refused(model: Any) -> None:
+    for target, said in (("embed_tokens", "not a linear layer"), ("nothing", "target_modules")):
+        options = ModelConfig("-", lora_rank=4, target_modules=[target])
+        with pytest.raises(ConfigError, match=said):
+            prepare(copy.deepcopy(model), options, CPU, FSDP)
+
+
+def test_training_goes_on_from_a_saved_adapter(
+    model: Any, adapted: Any, batch: Batch, world: World, tmp_path: Path
+) -> None:
+    save_adapter(adapted, tmp_path / "adapter", world)
+    path = str(tmp_path / "adapter")
+    again = prepare(copy.deepcopy(model), ModelConfig("-", lora_adapter_path=path), CPU, FSDP)
+    trained = {name for name, p in again.named_parameters() if p.requires_grad}
+    assert trained == {name for name, _ in again.named_parameters() if ".lora_" in name}
+    expected = dict(full_tensors(shard(adapted, world, FSDP)))
+    for name, tensor in full_tensors(shard(again, world, FSDP)):
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_an_adapter_that_does_not_fit_is_refused(
+    model: Any, adapted: Any, world: World, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="has no adapter_config"):
+        prepare(copy.deepcopy(model), ModelConfig("-", lora_adapter_path=str(tmp_path)), CPU, FSDP)
+    save_adapter(adapted, tmp_path / "adapter", world)
+    saved = load_file(tmp_path / "adapter" / "adapter_model.safetensors")
+    some = dict(list(saved.items())[1:])
+    peft_file = tmp_path / "adapter" / "adapter_model.safetensors"
+    save_file(some, peft_file, metadata={"format": "pt"})
+    options = ModelConfig("-", lora_adapter_path=str(tmp_path / "adapter"))
+    with pytest.raises(ConfigError, match="is for another model"):
+        prepare(copy.deepcopy(model), options, CPU, FSDP)

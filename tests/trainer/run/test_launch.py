@@ -1,0 +1,146 @@
+"""Processes that die take the run down with the reason, are started again, and outlive no launcher."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import psutil
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.root import Config, TrainerConfig
+from rewardkit.trainer.run import launch
+
+ROOT = Path(__file__).resolve().parents[3]
+
+KILLS_ITS_PROCESS_ONCE = """
+import os, pathlib, signal, psutil
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    once, saved = (pathlib.Path(__file__).parent / name for name in ("killed", "out/global_step_1"))
+    if saved.exists() and not once.exists():
+        once.touch()
+        trainer = next(p for p in psutil.Process().parents() if "rewardkit.trainer.run.main" in p.cmdline())
+        trainer.kill()
+    return 0.5
+"""
+
+
+def start(
+    parquet: Path, model: Path, out: Path, *more: str, launcher: str = "torchrun"
+) -> subprocess.Popen[str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
+            f"data.train_files={parquet}",
+            "data.train_batch_size=4",
+            "data.max_response_length=4",
+            f"actor_rollout_ref.model.path={model}",
+            "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+            "trainer.n_gpus_per_node=2",
+            "trainer.total_training_steps=2",
+            "trainer.save_freq=1",
+            "trainer.val_before_train=false",
+            "trainer.test_freq=-1",
+            "trainer.logger=[jsonl]",
+            f"trainer.launcher={launcher}",
+            f"trainer.default_local_dir={out}",
+            *more,
+        ],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def steps(out: Path) -> list[float]:
+    log = out / "metrics.jsonl"
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [json.loads(line)["training/global_step"] for line in lines]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_named_and_the_run_restarts_from_its_checkpoint(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(KILLS_ITS_PROCESS_ONCE)
+    reward = f"custom_reward_function.path={tmp_path}/mine.py"
+    process = start(parquet, model_folder, tmp_path / "out", reward, "trainer.max_restarts=1")
+    _, err = process.communicate(timeout=280)
+    assert process.returncode == 0, err
+    assert "was killed by SIGKILL" in err
+    assert "restart 1 of 1, from the last checkpoint" in err
+    assert steps(tmp_path / "out") == [1, 2]
+
+
+def test_a_killed_launcher_leaves_no_process_behind(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    process = start(
+        parquet, model_folder, tmp_path, "trainer.total_training_steps=100000", "trainer.save_freq=-1"
+    )
+    deadline = time.monotonic() + 250
+    while not steps(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    ranks = psutil.Process(process.pid).children(recursive=True)
+    assert sum("rewardkit.trainer.run.main" in rank.cmdline() for rank in ranks) == 2
+    process.kill()
+    process.communicate()
+    _, alive = psutil.wait_procs(ranks, timeout=20)
+    assert alive == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs ray: pip install ray")
+def test_ray_actors_are_the_same_processes(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
+    process = start(parquet, model_folder, tmp_path, launcher="ray")
+    _, err = process.communicate(timeout=280)
+    assert process.returncode == 0, err
+    assert steps(tmp_path) == [1, 2]
+
+
+def test_restarts_are_for_processes_that_died_not_for_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REWARDKIT_RESTARTED", "")  # so that what the attempts set is undone, too
+    monkeypatch.delenv("REWARDKIT_RESTARTED")
+    seen: list[str | None] = []
+
+    def attempts(*outcomes: int | Exception) -> int:
+        left = list(outcomes)
+
+        def attempt(config: Config, recipe: str | None, overrides: object) -> int:
+            seen.append(os.environ.get("REWARDKIT_RESTARTED"))
+            outcome = left.pop(0)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(launch, "_with_torchrun", attempt)
+        code = launch.launch(Config(trainer=TrainerConfig(max_restarts=2)), None, [])
+        assert left == []
+        return code
+
+    assert attempts(launch.ProcessDied("process 1 was killed"), launch.CRASHED, 0) == 0
+    assert seen == [None, "1", "2"]
+    assert attempts(2) == 2, "a wrong setting will not be right the next time"
+    assert attempts(launch.INTERRUPTED) == launch.INTERRUPTED
+    with pytest.raises(launch.ProcessDied, match="the third"):
+        attempts(*(launch.ProcessDied(f"the {n}") for n in ("first", "second", "third")))
+
+
+def test_several_machines_are_told_how_to_start() -> None:
+    config = Config(trainer=TrainerConfig(nnodes=2, n_gpus_per_node=8))
+    with pytest.raises(
+        ConfigError, match=r"torchrun --nnodes 2 --nproc-per-node 8 .*docs/launch\.md.*launcher=ray"
+    ):
+        launch.launch(config, None, [])

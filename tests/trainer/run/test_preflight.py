@@ -1,0 +1,205 @@
+"""What preflight says of memory and rewards before any weight is loaded."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
+torch = pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewardkit[train]'")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.errors import ConfigError
+from rewardkit.registry import REGISTRY
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.models.load import load_causal_lm
+from rewardkit.trainer.run import memory
+from rewardkit.trainer.run.memory import GIB, estimate, read_shape
+from rewardkit.trainer.run.preflight import check
+from rewardkit.trainer.run.process import read_and_check
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    for name in ("_exact", "_rewards"):
+        monkeypatch.setattr(REGISTRY, name, dict(getattr(REGISTRY, name)))
+
+
+@pytest.fixture
+def big_model(tmp_path: Path) -> Path:
+    """The config and the header of a model of 1,000,000,000 parameters, without its weights."""
+    folder = tmp_path / "big"
+    folder.mkdir()
+    config = {
+        "vocab_size": 1000,
+        "hidden_size": 100,
+        "num_hidden_layers": 10,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 32,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1000, 1000, 1000], "data_offsets": [0, 0]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    return folder
+
+
+def words(parquet: Path, model: Path, tmp_path: Path, *more: str) -> list[str]:
+    return [
+        f"data.train_files={parquet}",
+        "data.train_batch_size=8",
+        "data.max_prompt_length=10",
+        "data.max_response_length=10",
+        f"actor_rollout_ref.model.path={model}",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "actor_rollout_ref.rollout.name=hf",
+        "actor_rollout_ref.rollout.n=2",
+        "algorithm.use_kl_in_reward=true",
+        "trainer.device=cpu",
+        "trainer.val_before_train=false",
+        f"trainer.default_local_dir={tmp_path}/out",
+        *more,
+    ]
+
+
+def settings(parquet: Path, model: Path, tmp_path: Path, *more: str) -> Any:
+    return load_config(None, words(parquet, model, tmp_path, *more))
+
+
+def test_the_shape_read_from_headers_is_the_model_s(model_folder: Path) -> None:
+    model: Any = load_causal_lm(str(model_folder))
+    shape = read_shape(str(model_folder))
+    assert shape is not None
+    assert shape.parameters == sum(p.numel() for p in model.parameters())
+    assert (shape.layers, shape.vocabulary) == (model.config.num_hidden_layers, model.config.vocab_size)
+
+
+def test_the_estimate_by_hand(parquet: Path, big_model: Path, tmp_path: Path) -> None:
+    found = estimate(settings(parquet, big_model, tmp_path, "trainer.n_gpus_per_node=2"))
+    assert found is not None
+    assert {k: v for k, v in found.items() if k != "activations"} == {
+        "actor": 16e9 / 2,
+        "critic": 16e9 / 2,
+        "reference": 4e9 / 2,
+        "rollout": 2e9,
+        # 8 responses of 20 tokens in bfloat16, 10 layers of 2 heads of 32, keys and values
+        "cache": 2.0 * 8 * 20 * 10 * 2 * 2 * 32,
+    }
+    assert found["activations"] > 0
+
+
+def test_a_smaller_micro_batch_needs_less(parquet: Path, big_model: Path, tmp_path: Path) -> None:
+    whole = estimate(settings(parquet, big_model, tmp_path))
+    small = [
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1",
+        "actor_rollout_ref.rollout.micro_batch_size=2",
+    ]
+    pieces = estimate(settings(parquet, big_model, tmp_path, *small))
+    assert whole is not None
+    assert pieces is not None
+    assert pieces["activations"] == whole["activations"] / 8
+    assert pieces["cache"] == whole["cache"] / 8
+
+
+def test_weights_that_cannot_fit_are_refused(
+    parquet: Path, big_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "device_bytes", lambda config: 24 * GIB)
+    with pytest.raises(ConfigError, match=r"the device has 24 GiB: too little for the weights alone"):
+        check(settings(parquet, big_model, tmp_path))
+    check(settings(parquet, big_model, tmp_path, "trainer.n_gpus_per_node=4"))
+
+
+def test_one_line_says_what_is_needed_and_what_there_is(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    (line,) = check(settings(parquet, model_folder, tmp_path))
+    assert line.startswith("memory per process, roughly:")
+    assert "GiB (actor 0." in line
+    (line,) = check(settings(parquet, Path("who/knows"), tmp_path))
+    assert "not estimated" in line
+
+
+def test_a_process_of_many_repeats_neither_line_nor_trial(
+    parquet: Path,
+    model_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    (tmp_path / "mine.py").write_text(BROKEN)
+    given = words(parquet, model_folder, tmp_path, f"custom_reward_function.path={tmp_path}/mine.py")
+    read_and_check(None, given)
+    assert capsys.readouterr().err == ""
+
+
+BROKEN = """
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    raise ValueError("no score today")
+"""
+
+
+def test_a_reward_that_cannot_score_is_found_before_training(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(BROKEN)
+    with pytest.raises(
+        ConfigError, match="cannot score the data's first reference answer: error, ValueError: no score"
+    ):
+        check(settings(parquet, model_folder, tmp_path, f"custom_reward_function.path={tmp_path}/mine.py"))
+
+
+def test_a_reference_answer_scored_as_wrong_is_said(model_folder: Path, tmp_path: Path) -> None:
+    row = {"data_source": "gsm8k", "prompt": "2+2?", "ground_truth": "4", "extra_info": {"answer": "#### 5"}}
+    pq.write_table(pa.Table.from_pylist([row] * 8), tmp_path / "train.parquet")
+    notes = check(settings(tmp_path / "train.parquet", model_folder, tmp_path))
+    assert any("the first reference answer of 'gsm8k' is scored as wrong" in note for note in notes)
+
+
+def test_a_source_that_only_a_composition_has_passes_and_is_scored_by_it(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "rewards.yaml"
+    made.write_text("data_sources: [only/composed]\ngate: {reward: gsm8k, then: [think_format]}\n")
+    row = {"data_source": "only/composed", "prompt": "2+2?", "ground_truth": "4"}
+    rows = [{**row, "extra_info": {"answer": "#### 4"}}] * 8
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
+    given = settings(tmp_path / "train.parquet", model_folder, tmp_path, f"reward.compositions={made}")
+    assert not any("only/composed" in note for note in check(given))
+    assert REGISTRY.resolve("only/composed").name == "rewards"
+
+
+def train_file(folder: Path, **changed: Any) -> Path:
+    row = {"data_source": "gsm8k", "prompt": "2+2?", "ground_truth": "4", "agent_name": "single_turn_agent"}
+    rows = [*([row] * 7), {**row, **changed}]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "train.parquet")
+    return folder / "train.parquet"
+
+
+def test_an_agent_that_there_is_not_is_refused_with_its_row(model_folder: Path, tmp_path: Path) -> None:
+    path = train_file(tmp_path, agent_name="tool_agent")
+    with pytest.raises(ConfigError, match="row 7: there is no agent 'tool_agent'; known: single_turn_agent"):
+        check(settings(path, model_folder, tmp_path))
+
+
+def test_a_ground_truth_that_its_reward_cannot_use_is_said(model_folder: Path, tmp_path: Path) -> None:
+    notes = check(settings(train_file(tmp_path, ground_truth="four"), model_folder, tmp_path))
+    assert any("row 7: ground truth 'four' is not a number" in note for note in notes)
+
+
+def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Path, tmp_path: Path) -> None:
+    made = tmp_path / "rewards.yaml"
+    made.write_text("data_sources: [gsm8k]\nsum: [gsm8k, think_format]\n")
+    notes = check(settings(train_file(tmp_path), model_folder, tmp_path, f"reward.compositions={made}"))
+    assert any("gsm8k: sum: shaping can move the score by 1" in note for note in notes)

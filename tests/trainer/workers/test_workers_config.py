@@ -1,0 +1,103 @@
+"""What the workers cannot do is refused before a model is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.run import preflight
+
+ACTOR = "actor_rollout_ref.actor"
+NEEDED = [
+    "data.train_files=x",
+    "actor_rollout_ref.model.path=y",
+    "actor_rollout_ref.rollout.name=hf",
+    "trainer.n_gpus_per_node=4",
+    "trainer.val_before_train=false",
+]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (f"{ACTOR}.strategy=megatron", f"{ACTOR}.strategy must be one of fsdp2, fsdp, found 'megatron'"),
+        (f"{ACTOR}.fsdp_config.fsdp_size=3", "must divide the 4 processes"),
+        (f"{ACTOR}.fsdp_config.model_dtype=fp8", "model_dtype must be one of float32"),
+        (f"{ACTOR}.optim.warmup_style=linear", "warmup_style must be one of None, constant, cosine"),
+        ("actor_rollout_ref.model.lora_rank=8", "lora_rank is set, but peft is not installed"),
+        ("actor_rollout_ref.model.use_liger=true", "use_liger is set, but liger-kernel is not installed"),
+        ("critic.model.use_liger=true", "critic.model.use_liger"),
+    ],
+)
+def test_a_worker_s_setting_is_refused_in_preflight(
+    override: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match=message):
+        check_settings(override)
+
+
+@pytest.mark.parametrize(
+    "key", [f"{ACTOR}.ppo", "critic.ppo", "critic.forward", "actor_rollout_ref.ref.log_prob"]
+)
+def test_a_token_budget_must_hold_one_sequence(key: str) -> None:
+    section = key.rpartition(".")[0]
+    dynamic = "log_prob_use_dynamic_bsz" if section.endswith("ref") else "use_dynamic_bsz"
+    small = f"{key}_max_token_len_per_gpu=1023"
+    with pytest.raises(ConfigError, match="does not hold one sequence"):
+        check_settings(f"{section}.{dynamic}=true", small)
+    check_settings(f"{section}.{dynamic}=true", small.replace("1023", "1024"))
+    check_settings(small)
+
+
+def test_the_reference_and_the_critic_follow_the_actor_s_types_but_not_its_offloading() -> None:
+    changed = ["dtype=float16", "fsdp_size=2", "mixed_precision.reduce_dtype=bf16", "param_offload=true"]
+    config = load_config(None, [*NEEDED, *(f"{ACTOR}.fsdp_config.{c}" for c in changed)])
+    for follower in (config.actor_rollout_ref.ref.fsdp_config, config.critic.fsdp_config):
+        assert (follower.dtype, follower.fsdp_size, follower.param_offload) == ("float16", 2, False)
+        assert follower.mixed_precision.reduce_dtype == "bf16"
+
+
+def test_the_model_s_own_config_may_be_changed() -> None:
+    config = load_config(None, [*NEEDED, "actor_rollout_ref.model.override_config.rope_theta=5"])
+    assert config.actor_rollout_ref.model.override_config == {"rope_theta": 5}
+
+
+def check_settings(*overrides: str) -> list[str]:
+    """The part of preflight that needs no files."""
+    config = load_config(None, [*NEEDED, *overrides])
+    return preflight.check_settings(config)
+
+
+def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
+    assert check_settings() == []
+    (line,) = check_settings(f"{ACTOR}.strategy=fsdp")
+    assert "sharding is done by FSDP2" in line
+    (line,) = check_settings(f"{ACTOR}.ulysses_sequence_parallel_size=2")
+    assert "each process computes whole sequences" in line
+
+
+def test_an_adapter_needs_no_second_copy_of_the_model(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft")
+    from rewardkit.trainer.distributed import open_world
+    from rewardkit.trainer.run.build import open_run
+
+    config = load_config(
+        "tiny-cpu",
+        [
+            f"data.train_files={parquet}",
+            "data.train_batch_size=8",
+            f"actor_rollout_ref.model.path={model_folder}",
+            "actor_rollout_ref.model.lora_rank=4",
+            "trainer.logger=[jsonl]",
+            f"trainer.default_local_dir={tmp_path}",
+        ],
+    )
+    with open_world("cpu") as world, open_run(config, world) as run:
+        assert run.reference is not None
+        assert run.reference.model is run.actor.model

@@ -1,0 +1,194 @@
+"""One step of actor and critic under different settings, in one process or two: what must come out the same."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
+from rewardkit.trainer.distributed import World, gathered, open_world
+from rewardkit.trainer.models import heads
+from rewardkit.trainer.models.load import load_causal_lm, load_value_model
+from rewardkit.trainer.models.prepare import prepare
+from rewardkit.trainer.models.sharding import full_tensors, shard
+from rewardkit.trainer.workers import actor as actor_module
+from rewardkit.trainer.workers.actor import Actor
+from rewardkit.trainer.workers.batching import Batching
+from rewardkit.trainer.workers.critic import Critic
+
+TEMPERATURE = 0.7
+
+
+@dataclass
+class Setting:
+    """What may change without changing a result."""
+
+    model: dict[str, Any] = field(default_factory=dict)
+    fsdp: dict[str, Any] = field(default_factory=dict)
+    micro: int | None = None
+    tokens: int | None = None
+    balance: bool = False
+    packing: str | None = None
+    chunk_elements: int = heads.CHUNK_ELEMENTS
+
+
+PLAIN = Setting(model={"use_remove_padding": False, "enable_gradient_checkpointing": False})
+SETTINGS = {
+    "micro-batches of 1": Setting(micro=1),
+    "micro-batches of 3, padded": Setting(model={"use_remove_padding": False}, micro=3),
+    "packed": Setting(),
+    "packed into one row": Setting(packing="flat", micro=3),
+    "40 tokens, packed": Setting(tokens=40),
+    "40 tokens, padded": Setting(model={"use_remove_padding": False}, tokens=40),
+    "one token of logits at a time": Setting(chunk_elements=1),
+    "no checkpointing": Setting(model={"enable_gradient_checkpointing": False}),
+    "balanced": Setting(balance=True, tokens=40),
+    "weights kept after forward": Setting(fsdp={"reshard_after_forward": False}, micro=2),
+    "parameters offloaded": Setting(fsdp={"param_offload": True}, micro=2),
+    "optimizer offloaded": Setting(fsdp={"optimizer_offload": True}),
+    "replicated": Setting(fsdp={"fsdp_size": 1}, micro=2),
+}
+
+IN_TWO_PROCESSES = (
+    "micro-batches of 3, padded",
+    "packed into one row",
+    "balanced",
+    "weights kept after forward",
+    "parameters offloaded",
+    "replicated",
+)
+
+
+def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting) -> dict[str, Any]:
+    """Run both workers over two mini-batches of 4 rows, two epochs, without moving a weight in the first.
+
+    Returns:
+        log-probs, entropies and values of this process's rows; the gradients of both mini-batches; the
+        first epoch's metrics and largest |ratio - 1|; the weights after a second, real epoch.
+    """
+    rows = torch.arange(len(tensors["input_ids"]))[world.rank :: world.size]
+    batch = Batch({k: v[rows] for k, v in tensors.items()}, [])
+    options, fsdp = ModelConfig(folder, **setting.model), FsdpConfig("float32", **setting.fsdp)
+    policy = prepare(load_causal_lm(folder), options, world.device, fsdp)
+    value = load_value_model(folder)
+    torch.nn.init.constant_(value.head.weight, 0.05)
+    value = prepare(value, options, world.device, fsdp)
+    for model in (policy, value):
+        model.packing = setting.packing or model.packing
+    shared = {
+        "ppo_mini_batch_size": 4,
+        "ppo_micro_batch_size_per_gpu": setting.micro,
+        "use_dynamic_bsz": setting.tokens is not None,
+        "ppo_max_token_len_per_gpu": setting.tokens,
+        "optim": OptimConfig(lr=1e-4),
+        "fsdp_config": fsdp,
+    }
+    ranges = {"clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "entropy_coeff": 0.01}
+    actor = Actor(
+        shard(policy, world, fsdp),
+        world,
+        ActorConfig(**shared, **ranges),
+        samples_per_prompt=1,
+        temperature=TEMPERATURE,
+        log_prob_batching=Batching(setting.micro, setting.tokens, setting.balance),
+        balance=setting.balance,
+    )
+    forward = {
+        "forward_micro_batch_size_per_gpu": setting.micro,
+        "forward_max_token_len_per_gpu": setting.tokens,
+        "shuffle": False,
+        "ppo_epochs": 1,
+        "loss_agg_mode": "token-mean",
+        "loss_scale_factor": 1,
+    }
+    critic = Critic(
+        shard(value, world, fsdp),
+        world,
+        CriticConfig(model=options, **shared, **forward),
+        samples_per_prompt=1,
+        balance=setting.balance,
+    )
+    heads.CHUNK_ELEMENTS, whole_chunks = setting.chunk_elements, heads.CHUNK_ELEMENTS
+    try:
+        found: dict[str, Any] = {"rows": rows}
+        found["log_probs"], found["entropies"] = actor.log_probs_and_entropies(batch)
+        found["values"] = critic.values(batch)
+        batch["old_log_probs"] = found["log_probs"]
+        ratios = _record_ratios()
+        for name, worker in (("actor", actor), ("critic", critic)):
+            found[f"{name} gradients"], found[f"{name} metrics"] = _gradients(worker, batch)
+            if name == "actor":
+                found["ratio"] = max(ratios)
+            worker.update(batch, 1, 0)
+            found[f"{name} weights"] = torch.cat([t.flatten() for _, t in full_tensors(worker.model)])
+    finally:
+        actor_module.response_log_probs = SCORE
+        heads.CHUNK_ELEMENTS = whole_chunks
+    return found
+
+
+def _gradients(worker: Any, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
+    gradients: list[torch.Tensor] = []
+
+    def keep() -> float:
+        trained = [p for p in worker.model.parameters() if p.requires_grad]
+        gradients.append(torch.cat([gathered(p.grad).flatten() for p in trained]))
+        worker.model.zero_grad()
+        return 0.0
+
+    step, worker.optimizer.step = worker.optimizer.step, keep
+    metrics = worker.update(batch, 1, 0)
+    worker.optimizer.step = step
+    return torch.stack(gradients), metrics
+
+
+SCORE = actor_module.response_log_probs
+
+
+def _record_ratios() -> list[float]:
+    """Return a list that grows with the largest |ratio - 1| of each forward of an update."""
+    largest: list[float] = []
+
+    def recorded(model: Any, piece: Batch, temperature: float, *, entropy: str) -> Any:
+        log_probs, entropies = SCORE(model, piece, temperature, entropy=entropy)
+        drift = (log_probs.detach() - piece["old_log_probs"])[piece["response_mask"].bool()]
+        largest.append(float(drift.exp().sub(1).abs().max()))
+        return log_probs, entropies
+
+    actor_module.response_log_probs = recorded
+    return largest
+
+
+def in_two_processes(folder: str, tensors: dict[str, Any], out: Path) -> list[dict[str, dict[str, Any]]]:
+    """Return the outcomes of some settings in both processes."""
+    spawn = multiprocessing.get_context("spawn")
+    ranks = [
+        spawn.Process(target=_run_rank, args=(rank, folder, tensors, out), daemon=True) for rank in range(2)
+    ]
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join(timeout=280)
+        assert rank.exitcode == 0
+    return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(2)]
+
+
+def _run_rank(rank: int, folder: str, tensors: dict[str, Any], out: Path) -> None:
+    torch.set_num_threads(1)
+    store = torch.distributed.FileStore(str(out / "store"), 2)
+    torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
+    os.environ["RANK"] = str(rank)
+    with open_world("cpu") as world:
+        found = {
+            name: outcome(world, folder, tensors, s)
+            for name, s in SETTINGS.items()
+            if name in IN_TWO_PROCESSES
+        }
+    torch.save(found, out / f"rank{rank}.pt")
+    torch.distributed.destroy_process_group()

@@ -1,0 +1,42 @@
+"""What can be asked for by name, each with what it needs: one row per estimator and per policy loss.
+
+An estimator or a loss of your own: its functions in a file beside this one, and a row here
+(docs/extending.md).
+"""
+
+from __future__ import annotations
+
+from rewardkit.trainer.algorithms import (
+    advantages,
+    policy_losses,
+)
+from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
+from rewardkit.trainer.algorithms.estimation import Estimator, in_groups
+from rewardkit.trainer.algorithms.objective import PolicyLoss
+
+ESTIMATORS: dict[str, Estimator] = {
+    "gae": Estimator(advantages.estimate_gae, critic=True),
+    "grpo": in_groups(advantages.grpo),
+    "grpo_passk": in_groups(advantages.grpo_passk),
+    "rloo": in_groups(advantages.rloo),
+    "opo": in_groups(advantages.opo),
+    "gpg": in_groups(advantages.gpg),
+    "reinforce_plus_plus": Estimator(advantages.estimate_reinforce_plus_plus),
+    "reinforce_plus_plus_baseline": Estimator(advantages.estimate_reinforce_plus_plus_baseline, groups=True),
+    "remax": Estimator(advantages.estimate_remax, greedy=True),
+}
+"""By the names of `algorithm.adv_estimator`."""
+
+POLICY_LOSSES: dict[str, PolicyLoss] = {
+    "vanilla": PolicyLoss(policy_losses.vanilla),
+    "gspo": PolicyLoss(policy_losses.gspo),
+    "cispo": PolicyLoss(policy_losses.cispo),
+    "sapo": PolicyLoss(policy_losses.sapo, aggregation="seq-mean-token-mean"),
+    "gpg": PolicyLoss(policy_losses.gpg),
+    "geo_mean": PolicyLoss(
+        policy_losses.geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True
+    ),
+    "clip_cov": PolicyLoss(policy_losses.clip_cov, choose=choose_by_lot),
+    "kl_cov": PolicyLoss(policy_losses.kl_cov, choose=choose_largest),
+}
+"""By the names of `actor.policy_loss.loss_mode`."""

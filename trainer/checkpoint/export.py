@@ -1,0 +1,93 @@
+"""The actor, of a running model or of a checkpoint, as a Hugging Face folder for transformers and vLLM."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.metadata import TensorStorageMetadata
+from torch.distributed.checkpoint.state_dict_loader import load
+from transformers import AutoModelForCausalLM
+
+from rewardkit.errors import InputError
+from rewardkit.files import sync
+from rewardkit.trainer.checkpoint.find import FACTS, latest, read_facts
+from rewardkit.trainer.config.workers import ModelConfig, has_adapter
+from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer
+from rewardkit.trainer.models.lora import add_lora
+from rewardkit.trainer.models.sharding import full_tensors
+
+
+def dtype_of(model_config: Any) -> torch.dtype:
+    """Return the type a model came in."""
+    found = model_config.dtype or torch.float32
+    return found if isinstance(found, torch.dtype) else DTYPES[found]
+
+
+def write_weights(state: dict[str, Tensor], model_config: Any, folder: Path, dtype: torch.dtype) -> None:
+    """Write `config.json` and the weights (safetensors), in the type they are to be loaded in."""
+    with torch.device("meta"):
+        skeleton = AutoModelForCausalLM.from_config(model_config, dtype=dtype)
+    skeleton.save_pretrained(folder, state_dict=state)
+
+
+def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
+    """Write the actor of a checkpoint to the new folder `out`; the folder is whole, or it is not there.
+
+    Args:
+        checkpoint: `global_step_N`, or a run's folder: its last checkpoint.
+        dtype: `float32`, `bfloat16` or `float16`; None: the type the model came in before training.
+
+    Returns:
+        the checkpoint's folder.
+
+    Raises:
+        InputError: no such checkpoint, or `out` exists.
+    """
+    found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
+    if found is None:
+        raise InputError(f"{checkpoint} is no checkpoint and no run's folder with one: it has no {FACTS}")
+    if out.exists():
+        raise InputError(f"{out} exists; name a folder that does not")
+    described = str(found / "actor" / "huggingface")
+    model_config = load_model_config(described)
+    wanted = DTYPES[dtype] if dtype else dtype_of(model_config)
+    temporary = out.with_name(f".{out.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        options = ModelConfig(**read_facts(found)["config"]["actor_rollout_ref"]["model"])
+        if options.lora_adapter_path is not None:  # what it was trained from may be gone; its shape is here
+            options.lora_adapter_path = str(found / "actor" / "lora_adapter")
+        weights = _weights(found / "actor", model_config, options, wanted)
+        write_weights(weights, model_config, temporary, wanted)
+        load_tokenizer(described).save_pretrained(temporary)
+        for path in (*temporary.rglob("*"), temporary):
+            sync(path)
+        temporary.rename(out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return found
+
+
+def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
+    """Return shape and type of each tensor that torch.distributed.checkpoint has written to a folder."""
+    entries = FileSystemReader(folder).read_metadata().state_dict_metadata
+    return {key: entry for key, entry in entries.items() if isinstance(entry, TensorStorageMetadata)}
+
+
+def _weights(folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Fill a model of this configuration from the checkpoint, and return what full_tensors makes of it."""
+    with torch.device("meta"):  # its initial weights would be drawn for nothing
+        model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
+    if has_adapter(options):
+        add_lora(model, options, weights=False)
+    model.to_empty(device="cpu").tie_weights()
+    state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
+    with warnings.catch_warnings(action="ignore"):  # it says that there is but one process
+        load(state, storage_reader=FileSystemReader(folder), no_dist=True)
+    return dict(full_tensors(model, dtype))

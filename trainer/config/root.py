@@ -1,0 +1,254 @@
+"""Every setting of the trainer, typed, with verl's key names. How it is read is in `load.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+from rewardkit.trainer.config.workers import ActorRolloutRefConfig, CriticConfig
+
+
+@dataclass
+class DataConfig:
+    train_files: Any = MISSING
+    """A parquet file or a list of them, with the columns `data_source`, `prompt` and a ground truth."""
+    val_files: Any = None
+    """The same, for validation."""
+    train_max_samples: int = -1
+    """Use the first so many rows; -1: all."""
+    val_max_samples: int = -1
+    """The same, for validation."""
+    train_batch_size: int = 1024
+    """Prompts per step, over all processes."""
+    max_prompt_length: int = 512
+    """Tokens; prompts are padded to it, and longer ones treated as `truncation` says."""
+    max_response_length: int = 512
+    """Tokens; a response that has not ended by then is cut off there."""
+    prompt_key: str = "prompt"
+    """Name of the column of prompts, each a list of messages or a string."""
+    shuffle: bool = True
+    """Deal out the rows in a new order each epoch, one that `seed` decides."""
+    seed: int = 1
+    """Seeds the shuffling, the sampling and the critic: two runs with one seed are the same run."""
+    filter_overlong_prompts: bool = False
+    """Leave out prompts over `max_prompt_length`, whatever `truncation` says."""
+    truncation: str = "error"
+    """What happens to a prompt over `max_prompt_length`: `error`, `left` or `right` (the side cut off) or
+    `middle`."""
+    apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Handed to the tokenizer's chat template, for example `enable_thinking`."""
+
+
+@dataclass
+class KlCtrlConfig:
+    type: str = "fixed"
+    """`fixed`, or `adaptive`: steers the coefficient towards `target_kl`."""
+    kl_coef: float = 0.001
+    """Weight of that KL."""
+    horizon: int = 10000
+    """Responses over which an adaptive coefficient moves."""
+    target_kl: float = 0.1
+    """KL per token that an adaptive coefficient steers for."""
+
+
+@dataclass
+class FilterGroupsConfig:
+    enable: bool = False
+    """DAPO's dynamic sampling: a prompt all of whose responses come out the same is replaced by another."""
+    metric: str = "reward"
+    """What is compared: `reward`, or `acc`: whether it is correct (the reward, where that is not said)."""
+    max_num_gen_batches: int = 0
+    """The run ends with an error when this many batches of prompts do not fill a step; 0: no limit."""
+
+
+@dataclass
+class RolloutCorrectionConfig:
+    rollout_is: str | None = None
+    """Truncated importance sampling against the rollout engine's distribution: `token` or `sequence`."""
+    rollout_is_threshold: float = 2.0
+    """The largest weight."""
+    rollout_is_batch_normalize: bool = False
+    """Divide the weights by their mean over the step, so that they are 1 on average."""
+    bypass_mode: bool = False
+    """Take the rollout engine's log-probabilities for those of the policy that acted; see `loss_type`."""
+    loss_type: str = "ppo_clip"
+    """With `bypass_mode`: `ppo_clip`, whose ratio corrects by itself (the weights are then figures only), or
+    `reinforce`: no ratio and no clip, the weights alone correct."""
+
+
+@dataclass
+class AlgorithmConfig:
+    adv_estimator: str = "gae"
+    """`gae` (with a critic), `grpo`, `grpo_passk`, `rloo`, `opo`, `gpg`, `reinforce_plus_plus`,
+    `reinforce_plus_plus_baseline` or `remax` (without)."""
+    norm_adv_by_std_in_grpo: bool = True
+    """False, with `loss_agg_mode=seq-mean-token-sum-norm`: Dr.GRPO."""
+    gamma: float = 1.0
+    """Discount of later rewards."""
+    lam: float = 1.0
+    """GAE's mix of steps: 0 trusts the critic, 1 the returns."""
+    use_kl_in_reward: bool = False
+    """Take the KL from the reference off the reward, token by token."""
+    kl_penalty: str = "kl"
+    """`kl` (k1), `abs`, `mse` (k2) or `low_var_kl` (k3)."""
+    kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
+    filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
+    rollout_correction: RolloutCorrectionConfig = field(default_factory=RolloutCorrectionConfig)
+    mask_truncated_completions: bool = False
+    """DAPO's overlong filtering: a response of full length counts for the advantages, not in the loss."""
+
+
+@dataclass
+class OverlongBufferConfig:
+    enable: bool = False
+    """DAPO's soft punishment: the reward falls linearly over the last `len` tokens of the response length."""
+    len: int = 0
+    """Last tokens of the response length in which the punishment rises."""
+    penalty_factor: float = 1.0
+    """The punishment of a response of full length."""
+    log: bool = False
+    """Log the mean punishment and the share that is punished."""
+
+
+@dataclass
+class RewardModelPathConfig:
+    path: str | None = None
+    """A folder or hub name of a sequence classifier, whose logit is the score."""
+
+
+@dataclass
+class RewardModelConfig:
+    overlong_buffer: OverlongBufferConfig = field(default_factory=OverlongBufferConfig)
+    enable: bool = False
+    """A reward model scores the responses, with its own tokenizer and chat template, in a process of its own
+    beside each training process."""
+    model: RewardModelPathConfig = field(default_factory=RewardModelPathConfig)
+    scores: str = "all"
+    """`all` data sources, as in verl, or `rest`: those that no other reward scores."""
+    backend: str = "transformers"
+    """`transformers` or `vllm`."""
+    max_length: int = 0
+    """Tokens of prompt and response that the reward model is shown; 0: as many as it reads."""
+    batch_tokens: int = 16384
+    """Tokens of one forward of the reward model, padding included."""
+
+
+@dataclass
+class RewardConfig:
+    url: str | None = None
+    """Address of a reward server; without one the rewards run here. Its token: $REWARDKIT_TOKEN."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options per data source: `reward.options.gsm8k.method=flexible`. Local rewards only."""
+    compositions: str | None = None
+    """A YAML file of rewards made of rewards (docs/rewards.md). Local rewards only."""
+    on_error: str = "mask"
+    """A response that could not be scored is left out of the loss (`mask`), ends the run (`raise`) or gets
+    `reward.error_value` (`value`)."""
+    error_value: float = 0.0
+    """Score of a response that could not be scored, where `on_error` is `value`."""
+    timeout_s: float = 600.0
+    """From the end of generation: what is not scored by then counts as not scored, status `timeout`."""
+    num_workers: int | None = None
+    """Per process: worker processes that score, by default its share of the cores; or requests in flight to
+    the server, by default 8."""
+
+
+@dataclass
+class CustomRewardFunctionConfig:
+    path: str | None = None
+    """A Python file whose function scores every data source."""
+    name: str = "compute_score"
+    """The function: (data_source, solution_str, ground_truth, extra_info), sync or async."""
+
+
+@dataclass
+class TrainerConfig:
+    total_epochs: int = 30
+    """Passes over the training prompts."""
+    total_training_steps: int | None = None
+    """Decides alone when set; `total_epochs` is then not used."""
+    project_name: str = "rewardkit"
+    """Names the folder of checkpoints, and the project in trackers."""
+    experiment_name: str = "ppo"
+    """Names the folder of checkpoints, and the run in trackers."""
+    logger: Any = field(default_factory=lambda: ["console", "jsonl"])
+    """One or a list of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`, `mlflow`, `trackio`."""
+    log_val_generations: int = 0
+    """Responses of each validation to show on the console and where else there is a place for text."""
+    rollout_data_dir: str | None = None
+    """Folder for every training response with its score, a file per step; `rewardkit view` shows it."""
+    validation_data_dir: str | None = None
+    """The same for the responses of each validation."""
+    data_dir_format: str = "jsonl"
+    """Of these files: `jsonl` or `parquet`."""
+    nnodes: int = 1
+    """Machines."""
+    n_gpus_per_node: int = 1
+    """Processes on each machine: one per GPU, or any number on CPU."""
+    balance_batch: bool = True
+    """Let processes compute each other's responses, so that all have about as many tokens to go through;
+    what a mini-batch holds, and so the result, stays."""
+    device: str = "auto"
+    """`auto` (cuda where there is one), `cuda` or `cpu`."""
+    save_freq: int = -1
+    """Steps between checkpoints; one is always written at the end."""
+    test_freq: int = -1
+    """Steps between validations; one is always made at the end when there are `val_files`."""
+    val_before_train: bool = True
+    """Validate before the first step."""
+    val_only: bool = False
+    """Validate, and end without training."""
+    profile_steps: Any = None
+    """List of the steps to trace with torch's profiler, into `default_local_dir`/profile."""
+    critic_warmup: int = 0
+    """Number of first steps in which only the critic learns, where there is one."""
+    default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
+    """Holds checkpoints, config and log; with several machines, a folder that all of them share."""
+    default_hdfs_dir: str | None = None
+    """Not supported: mount the store, or copy from `default_local_dir`."""
+    resume_mode: str = "auto"
+    """`auto`: go on from the last checkpoint in `default_local_dir` where there is one; `disable`: start
+    anew; `resume_path`: go on from `resume_from_path`."""
+    resume_from_path: str | None = None
+    """A folder `global_step_N`."""
+    max_ckpt_to_keep: int | None = None
+    """Checkpoints kept, the newest; None: all."""
+    max_actor_ckpt_to_keep: int | None = None
+    """A checkpoint is kept or removed whole: of these three numbers, the largest that is set counts."""
+    max_critic_ckpt_to_keep: int | None = None
+    """See `max_actor_ckpt_to_keep`."""
+    del_local_ckpt_after_load: bool = False
+    """Only false: a run killed after that could not be resumed."""
+    launcher: str = "torchrun"
+    """What starts the processes: `torchrun`'s agent on this machine, or `ray` on a cluster."""
+    max_restarts: int = 0
+    """How often the processes are started again, from the last checkpoint, after one of them died."""
+
+
+@dataclass
+class Config:
+    data: DataConfig = field(default_factory=DataConfig)
+    actor_rollout_ref: ActorRolloutRefConfig = field(default_factory=ActorRolloutRefConfig)
+    critic: CriticConfig = field(default_factory=CriticConfig)
+    algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
+    reward: RewardConfig = field(default_factory=RewardConfig)
+    reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
+    custom_reward_function: CustomRewardFunctionConfig = field(default_factory=CustomRewardFunctionConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+
+def loss_mode(config: Config) -> str:
+    """Return the name of the policy loss: `policy_loss.loss_mode`, unless the correction has its own."""
+    correction = config.algorithm.rollout_correction
+    if correction.bypass_mode and correction.loss_type == "reinforce":
+        return "gpg"  # plain REINFORCE: -A log p
+    return config.actor_rollout_ref.actor.policy_loss.loss_mode
+
+
+def logger_names(config: Config) -> list[str]:
+    """Return the names in `trainer.logger`, ours for verl's."""
+    given = config.trainer.logger
+    names = [given] if isinstance(given, str) else list(given or [])
+    return ["jsonl" if name == "file" else str(name) for name in names]

@@ -1,0 +1,102 @@
+"""Metrics on the console: a live table and a progress bar on a terminal, one plain line a step elsewhere."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rewardkit.text import printable
+
+COLUMNS = {
+    "step": "training/global_step",
+    "score": "critic/score/mean",
+    "kl": "actor/reward_kl_penalty",
+    "entropy": "actor/entropy",
+    "pg_loss": "actor/pg_loss",
+    "vf_loss": "critic/vf_loss",
+    "length": "response_length/mean",
+    "tokens/s": "perf/throughput",
+    "s/step": "timing_s/step",
+}
+SHOWN_STEPS = 15
+
+
+class ConsoleSink:
+    """Prints each step; loud about responses that could not be scored and updates that were skipped."""
+
+    def __init__(self, console: Console, total_steps: int) -> None:
+        self._console = console
+        self._total = total_steps
+        self._recent: deque[dict[str, float]] = deque(maxlen=SHOWN_STEPS)
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._progress.add_task("train", total=total_steps)
+        self._live = Live(self._view(), console=console) if console.is_terminal else None
+        if self._live is not None:
+            self._live.start()
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        """Show one step."""
+        for name, value in metrics.items():
+            if name.startswith("reward/failed/") or name.endswith("skipped_updates"):
+                self._console.print(f"step {step}: {name} = {value:g}", style="bold red")
+        if "timing_s/step" in metrics:
+            self._recent.append(metrics)
+            if self._live is None:
+                shown = (f"{name} {_cell(metrics.get(key))}" for name, key in list(COLUMNS.items())[1:])
+                line = f"step {step}/{self._total}  {'  '.join(shown)}"
+                self._console.print(line, highlight=False, soft_wrap=True)
+        self._print_validation(metrics, step)
+        self._progress.update(self._task, completed=step)
+        if self._live is not None:
+            self._live.update(self._view())
+
+    def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
+        """Show some responses of a validation, a line each."""
+        for row in rows:
+            line = f"step {step}: {response_line(row)}"
+            self._console.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was, the last table in it."""
+        if self._live is not None:
+            self._live.stop()
+
+    def _view(self) -> Group:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in COLUMNS:
+            table.add_column(name, justify="right", min_width=8)
+        for metrics in self._recent:
+            table.add_row(*(_cell(metrics.get(key)) for key in COLUMNS.values()))
+        return Group(table, self._progress) if self._recent else Group(self._progress)
+
+    def _print_validation(self, metrics: dict[str, float], step: int) -> None:
+        found = {k: v for k, v in metrics.items() if k.startswith(("val-core/", "val-aux/"))}
+        if not found:
+            return
+        table = Table(title=f"validation at step {step}", title_justify="left", show_header=False, box=None)
+        for name, value in found.items():
+            table.add_row(name, f"{value:.4g}")
+        self._console.print(table)
+
+
+def response_line(row: Mapping[str, Any]) -> str:
+    """Return a scored response in one line: status or score, data source, what was written."""
+    verdict = f"{row['score']:g}" if row["status"] == "ok" else row["status"]
+    text = printable(row["response"]).replace("\n", "\\n")
+    return f"[{verdict}] {row['data_source']}: {text}"
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

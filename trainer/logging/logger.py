@@ -1,0 +1,217 @@
+"""Where metrics go: a Logger hands each step to the chosen sinks. Only the main process logs.
+
+The console's looks are in `console.py`. A sink that cannot be opened, or fails later, is left out from then
+on, said once, and never ends a run; metrics.jsonl takes the place of one that is not installed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+
+from rewardkit.trainer.config.load import as_dict
+from rewardkit.trainer.config.root import Config, logger_names
+from rewardkit.trainer.logging.console import ConsoleSink, response_line
+
+Rows = Sequence[Mapping[str, Any]]
+"""Scored responses, as `steps/dumps.py` makes them."""
+
+
+class Sink(Protocol):
+    """One place that metrics go to; by default it takes no responses and has nothing left at the end."""
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        """Take the metrics of a step."""
+        ...
+
+    def generations(self, rows: Rows, step: int) -> None:
+        """Take some responses of a validation."""
+        return
+
+    def close(self) -> None:
+        """Write out what is left."""
+        return
+
+
+class Logger:
+    """Gives each step's metrics to all sinks; a context manager."""
+
+    def __init__(self, config: Config, folder: Path, total_steps: int, *, active: bool = True) -> None:
+        """Open the sinks that `trainer.logger` names, files in `folder`; none unless `active`."""
+        self._console = Console(quiet=not active)
+        self._sinks: dict[str, Sink] = {}
+        self._show: ConsoleSink | None = None
+        # A tracker that is not installed: preflight has said so.
+        names = ["jsonl" if missing(name) else name for name in logger_names(config)]
+        for name in dict.fromkeys(names) if active else ():
+            if name == "console":
+                self._show = self._sinks[name] = ConsoleSink(self._console, total_steps)
+            else:
+                self._guard(name, self._open, name, config, folder)
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        """Log one step."""
+        self._each(lambda sink: sink.log(metrics, step))
+
+    def generations(self, rows: Rows, step: int) -> None:
+        """Show some responses of a validation where there is a place for text."""
+        self._each(lambda sink: sink.generations(rows, step))
+
+    def say(self, line: str) -> None:
+        """Print one line, if the console is one of the sinks."""
+        if self._show is not None:
+            self._console.print(line, highlight=False, markup=False)
+
+    def warn(self, line: str) -> None:
+        """Print one line, whatever the sinks."""
+        self._console.print(f"warning: {line}", style="yellow", highlight=False, markup=False)
+
+    def _open(self, name: str, config: Config, folder: Path) -> None:
+        self._sinks[name] = SINKS[name](config, folder)
+
+    def _each(self, work: Callable[[Sink], None]) -> None:
+        for name, sink in list(self._sinks.items()):
+            self._guard(name, work, sink)
+
+    def _guard(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
+        try:
+            work(*arguments)
+        except Exception as error:  # whatever a tracking library raises, training goes on
+            self._sinks.pop(name, None)
+            reason = (str(error) or type(error).__name__).partition("\n")[0]
+            self.warn(f"logger '{name}' failed and is left out from here on: {reason}")
+
+    def __enter__(self) -> Logger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._each(lambda sink: sink.close())
+
+
+class JsonlSink:
+    """`metrics.jsonl`, one line a step; `checkpoint/find.py` cuts off what an earlier run logged too much."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self._path = folder / "metrics.jsonl"
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        finite = {k: v if math.isfinite(v) else None for k, v in metrics.items()}
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(finite) + "\n")
+
+    def generations(self, rows: Rows, step: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class TensorboardSink(Sink):
+    """Event files in $TENSORBOARD_DIR or `folder/tensorboard`."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        writer: Any = import_module("torch.utils.tensorboard")
+        self._writer = writer.SummaryWriter(os.environ.get("TENSORBOARD_DIR", str(folder / "tensorboard")))
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value, step)
+        self._writer.flush()
+
+    def generations(self, rows: Rows, step: int) -> None:
+        for i, row in enumerate(rows):
+            self._writer.add_text(f"val/generation_{i}", response_line(row), step)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WandbSink(Sink):
+    """A Weights & Biases run; offline in `folder` without an account or when the net cannot be reached."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        wandb: Any = import_module("wandb")
+        mode = os.environ.get("WANDB_MODE") or ("online" if wandb.api.api_key else "offline")
+        about: dict[str, Any] = {"config": as_dict(config), "dir": str(folder)}
+        about |= {"project": config.trainer.project_name, "name": config.trainer.experiment_name}
+        self._table = wandb.Table
+        try:
+            self._run = wandb.init(mode=mode, settings=wandb.Settings(init_timeout=30), **about)
+        except Exception:
+            if mode == "offline":
+                raise
+            self._run = wandb.init(mode="offline", **about)
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        self._run.log(metrics, step=step)
+
+    def generations(self, rows: Rows, step: int) -> None:
+        columns = ["prompt", "response", "ground_truth", "score", "status"]
+        table = self._table(columns, [[_text(row[c]) for c in columns] for row in rows])
+        self._run.log({"val/generations": table}, step=step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+class MlflowSink(Sink):
+    """An MLflow run at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self._mlflow: Any = import_module("mlflow")
+        if "MLFLOW_TRACKING_URI" not in os.environ:
+            self._mlflow.set_tracking_uri((folder / "mlruns").absolute().as_uri())
+        self._mlflow.set_experiment(config.trainer.project_name)
+        self._mlflow.start_run(run_name=config.trainer.experiment_name)
+        self._mlflow.log_dict(as_dict(config), "config.json")
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        # MLflow allows no @ in a metric's name.
+        self._mlflow.log_metrics({k.replace("@", "_at_"): v for k, v in metrics.items()}, step=step)
+
+    def generations(self, rows: Rows, step: int) -> None:
+        self._mlflow.log_dict({"generations": [dict(row) for row in rows]}, f"val/generations_{step}.json")
+
+    def close(self) -> None:
+        self._mlflow.end_run()
+
+
+class TrackioSink(Sink):
+    """A trackio run, which is kept on this machine."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self._trackio: Any = import_module("trackio")
+        self._trackio.init(
+            project=config.trainer.project_name, name=config.trainer.experiment_name, config=as_dict(config)
+        )
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        self._trackio.log(metrics, step=step)
+
+    def close(self) -> None:
+        self._trackio.finish()
+
+
+SINKS: dict[str, Callable[[Config, Path], Sink]] = {
+    "jsonl": JsonlSink,
+    "tensorboard": TensorboardSink,
+    "wandb": WandbSink,
+    "mlflow": MlflowSink,
+    "trackio": TrackioSink,
+}
+LOGGERS = ("console", *SINKS)
+
+
+def missing(name: str) -> bool:
+    """True when a logger needs a package (of its own name) that is not installed."""
+    return name not in ("console", "jsonl") and find_spec(name) is None
+
+
+def _text(value: Any) -> Any:
+    return value if isinstance(value, str | float | int | None) else json.dumps(value, ensure_ascii=False)

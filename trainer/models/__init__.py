@@ -1,0 +1,1 @@
+"""Loading models, heads and adapters, and sharding them."""

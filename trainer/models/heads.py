@@ -1,0 +1,181 @@
+"""What stands on a language model in training: log-probabilities of given tokens, or a value per token.
+
+FSDP2 gathers weights in the root's `forward`, so all that needs them happens in there. How rows of a batch
+become `ids` and `positions` is in `workers/forward.py`; loading is in `load.py`, sharding in `sharding.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs
+
+Packing = Literal["off", "rows", "flat"]
+"""`off`: a row holds one sequence. `rows`: short ones beside long ones. `flat`: one row holds all."""
+
+CHUNK_ELEMENTS = 2**25
+"""Logits that exist at once: 128 MiB in float32."""
+
+log = logging.getLogger(__name__)
+
+
+class PolicyModel(nn.Module):
+    """A causal language model that returns log-probabilities of tokens, and never all of its logits."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__()
+        self.body = body
+        self.packing: Packing = "off"
+        self._cap = _softcap(body)
+        self._scale = _logit_scale(body, self._cap)
+
+    def forward(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        places: Tensor,
+        targets: Tensor,
+        temperature: float,
+        entropy: Entropy,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Score `targets`, each in the state that the token before it left behind.
+
+        Args:
+            ids, positions: (R, W); positions start again at 0 with each sequence of a row.
+            places: (N,) index of that token in the flattened ids.
+            targets: (N,).
+
+        Returns:
+            log-probabilities and, if asked for, entropies in nats, each (N,) float32.
+        """
+        if self._scale is None:
+            states = self.body(input_ids=ids, position_ids=positions, use_cache=False).logits
+        else:
+            states = hidden_states(self.body.base_model, ids, positions)
+        states = states.flatten(0, 1)[places]
+        head = self._summing_head()
+        size = max(CHUNK_ELEMENTS // self.body.config.get_text_config().vocab_size, 1)
+        pieces = []
+        for start in range(0, max(len(states), 1), size):
+            chunk = states[start : start + size], targets[start : start + size], temperature, entropy, head
+            # Backward computes the logits of a chunk again rather than keep those of all.
+            again = torch.is_grad_enabled() and len(states) > size
+            pieces.append(
+                checkpoint(self._score, *chunk, use_reentrant=False) if again else self._score(*chunk)
+            )
+        log_probs, entropies = zip(*pieces, strict=True)
+        return torch.cat(log_probs), None if entropy == "no" else torch.cat(entropies)
+
+    def _summing_head(self) -> Tensor | None:
+        """The output layer's weight in float32, where its gradient is summed over chunks; None: as it is.
+
+        A gradient that is added up chunk by chunk in 16 bit loses what is small beside the sum so far.
+        """
+        if self._scale is None:
+            return None
+        head = self.body.get_output_embeddings()
+        halved = isinstance(head, nn.Linear) and head.weight.dtype in (torch.bfloat16, torch.float16)
+        trained = torch.is_grad_enabled() and halved and head.weight.requires_grad
+        return head.weight.float() if trained else None
+
+    def _score(
+        self,
+        states: Tensor,
+        targets: Tensor,
+        temperature: float,
+        entropy: Entropy,
+        weight: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:
+        logits = states
+        if self._scale is not None:
+            head = self.body.get_output_embeddings()
+            if weight is None:
+                logits = head(states)
+            else:
+                logits = nn.functional.linear(states, weight.to(states.dtype), head.bias)
+            logits = self._cap * torch.tanh(logits / self._cap) if self._cap else logits * self._scale
+        logits = logits.float() if temperature == 1.0 else logits.float() / temperature
+        return token_log_probs(logits, targets, entropy)
+
+
+class ValueModel(nn.Module):
+    """A language model's body with a scalar head: the value of the state after each token.
+
+    The head starts at zero, so that the first values are 0 rather than noise that the critic has to unlearn.
+    """
+
+    def __init__(self, body: nn.Module, hidden_size: int) -> None:
+        super().__init__()
+        self.body = body
+        self.packing: Packing = "off"
+        self.head = nn.Linear(hidden_size, 1, bias=False)
+        nn.init.zeros_(self.head.weight)
+
+    def forward(self, ids: Tensor, positions: Tensor, places: Tensor) -> Tensor:
+        """Return the values after the tokens at `places`, (N,) float32; arguments as for a `PolicyModel`."""
+        states = hidden_states(self.body, ids, positions).flatten(0, 1)[places]
+        values: Tensor = self.head(states).float().sum(-1)
+        return values
+
+
+def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor) -> Tensor:
+    """Return the last hidden states, (R, W) -> (R, W, H).
+
+    There is no attention mask: padding stands behind the tokens, where causal attention does not look, and
+    transformers tells the sequences of one row apart by positions that start again.
+    """
+    states: Tensor = body(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state
+    return states
+
+
+@torch.no_grad()
+def keeps_apart(body: Any) -> bool:
+    """Whether sequences packed into one row do not see each other; in recurrent layers they may.
+
+    Found by trying: a config does not say it.
+    """
+    ids = torch.tensor([[1, 2, 1, 2]])
+    positions = torch.tensor([[0, 1, 0, 1]])
+    states = body(input_ids=ids.to(body.device), position_ids=positions.to(body.device), use_cache=False)[0]
+    return _close(*states.chunk(2, dim=1))
+
+
+@torch.no_grad()
+def _logit_scale(model: Any, cap: float | None) -> float | None:
+    """Return by what the logits differ from the output layer's result: a factor, or None for something else.
+
+    Found by trying, as each model family has its own name for it.
+    """
+    head = model.get_output_embeddings()
+    body = model.base_model
+    if head is None or body is model:
+        return None
+    ids, positions = (torch.tensor([row], device=model.device) for row in ([1, 2], [0, 1]))
+    logits = model(input_ids=ids, position_ids=positions, use_cache=False).logits.float()
+    plain = head(hidden_states(body, ids, positions)).float()
+    if cap:
+        plain = cap * torch.tanh(plain / cap)
+    scale = float((logits * plain).sum() / plain.square().sum().clamp(min=1e-30))
+    scale = 1.0 if abs(scale - 1) < 1e-3 else scale
+    if _close(logits, scale * plain) and not (cap and scale != 1.0):
+        return scale
+    log.warning(
+        "%s does more to its logits than a scale or a softcap: they are computed whole, and take memory",
+        type(model).__name__,
+    )
+    return None
+
+
+def _softcap(model: Any) -> float | None:
+    cap: float | None = getattr(model.config.get_text_config(), "final_logit_softcapping", None)
+    return cap
+
+
+def _close(a: Tensor, b: Tensor) -> bool:
+    """Equal as far as a bfloat16 model can tell."""
+    return float((a - b).norm()) <= 0.02 * float(a.norm())

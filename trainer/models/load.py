@@ -1,0 +1,113 @@
+"""Loading what a Hugging Face folder holds: tokenizer, configuration, a language model, a value model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig
+from rewardkit.trainer.models.heads import ValueModel
+from rewardkit.trainer.models.value_head import read_value_head
+
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in DTYPE_NAMES.items()}
+
+
+def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
+    """Load the tokenizer of a model folder; it must have a chat template and an end-of-sequence token."""
+    quiet_transformers()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=trust_remote_code)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no tokenizer can be loaded from '{path}': {_first_line(error)}") from None
+    if tokenizer.eos_token_id is None:
+        raise ConfigError(f"the tokenizer of '{path}' has no end-of-sequence token: no response could end")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
+    """Load the configuration of a model folder, without its weights; `options.override_config` changes it."""
+    options = options or ModelConfig(path)
+    changes = {k: v for k, v in options.override_config.items() if k != "attn_implementation"}
+    quiet_transformers()
+    try:
+        return AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no model can be loaded from '{path}': {_first_line(error)}") from None
+
+
+def load_causal_lm(
+    path: str, dtype: torch.dtype = torch.float32, options: ModelConfig | None = None
+) -> nn.Module:
+    """Load a causal language model, on the CPU, in eval mode.
+
+    It stays in eval mode while it trains: dropout would make the policy that is updated another one than
+    the policy that acted.
+    """
+    model: nn.Module = _load(AutoModelForCausalLM, path, dtype, options)
+    return model
+
+
+def load_value_model(
+    path: str,
+    dtype: torch.dtype = torch.float32,
+    options: ModelConfig | None = None,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+) -> ValueModel:
+    """Load a critic from a language model's folder, on the CPU, in eval mode.
+
+    The value head is that of the folder where it has one that fits; else it starts at 0.
+
+    Args:
+        say: told in one line what became of the folder's value head, if it has one.
+    """
+    body = _load(AutoModel, path, dtype, options)
+    model = ValueModel(body, body.config.get_text_config().hidden_size)
+    model.head.to(dtype)  # not the whole model: rotary frequencies are a buffer, and ruined in bfloat16
+    saved = read_value_head(path, model.head.in_features)
+    if saved.weight is not None:
+        with torch.no_grad():
+            model.head.weight.copy_(saved.weight)
+    if saved.said:
+        say(saved.said)
+    return model.eval()
+
+
+def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None) -> Any:
+    config = load_model_config(path, options)
+    remote = options is not None and options.trust_remote_code
+    try:
+        model = kind.from_pretrained(path, config=config, dtype=dtype, trust_remote_code=remote)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no model can be loaded from '{path}': {_first_line(error)}") from None
+    return model.eval()
+
+
+def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:
+    """Return a copy of a not yet sharded model, its parameters in `dtype` on `device`.
+
+    Parameters alone are cast: rotary frequencies are a buffer, and would be ruined by bfloat16.
+    """
+    copied = copy.deepcopy(model).to(device)
+    for parameter in copied.parameters():
+        parameter.data = parameter.data.to(dtype)
+    return copied
+
+
+def quiet_transformers() -> None:
+    """Keep transformers' progress bars and advice off the console; its errors are raised."""
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

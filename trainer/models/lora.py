@@ -1,0 +1,126 @@
+"""Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) on a model's linear layers, by peft.
+
+The adapter is injected in place, so that the model stays the Hugging Face model it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.workers import ModelConfig
+from rewardkit.trainer.distributed import World, gathered
+
+ADAPTER = "default"
+
+
+def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
+    """Freeze a Hugging Face model and put an adapter on its linear layers, which does nothing yet.
+
+    Args:
+        weights: load those of `options.lora_adapter_path`, if that is set.
+
+    Raises:
+        ConfigError: peft is not installed, `target_modules` names a layer that is no linear one, or none, or
+            there is no adapter at the path, or one for another model.
+    """
+    try:
+        from peft import LoraConfig
+        from peft.tuners.lora import Linear, LoraLayer
+    except ImportError:
+        raise ConfigError("model.lora_rank needs peft: pip install 'rewardkit[train]'") from None
+    settings = _settings(LoraConfig, options)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)  # all processes shard the same adapter
+            model.add_adapter(settings, ADAPTER)
+    except ValueError as error:
+        raise ConfigError(f"model.target_modules={options.target_modules}: {error}") from None
+    for name, layer in model.named_modules():
+        if isinstance(layer, LoraLayer) and not isinstance(layer, Linear):
+            raise ConfigError(f"model.target_modules includes {name}, which is not a linear layer")
+    if weights and options.lora_adapter_path is not None:
+        _load_adapter(model, Path(options.lora_adapter_path))
+
+
+def _settings(kind: Any, options: ModelConfig) -> Any:
+    if options.lora_adapter_path is None:
+        return kind(
+            r=options.lora_rank,
+            lora_alpha=options.lora_alpha,
+            target_modules=options.target_modules,
+            exclude_modules=options.exclude_modules,
+        )
+    folder = Path(options.lora_adapter_path)
+    if not (folder / "adapter_config.json").is_file():
+        raise ConfigError(f"no adapter in model.lora_adapter_path={folder}: it has no adapter_config.json")
+    settings = kind.from_pretrained(str(folder))
+    settings.inference_mode = False
+    return settings
+
+
+@torch.no_grad()
+def _load_adapter(model: nn.Module, folder: Path) -> None:
+    """Fill the adapter that is on the model, under the names that `save_adapter` gives."""
+    saved = load_file(folder / "adapter_model.safetensors")
+    for name, parameter in model.named_parameters():
+        if ".lora_" in name:
+            tensor = saved.pop(f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", None)
+            if tensor is None or tensor.shape != parameter.shape:
+                raise ConfigError(f"the adapter in {folder} is for another model: it does not fit {name}")
+            parameter.copy_(tensor)
+    if saved:
+        raise ConfigError(f"the adapter in {folder} is for another model, which has {next(iter(saved))}")
+
+
+@contextmanager
+def adapters_off(model: nn.Module) -> Iterator[None]:
+    """Within the block the model is the base model."""
+    # Not through peft's `enable_adapters`: it freezes and unfreezes parameters, behind FSDP's back.
+    layers: list[Any] = [m for m in model.modules() if hasattr(m, "_disable_adapters")]
+    for layer in layers:
+        layer._disable_adapters = True
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer._disable_adapters = False
+
+
+def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iterator[tuple[str, Tensor]]:
+    """Yield the parameters under the base model's names, adapters added in: new tensors, nothing changed."""
+    for name, parameter in model.named_parameters():
+        owner, base, rest = name.rpartition(".base_layer.")
+        if ".lora_" in name:
+            continue
+        weight = gather(parameter.detach())
+        if base and rest == "weight":
+            layer: Any = model.get_submodule(owner)
+            down, up = (gather(m[ADAPTER].weight.detach()) for m in (layer.lora_A, layer.lora_B))
+            weight = weight + ((up @ down) * layer.scaling[ADAPTER]).to(weight.dtype)
+        yield f"{owner}.{rest}" if base else name, weight
+
+
+def save_adapter(model: Any, folder: Path, world: World) -> None:
+    """Write the adapter as a folder that `PeftModel.from_pretrained` and vLLM load. All processes call it.
+
+    Args:
+        model: a `PolicyModel` or `ValueModel` with an adapter, sharded or not.
+    """
+    state: dict[str, Tensor] = {}
+    for name, parameter in model.body.named_parameters():
+        if ".lora_" in name:
+            tensor = gathered(parameter.detach())
+            if world.is_main:
+                state[f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}"] = tensor.cpu().contiguous()
+    if world.is_main:
+        folder.mkdir(parents=True, exist_ok=True)
+        model.body.peft_config[ADAPTER].save_pretrained(folder)
+        save_file(state, folder / "adapter_model.safetensors", metadata={"format": "pt"})

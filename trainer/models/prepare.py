@@ -1,0 +1,74 @@
+"""Options that change how a model computes, applied before it is sharded: packing, adapters, kernels,
+checkpointing of its decoder layers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from transformers.utils import is_flash_attn_2_available
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter
+from rewardkit.trainer.models.heads import PolicyModel, ValueModel, keeps_apart
+from rewardkit.trainer.models.lora import add_lora
+
+
+def prepare(
+    model: nn.Module, options: ModelConfig, device: torch.device, fsdp: FsdpConfig
+) -> PolicyModel | ValueModel:
+    """Apply the model options to a causal language model or a `ValueModel`, before it is sharded.
+
+    Args:
+        device: where it is going to compute.
+
+    Raises:
+        ConfigError: an option needs a package that is not there, or the model cannot do it.
+    """
+    prepared = model if isinstance(model, ValueModel) else PolicyModel(model)
+    assert isinstance(prepared, PolicyModel | ValueModel)
+    body: Any = prepared.body
+    packs = options.use_remove_padding and keeps_apart(body)
+    if has_adapter(options):
+        add_lora(body, options)
+    flash = device.type == "cuda" and is_flash_attn_2_available()
+    attention = options.override_config.get("attn_implementation", "flash_attention_2" if flash else None)
+    if attention:
+        body.set_attn_implementation(attention)
+    if packs:
+        prepared.packing = "flat" if str(attention).startswith("flash") else "rows"
+    if options.use_liger:
+        _apply_liger(body)
+    if options.enable_gradient_checkpointing:
+        for layer in decoder_layers(prepared, fsdp):
+            # Not transformers' own switch: that works in training mode only, where dropout is on.
+            layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False)
+    return prepared
+
+
+def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:
+    """Return the decoder layers: the modules of the classes that the config names, or the model declares."""
+    declared = (getattr(m, "_no_split_modules", None) for m in model.modules())
+    names = config.wrap_policy.transformer_layer_cls_to_wrap or sorted({n for d in declared if d for n in d})
+    layers = [m for m in model.modules() if type(m).__name__ in names]
+    if not layers:
+        raise ConfigError(
+            f"{type(model.body).__name__} has no layer of class {', '.join(names) or '(none declared)'}: "
+            "name it in fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
+        )
+    return layers
+
+
+def _apply_liger(body: Any) -> None:
+    try:
+        from liger_kernel.transformers.monkey_patch import (  # type: ignore[import-not-found]
+            _apply_liger_kernel_to_instance,
+        )
+    except ImportError:
+        raise ConfigError(
+            "model.use_liger needs Liger: pip install liger-kernel, or use_liger=false"
+        ) from None
+    _apply_liger_kernel_to_instance(model=body)

@@ -1,0 +1,86 @@
+"""What can be known of a model from its folder's config.json and the headers of its weights.
+
+No weight is read and no torch imported: milliseconds for any size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What of a model decides the memory it takes; `kv_width`: numbers a token leaves in a layer's cache."""
+
+    parameters: int
+    layers: int
+    hidden: int
+    kv_width: int
+    vocabulary: int
+
+
+def read_shape(path: str) -> Shape | None:
+    """Return the shape of a model in a folder or in the hub's cache; None if it is not on this machine."""
+    folder = model_folder(path)
+    files = sorted(folder.glob("*.safetensors")) if folder else []
+    config = read_config(path)
+    if config is None or not files:
+        return None
+    heads = config.get("num_attention_heads")
+    if not heads or "hidden_size" not in config:
+        return None
+    head_dim = config.get("head_dim") or config["hidden_size"] // heads
+    return Shape(
+        parameters=sum(_count(file) for file in files),
+        layers=config["num_hidden_layers"],
+        hidden=config["hidden_size"],
+        kv_width=2 * head_dim * config.get("num_key_value_heads", heads),
+        vocabulary=config["vocab_size"],
+    )
+
+
+def read_config(path: str) -> dict[str, Any] | None:
+    """Return a model's config.json, from a folder or the hub's cache; None if it is not on this machine."""
+    folder = model_folder(path)
+    if folder is None or not (folder / "config.json").is_file():
+        return None
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return config
+
+
+EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
+
+
+def has_experts(config: Mapping[str, Any]) -> bool:
+    """Whether a config.json describes a mixture of experts; a text model within another is looked at too."""
+    text = config.get("text_config")
+    inner = text if isinstance(text, dict) else {}
+    return any((config.get(key) or inner.get(key) or 0) > 1 for key in EXPERTS)
+
+
+def model_folder(path: str) -> Path | None:
+    """Return the folder of a model, also one in the hub's cache; None if it is not on this machine."""
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return folder
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        found = try_to_load_from_cache(path, "config.json")
+    except ValueError:  # no name that the hub could have
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def _count(file: Path) -> int:
+    """Numbers in a safetensors file, from its header."""
+    with file.open("rb") as opened:
+        (length,) = struct.unpack("<Q", opened.read(8))
+        header = json.loads(opened.read(length))
+    return sum(math.prod(about["shape"]) for name, about in header.items() if name != "__metadata__")

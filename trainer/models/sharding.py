@@ -1,0 +1,93 @@
+"""Sharding a model over processes by FSDP2, and gathering its whole tensors again.
+
+Every model takes part in training through its root `forward` alone (`heads.py`): a submodule called past
+FSDP2's root hook would meet sharded weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    fully_shard,
+)
+from transformers import PreTrainedModel
+
+from rewardkit.trainer.config.workers import FsdpConfig
+from rewardkit.trainer.distributed import World, gathered
+from rewardkit.trainer.models.heads import PolicyModel
+from rewardkit.trainer.models.load import DTYPES
+from rewardkit.trainer.models.lora import merged_tensors
+from rewardkit.trainer.models.prepare import decoder_layers
+
+
+def shard(model: nn.Module, world: World, config: FsdpConfig) -> nn.Module:
+    """Shard a model over all processes with FSDP2, one group per decoder layer.
+
+    Master weights stay in the type they have. A causal language model comes back inside a `PolicyModel`.
+    """
+    if isinstance(model, PreTrainedModel):
+        model = PolicyModel(model)
+    mixed = config.mixed_precision
+    settings: dict[str, Any] = {
+        "mesh": _mesh(world, config.fsdp_size),
+        "mp_policy": MixedPrecisionPolicy(
+            param_dtype=DTYPES[mixed.param_dtype or config.dtype], reduce_dtype=DTYPES[mixed.reduce_dtype]
+        ),
+        "offload_policy": _offload(world, config),
+    }
+    for layer in decoder_layers(model, config):
+        fully_shard(layer, reshard_after_forward=config.reshard_after_forward, **settings)
+    # The root's weights are the first that backward needs: what has no backward need not keep them.
+    trained = any(p.requires_grad for p in model.parameters())
+    fully_shard(model, reshard_after_forward=None if trained else config.reshard_after_forward, **settings)
+    return model
+
+
+def language_model(model: nn.Module) -> nn.Module:
+    """Return the Hugging Face model within a policy; anything else as it is."""
+    return model.body if isinstance(model, PolicyModel) else model
+
+
+def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
+    """Yield every parameter gathered from its shards, one at a time. All processes must iterate together.
+
+    Names are those of the Hugging Face model. A tied weight comes once, under its first name; an adapter
+    comes added to the weight it adapts.
+
+    Args:
+        dtype: cast to this (each shard before it travels, where there is no adapter); None: as it is.
+    """
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()  # after a forward alone the root still holds its copy in the computing type
+    body = language_model(model)
+    if getattr(body, "peft_config", None):
+        for name, tensor in merged_tensors(body, gathered):
+            yield name, tensor if dtype is None else tensor.to(dtype)
+        return
+    for name, parameter in body.named_parameters():
+        value = parameter.detach()
+        yield name, gathered(value if dtype is None else value.to(dtype))
+
+
+def _mesh(world: World, fsdp_size: int) -> DeviceMesh:
+    if 0 < fsdp_size < world.size:
+        groups = world.size // fsdp_size
+        names = ("replicate", "shard")
+        return init_device_mesh(world.device.type, (groups, fsdp_size), mesh_dim_names=names)
+    return init_device_mesh(world.device.type, (world.size,))
+
+
+def _offload(world: World, config: FsdpConfig) -> OffloadPolicy:
+    if config.param_offload or config.offload_policy:
+        return CPUOffloadPolicy(pin_memory=world.device.type == "cuda")
+    return OffloadPolicy()

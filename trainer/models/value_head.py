@@ -1,0 +1,44 @@
+"""The value head of a critic's folder: a critic or a reward model that was trained before brings its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from safetensors import safe_open
+from torch import Tensor
+
+from rewardkit.trainer.models.shape import model_folder
+
+NAMES = ("score", "classifier", "v_head.summary", "value_head")
+"""What transformers, TRL and others call the layer that makes one number of a hidden state."""
+
+
+@dataclass(frozen=True)
+class SavedHead:
+    """What was found in a model's folder."""
+
+    weight: Tensor | None
+    """(1, hidden size), or None where there is no head that fits."""
+    said: str
+    """One line on what became of it; empty where there was none."""
+
+
+def read_value_head(path: str, hidden_size: int) -> SavedHead:
+    """Read the value head beside a model's weights, from a folder or the hub's cache."""
+    folder = model_folder(path)
+    for file in sorted(folder.glob("*.safetensors")) if folder else ():
+        with safe_open(file, framework="pt") as opened:
+            names = set(opened.keys())
+            name = next((name for name in NAMES if f"{name}.weight" in names), None)
+            if name is None:
+                continue
+            weight: Tensor = opened.get_tensor(f"{name}.weight")
+            if tuple(weight.shape) == (1, hidden_size) and f"{name}.bias" not in names:
+                return SavedHead(weight, f"critic: the value head is {name} of {path}")
+            shape = "x".join(str(size) for size in weight.shape)
+            bias = " with a bias" if f"{name}.bias" in names else ""
+            return SavedHead(
+                None,
+                f"critic: {name} of {path} is {shape}{bias}, not 1x{hidden_size}: the value head starts at 0",
+            )
+    return SavedHead(None, "")

@@ -1,0 +1,224 @@
+"""Builds everything the loop works with, from a checked config: data first, models last."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardkit.trainer.algorithms.kl import KlController
+from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, open_folder
+from rewardkit.trainer.config.load import as_yaml
+from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode
+from rewardkit.trainer.config.workers import ActorRolloutRefConfig, RefConfig, RolloutConfig, has_adapter
+from rewardkit.trainer.data import PromptLoader, load_rows
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.logging.logger import Logger
+from rewardkit.trainer.models.load import (
+    DTYPES,
+    load_causal_lm,
+    load_model_config,
+    load_tokenizer,
+    load_value_model,
+    unsharded_copy,
+)
+from rewardkit.trainer.models.prepare import prepare
+from rewardkit.trainer.models.sharding import shard
+from rewardkit.trainer.rewards import open_rewards
+from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
+from rewardkit.trainer.rollout.engines import ENGINES
+from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.trainer.workers.actor import Actor, Reference
+from rewardkit.trainer.workers.batching import Batching
+from rewardkit.trainer.workers.critic import Critic
+
+
+@dataclass(frozen=True)
+class _Data:
+    loader: PromptLoader
+    val_rows: list[Row]
+    data_sources: set[str]
+    total_steps: int
+
+
+@dataclass(frozen=True)
+class _Policy:
+    actor: Actor
+    reference: Reference | None
+    rollout: RolloutEngine
+    eos_ids: list[int]
+
+
+@contextmanager
+def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
+    """Build a run; at the end close reward workers and the log, however it comes.
+
+    Raises:
+        RewardkitError: data, rewards, a checkpoint or a model cannot be opened.
+    """
+    model = config.actor_rollout_ref.model
+    tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
+    data = _open_data(config, tokenizer, say=_printed if world.is_main else _unsaid)
+    folder = Path(config.trainer.default_local_dir)
+    start = open_folder(config, world)
+    if world.is_main:
+        (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
+    with ExitStack() as stack:
+        rewards = stack.enter_context(closing(open_rewards(config, data.data_sources, ready=True)))
+        policy = _open_policy(config, world, tokenizer, data.total_steps)
+        critic = _open_critic(config, world, data.total_steps)
+        kl = _kl_controller(config.algorithm.kl_ctrl)
+        logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
+        learned = Learned(
+            policy.actor, critic, data.loader, kl, tokenizer, load_model_config(model.path, model)
+        )
+        yield TrainingRun(
+            config=config,
+            world=world,
+            tokenizer=tokenizer,
+            loader=data.loader,
+            val_rows=data.val_rows,
+            total_steps=data.total_steps,
+            rewards=rewards,
+            actor=policy.actor,
+            reference=policy.reference,
+            critic=critic,
+            rollout=policy.rollout,
+            kl=kl,
+            logger=logger,
+            checkpoints=Checkpoints(config, world, start, learned, data.total_steps, logger.say),
+            folder=folder,
+            eos_ids=policy.eos_ids,
+            needs_old_log_probs=needs_old_log_probs(config),
+        )
+        policy.rollout.close()  # not after an error: other processes may wait in a collective
+
+
+def needs_old_log_probs(config: Config) -> bool:
+    """Whether the policy's log-probabilities must be known before its update.
+
+    Not where a batch is one optimizer step and nothing else asks for them: the update's own are the old ones.
+    """
+    actor = config.actor_rollout_ref.actor
+    one_step = actor.ppo_epochs == 1 and actor.ppo_mini_batch_size == config.data.train_batch_size
+    asked = (
+        config.algorithm.use_kl_in_reward
+        or config.algorithm.rollout_correction.rollout_is is not None
+        or POLICY_LOSSES[loss_mode(config)].choose is not None
+    )
+    return asked or not one_step
+
+
+def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any) -> RolloutEngine:
+    """Return the engine that `rollout.name` asks for; `model` is the policy, not yet sharded."""
+    eos_ids = _eos_ids(policy, model, tokenizer)
+    setup = EngineSetup(policy, model, world.device, eos_ids, tokenizer.pad_token_id)
+    return ENGINES[policy.rollout.name].open(setup)
+
+
+def _printed(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _unsaid(line: str) -> None:
+    """The main process says it."""
+
+
+def _open_data(config: Config, tokenizer: Any, say: Callable[[str], None]) -> _Data:
+    data = config.data
+    train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, say=say)
+    val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, say=say)
+    loader = PromptLoader(train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
+    return _Data(
+        loader,
+        val_rows,
+        {row.data_source for row in (*train_rows, *val_rows)},
+        config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch,
+    )
+
+
+def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int) -> _Policy:
+    """The rollout engine takes its copy and the reference its own before the actor is sharded."""
+    policy = config.actor_rollout_ref
+    fsdp = policy.actor.fsdp_config
+    model = load_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
+    rollout = open_rollout(policy, world, model, tokenizer)
+    eos_ids = _eos_ids(policy, model, tokenizer)
+    needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
+    adapted = has_adapter(policy.model)
+    frozen = _frozen_copy(policy, world, model) if needs_reference and not adapted else None
+    actor = Actor(
+        shard(prepare(model, policy.model, world.device, fsdp), world, fsdp),
+        world,
+        policy.actor,
+        loss=POLICY_LOSSES[loss_mode(config)],
+        samples_per_prompt=policy.rollout.n,
+        temperature=policy.rollout.temperature,
+        log_prob_batching=_forward_batching(policy.rollout, config.trainer.balance_batch),
+        balance=config.trainer.balance_batch,
+        total_steps=total_steps,
+    )
+    if not needs_reference:
+        return _Policy(actor, None, rollout, eos_ids)
+    reference = Reference(
+        actor.model if frozen is None else frozen,
+        world,
+        _forward_batching(policy.ref, config.trainer.balance_batch),
+        temperature=policy.rollout.temperature,
+        base_of_adapter=adapted,
+    )
+    return _Policy(actor, reference, rollout, eos_ids)
+
+
+def _frozen_copy(policy: ActorRolloutRefConfig, world: World, model: Any) -> Any:
+    fsdp = policy.ref.fsdp_config
+    copied = unsharded_copy(model, DTYPES[fsdp.model_dtype], torch.device("cpu"))
+    prepared = prepare(copied, policy.model, world.device, fsdp).requires_grad_(False)
+    return shard(prepared, world, fsdp)
+
+
+def _forward_batching(given: RolloutConfig | RefConfig, balance: bool) -> Batching:
+    return Batching.of(
+        given.log_prob_micro_batch_size_per_gpu,
+        given.log_prob_max_token_len_per_gpu,
+        dynamic=given.log_prob_use_dynamic_bsz,
+        balance=balance,
+    )
+
+
+def _open_critic(config: Config, world: World, total_steps: int) -> Critic | None:
+    if not ESTIMATORS[config.algorithm.adv_estimator].critic:
+        return None
+    options = config.critic.model
+    fsdp = config.critic.fsdp_config
+    say = _printed if world.is_main else _unsaid
+    model = load_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=say)
+    return Critic(
+        shard(prepare(model, options, world.device, fsdp), world, fsdp),
+        world,
+        config.critic,
+        samples_per_prompt=config.actor_rollout_ref.rollout.n,
+        balance=config.trainer.balance_batch,
+        total_steps=total_steps,
+    )
+
+
+def _kl_controller(config: KlCtrlConfig) -> KlController:
+    target = config.target_kl if config.type == "adaptive" else None
+    return KlController(config.kl_coef, target, config.horizon)
+
+
+def _eos_ids(policy: ActorRolloutRefConfig, model: Any, tokenizer: Any) -> list[int]:
+    """Every token that ends a response: the tokenizer's, and those of the generation config."""
+    if policy.rollout.ignore_eos:
+        return []
+    configured = model.generation_config.eos_token_id
+    listed = configured if isinstance(configured, list) else [configured]
+    return sorted({tokenizer.eos_token_id, *(i for i in listed if i is not None)})

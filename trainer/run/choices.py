@@ -1,0 +1,127 @@
+"""What single settings may be: those with a few named values, and those that must be above 0."""
+
+from __future__ import annotations
+
+from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.trainer.algorithms.correction import LEVELS
+from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
+from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.workers import DTYPE_NAMES
+from rewardkit.trainer.rollout.engines import ENGINES
+
+CHOICES = {
+    "data.truncation": ("error", "left", "right", "middle"),
+    "actor_rollout_ref.rollout.name": tuple(ENGINES),
+    "actor_rollout_ref.rollout.load_format": ("dummy", "auto"),
+    "actor_rollout_ref.rollout.dtype": ("float32", "bfloat16", "float16"),
+    "actor_rollout_ref.actor.loss_agg_mode": AGGREGATIONS,
+    "actor_rollout_ref.actor.kl_loss_type": tuple(PENALTIES),
+    "actor_rollout_ref.actor.policy_loss.loss_mode": tuple(POLICY_LOSSES),
+    "critic.loss_agg_mode": AGGREGATIONS,
+    "algorithm.adv_estimator": tuple(ESTIMATORS),
+    "algorithm.kl_penalty": tuple(PENALTIES),
+    "algorithm.filter_groups.metric": ("reward", "acc"),
+    "algorithm.rollout_correction.rollout_is": ("None", *LEVELS),
+    "algorithm.rollout_correction.loss_type": ("ppo_clip", "reinforce"),
+    **{
+        f"{section}.{key}": choices
+        for section in ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
+        for key, choices in {
+            "fsdp_config.dtype": tuple(DTYPE_NAMES),
+            "fsdp_config.model_dtype": tuple(DTYPE_NAMES),
+            "fsdp_config.mixed_precision.param_dtype": ("None", *DTYPE_NAMES),
+            "fsdp_config.mixed_precision.reduce_dtype": tuple(DTYPE_NAMES),
+            "strategy": ("fsdp2", "fsdp"),
+        }.items()
+    },
+    **{
+        f"{section}.optim.{key}": choices
+        for section in ("actor_rollout_ref.actor", "critic")
+        for key, choices in {
+            "lr_scheduler_type": ("constant", "cosine"),
+            "warmup_style": ("None", "constant", "cosine"),
+        }.items()
+    },
+    "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
+    "reward.on_error": ("mask", "raise", "value"),
+    "reward_model.scores": ("all", "rest"),
+    "reward_model.backend": ("transformers", "vllm"),
+    "trainer.data_dir_format": ("jsonl", "parquet"),
+    "trainer.device": ("auto", "cpu", "cuda"),
+    "trainer.resume_mode": ("auto", "disable", "resume_path"),
+    "trainer.launcher": ("torchrun", "ray"),
+}
+
+POSITIVE = (
+    "data.train_batch_size",
+    "data.max_prompt_length",
+    "data.max_response_length",
+    "actor_rollout_ref.rollout.n",
+    "actor_rollout_ref.rollout.temperature",
+    "actor_rollout_ref.rollout.prompt_length",
+    "actor_rollout_ref.rollout.response_length",
+    "actor_rollout_ref.rollout.micro_batch_size",
+    "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
+    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
+    "actor_rollout_ref.rollout.val_kwargs.n",
+    "actor_rollout_ref.rollout.max_num_seqs",
+    "actor_rollout_ref.rollout.max_num_batched_tokens",
+    "actor_rollout_ref.rollout.gpu_memory_utilization",
+    "actor_rollout_ref.rollout.tensor_model_parallel_size",
+    "actor_rollout_ref.rollout.top_p",
+    "actor_rollout_ref.rollout.val_kwargs.top_p",
+    "actor_rollout_ref.actor.ppo_mini_batch_size",
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
+    "actor_rollout_ref.actor.ppo_epochs",
+    "actor_rollout_ref.actor.loss_scale_factor",
+    "actor_rollout_ref.actor.policy_loss.clip_cov_ratio",
+    "actor_rollout_ref.actor.policy_loss.kl_cov_ratio",
+    "algorithm.rollout_correction.rollout_is_threshold",
+    "critic.ppo_mini_batch_size",
+    "critic.ppo_micro_batch_size_per_gpu",
+    "critic.ppo_epochs",
+    "reward.timeout_s",
+    "reward.num_workers",
+    "trainer.total_epochs",
+    "trainer.total_training_steps",
+    "trainer.n_gpus_per_node",
+    "trainer.nnodes",
+    "trainer.max_ckpt_to_keep",
+    "trainer.max_actor_ckpt_to_keep",
+    "trainer.max_critic_ckpt_to_keep",
+)
+
+
+INSTEAD = {
+    "actor_rollout_ref.rollout.name": "the engines here are {known}: set actor_rollout_ref.rollout.name=vllm",
+    "trainer.device": "it can be {known}: set trainer.device=cuda, or leave it out",
+}
+"""What to say of a value that verl has and we have not, where the list alone would not say what to do."""
+
+
+def check_choices(config: Config) -> None:
+    """Raise ConfigError for a setting that has none of its values; the message lists them."""
+    for key, choices in CHOICES.items():
+        value = str(_get(config, key))
+        if value not in choices and key in INSTEAD:
+            raise ConfigError(f"{key}={value}: {INSTEAD[key].format(known=' and '.join(choices))}")
+        if value not in choices:
+            hint = did_you_mean(value, choices)
+            raise ConfigError(f"{key} must be one of {', '.join(choices)}, found '{value}'{hint}")
+
+
+def check_positive(config: Config) -> None:
+    """Raise ConfigError for a number that must be above 0 and is not; None is no number."""
+    for key in POSITIVE:
+        value = _get(config, key)
+        if value is not None and not value > 0:  # type: ignore[operator]
+            raise ConfigError(f"{key} must be above 0, found {value}")
+
+
+def _get(config: Config, key: str) -> object:
+    value: object = config
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value

@@ -1,0 +1,60 @@
+"""From a command line to a finished run: read the config, check it, start the processes, train.
+
+`rewardkit train` comes here, and so does each process of `torchrun -m rewardkit.trainer.run.main key=value`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from rewardkit.errors import RewardkitError
+from rewardkit.trainer.distributed import started_by_torchrun
+from rewardkit.trainer.run.launch import INTERRUPTED, die_with_launcher, launch
+from rewardkit.trainer.run.preflight import world_size
+from rewardkit.trainer.run.process import read_and_check, train_here
+
+
+def run(recipe: str | None, overrides: Sequence[str]) -> int:
+    """Train as the config says and return an exit code; start the other processes where it asks for some.
+
+    Raises:
+        RewardkitError: whatever is wrong with the config, the data or the rewards. Under torchrun it is
+            raised in the main process alone, so that it is printed once.
+    """
+    try:
+        config = read_and_check(recipe, overrides)
+        several = world_size(config) > 1 or config.trainer.max_restarts or config.trainer.launcher == "ray"
+        if several and not started_by_torchrun():
+            return launch(config, recipe, overrides)
+        train_here(config)
+    except RewardkitError as error:
+        if os.environ.get("RANK", "0") == "0":
+            raise
+        return error.exit_code
+    except KeyboardInterrupt:
+        if started_by_torchrun():
+            return INTERRUPTED
+        raise
+    return 0
+
+
+def main() -> None:
+    """Run as a module, which is how torchrun starts each process."""
+    die_with_launcher()
+    parser = argparse.ArgumentParser(prog="rewardkit.trainer.run.main")
+    parser.add_argument("--config")
+    parser.add_argument("overrides", nargs="*")
+    given = parser.parse_args()
+    try:
+        code = run(given.config, given.overrides)
+    except RewardkitError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = error.exit_code
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

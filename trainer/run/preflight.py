@@ -1,0 +1,402 @@
+"""Everything that can be found wrong before a model is loaded: one clear ConfigError or InputError each.
+
+What single settings may be is in `choices.py`, and what each rollout engine takes with the engine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rewardkit.checks.first_look import look_at_prompts
+from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import RowNames
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.checkpoint.find import find_checkpoint
+from rewardkit.trainer.config.root import Config, logger_names
+from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, RefConfig, has_adapter
+from rewardkit.trainer.data import file_list, read_rows
+from rewardkit.trainer.logging.logger import LOGGERS, missing
+from rewardkit.trainer.models.shape import read_config
+from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards
+from rewardkit.trainer.rollout.engines import check_rollout
+from rewardkit.trainer.run.choices import check_choices, check_positive
+from rewardkit.trainer.run.memory import report
+from rewardkit.types import Sample
+
+
+def check(config: Config) -> list[str]:
+    """Check settings against each other, the data files, the data sources and the output folder.
+
+    Returns:
+        lines that are worth saying: the memory estimate, settings without effect, odd data.
+
+    Raises:
+        ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
+    """
+    notes = check_settings(config)
+    _check_checkpoints(config)
+    _check_model(config.actor_rollout_ref.model.path)
+    _check_model(config.critic.model.path)
+    _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
+    _check_output(Path(config.trainer.default_local_dir))
+    return [*notes, report(config), *_check_data(config)]
+
+
+def check_settings(config: Config) -> list[str]:
+    """Check settings against each other and against what is installed; no file is read.
+
+    Returns:
+        lines about settings that are taken, but not as given.
+
+    Raises:
+        ConfigError, MissingDependencyError: the first thing found wrong.
+    """
+    check_choices(config)
+    check_positive(config)
+    _check_lengths(config)
+    notes = [*_check_batch_sizes(config), *_check_groups(config)]
+    _check_overlong(config)
+    _check_token_limits(config)
+    _check_sharding(config)
+    _check_packages(config)
+    _check_validation(config)
+    _check_rewards(config)
+    _check_correction(config)
+    notes += check_rollout(config, world_size(config))
+    return [*notes, *_sharding_notes(config), *_logger_notes(config), *_contents_notes(config)]
+
+
+def _logger_notes(config: Config) -> list[str]:
+    """Refuse a logger that nobody knows; one that is not installed is left out, and said."""
+    notes = []
+    for name in logger_names(config):
+        if name not in LOGGERS:
+            hint = did_you_mean(name, LOGGERS)
+            raise ConfigError(f"trainer.logger can hold {', '.join(LOGGERS)}; found '{name}'{hint}")
+        if missing(name):
+            notes.append(
+                f"trainer.logger={name}: {name} is not installed (pip install {name}); "
+                "metrics go to metrics.jsonl instead"
+            )
+    return notes
+
+
+def _check_lengths(config: Config) -> None:
+    if config.actor_rollout_ref.rollout.prompt_length < config.data.max_prompt_length:
+        raise ConfigError(
+            f"actor_rollout_ref.rollout.prompt_length={config.actor_rollout_ref.rollout.prompt_length} is "
+            f"below data.max_prompt_length={config.data.max_prompt_length}; leave it unset to follow it"
+        )
+
+
+def world_size(config: Config) -> int:
+    """Return the number of processes the config asks for."""
+    return config.trainer.nnodes * config.trainer.n_gpus_per_node
+
+
+def _check_batch_sizes(config: Config) -> list[str]:
+    """Each process must get equally many prompts in a step, and equally many responses in a mini-batch."""
+    processes = world_size(config)
+    batch = config.data.train_batch_size
+    n = config.actor_rollout_ref.rollout.n
+    said = f"the {processes} processes (trainer.nnodes x trainer.n_gpus_per_node)"
+    if batch % processes:
+        raise ConfigError(f"data.train_batch_size={batch} must be divisible by {said}")
+    workers = {"actor_rollout_ref.actor": config.actor_rollout_ref.actor.ppo_mini_batch_size}
+    if ESTIMATORS[config.algorithm.adv_estimator].critic:
+        workers["critic"] = config.critic.ppo_mini_batch_size
+    for name, mini in workers.items():
+        if batch % mini:
+            raise ConfigError(
+                f"data.train_batch_size={batch} must be divisible by {name}.ppo_mini_batch_size={mini}"
+            )
+        if mini * n % processes:
+            raise ConfigError(
+                f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by {said}"
+            )
+    return [
+        f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch holds some of the "
+        f"{n} responses to more prompts, as many in all"
+        for name, mini in workers.items()
+        if mini % processes
+    ]
+
+
+def _check_groups(config: Config) -> list[str]:
+    """What compares the responses to one prompt needs more than one."""
+    if config.actor_rollout_ref.rollout.n > 1:
+        return []
+    if config.algorithm.filter_groups.enable:
+        raise ConfigError(
+            "algorithm.filter_groups compares the responses to one prompt; set "
+            "actor_rollout_ref.rollout.n above 1"
+        )
+    estimator = config.algorithm.adv_estimator
+    if not ESTIMATORS[estimator].groups:
+        return []
+    return [
+        f"algorithm.adv_estimator={estimator} compares the responses to one prompt, and "
+        "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1"
+    ]
+
+
+def _check_correction(config: Config) -> None:
+    """What reads the engine's log-probabilities needs them, of the whole distribution."""
+    asked = config.algorithm.rollout_correction
+    rollout = config.actor_rollout_ref.rollout
+    if not (asked.bypass_mode or asked.rollout_is):
+        return
+    if not rollout.calculate_log_probs:
+        raise ConfigError(
+            "algorithm.rollout_correction reads the rollout engine's log-probabilities; set "
+            "actor_rollout_ref.rollout.calculate_log_probs=true"
+        )
+
+
+def _check_overlong(config: Config) -> None:
+    buffer = config.reward_model.overlong_buffer
+    limit = config.data.max_response_length
+    if buffer.enable and not 0 < buffer.len <= limit:
+        raise ConfigError(
+            f"reward_model.overlong_buffer.len must be from 1 to data.max_response_length={limit}, "
+            f"found {buffer.len}"
+        )
+
+
+def _check_token_limits(config: Config) -> None:
+    """Each forward that is filled up by tokens must hold one sequence.
+
+    Where verl splits a sequence over processes, the limit is that of all of them.
+    """
+    rollout = config.actor_rollout_ref.rollout
+    row = rollout.prompt_length + rollout.response_length
+    for name, tokens in _token_limits(config).items():
+        if tokens < row:
+            raise ConfigError(
+                f"{name}_max_token_len_per_gpu={tokens} does not hold one sequence: prompt_length + "
+                f"response_length of actor_rollout_ref.rollout are {row}"
+            )
+
+
+def _token_limits(config: Config) -> dict[str, int]:
+    """The limits that are in use, by the setting's name without its end."""
+    policy = config.actor_rollout_ref
+    rollout = policy.rollout
+    critic = config.critic
+    split = policy.actor.ulysses_sequence_parallel_size
+    limits = {}
+    if policy.actor.use_dynamic_bsz:
+        limits["actor_rollout_ref.actor.ppo"] = policy.actor.ppo_max_token_len_per_gpu * split
+    if rollout.log_prob_use_dynamic_bsz:
+        limits["actor_rollout_ref.rollout.log_prob"] = rollout.log_prob_max_token_len_per_gpu * split
+    if policy.ref.log_prob_use_dynamic_bsz:
+        split = policy.ref.ulysses_sequence_parallel_size
+        limits["actor_rollout_ref.ref.log_prob"] = policy.ref.log_prob_max_token_len_per_gpu * split
+    if critic.use_dynamic_bsz and ESTIMATORS[config.algorithm.adv_estimator].critic:
+        split = critic.ulysses_sequence_parallel_size
+        limits["critic.ppo"] = critic.ppo_max_token_len_per_gpu * split
+        limits["critic.forward"] = critic.forward_max_token_len_per_gpu * split
+    return limits
+
+
+def _workers(config: Config) -> dict[str, ActorConfig | RefConfig | CriticConfig]:
+    return {
+        "actor_rollout_ref.actor": config.actor_rollout_ref.actor,
+        "actor_rollout_ref.ref": config.actor_rollout_ref.ref,
+        "critic": config.critic,
+    }
+
+
+def _check_sharding(config: Config) -> None:
+    processes = world_size(config)
+    for name, worker in _workers(config).items():
+        groups = worker.fsdp_config.fsdp_size
+        if 0 < groups < processes and processes % groups:
+            raise ConfigError(
+                f"{name}.fsdp_config.fsdp_size={groups} must divide the {processes} processes, or be -1"
+            )
+
+
+def _sharding_notes(config: Config) -> list[str]:
+    workers = _workers(config)
+    notes = []
+    if any(worker.strategy == "fsdp" for worker in workers.values()):
+        notes.append("strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here")
+    split = [name for name, worker in workers.items() if worker.ulysses_sequence_parallel_size > 1]
+    if split:
+        notes.append(
+            f"ulysses_sequence_parallel_size of {', '.join(split)} is without effect: each process computes "
+            "whole sequences, with the same result; for long ones lower the tokens per forward"
+        )
+    return notes
+
+
+def _check_packages(config: Config) -> None:
+    """Packages that the model options need."""
+    models = {
+        "actor_rollout_ref.model": config.actor_rollout_ref.model,
+        "critic.model": config.critic.model,
+    }
+    for name, model in models.items():
+        if has_adapter(model) and find_spec("peft") is None:
+            raise ConfigError(f"{name}.lora_rank is set, but peft is not installed: pip install peft")
+        if model.use_liger and find_spec("liger_kernel") is None:
+            raise ConfigError(
+                f"{name}.use_liger is set, but liger-kernel is not installed: pip install liger-kernel"
+            )
+
+
+def _check_validation(config: Config) -> None:
+    trainer = config.trainer
+    validates = trainer.val_before_train or trainer.val_only or trainer.test_freq > 0
+    if validates and not config.data.val_files:
+        raise ConfigError(
+            "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1"
+        )
+    steps = trainer.profile_steps or []
+    if not isinstance(steps, list) or not all(isinstance(step, int) for step in steps):
+        raise ConfigError(f"trainer.profile_steps must be a list of steps, such as [3,4]; found {steps!r}")
+
+
+def _check_data(config: Config) -> list[str]:
+    """Read all the data, and score the first reference answer of each data source; return what is odd."""
+    first: dict[str, dict[str, Any]] = {}
+    files = (*file_list(config.data.train_files), *file_list(config.data.val_files))
+    for path in files:
+        for row in read_rows(path, config.data.prompt_key):
+            first.setdefault(row["data_source"], row)
+    rewards = open_rewards(config, set(first))
+    try:
+        rewards.check(sorted(first))
+        # One process is enough to find what is wrong with the rewards; a reward model is loaded once, later.
+        tried = {} if os.environ.get("RANK", "0") != "0" else first
+        if config.reward_model.enable:
+            tried = {s: row for s, row in tried.items() if REGISTRY.resolve(s).name != REWARD_MODEL}
+        odd = _look_at(files, config, rewards) if tried else []
+        return [*odd, *_try_rewards(config, rewards, tried)]
+    finally:
+        rewards.close()
+
+
+def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> list[str]:
+    """Look at the first rows of the files, and return what is odd.
+
+    Raises:
+        ConfigError: rows need an agent, tools or an interaction that is not there.
+    """
+    scorer = rewards if isinstance(rewards, Scorer) else None
+    found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer)
+    for finding in found:
+        if finding.check in ("agent", "tools", "interaction") and finding.level == "error":
+            raise ConfigError(finding.line())
+    return [finding.line() for finding in found if finding.check in ("agent", "ground truth", "shaping")]
+
+
+def _check_rewards(config: Config) -> None:
+    """Where scores come from must be one place."""
+    custom = config.custom_reward_function.path
+    model = config.reward_model
+    if custom and config.reward.url:
+        raise ConfigError("custom_reward_function.path and reward.url exclude each other; set one of them")
+    if config.reward.options and config.reward.url:
+        raise ConfigError("reward.options are for local rewards; with reward.url, set them at the server")
+    if not model.enable:
+        return
+    if not model.model.path:
+        raise ConfigError("reward_model.enable=true needs reward_model.model.path: a sequence classifier")
+    if config.reward.url:
+        raise ConfigError("reward_model.enable and reward.url exclude each other; set one of them")
+    if custom:
+        raise ConfigError(
+            "custom_reward_function.path and reward_model.enable exclude each other: each scores everything"
+        )
+
+
+def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:
+    """Score one reference answer (`extra_info.answer`, or the ground truth) for each data source."""
+    samples = [
+        Sample(
+            source,
+            str(row["extra_info"].get("answer") or row["ground_truth"]),
+            row["ground_truth"],
+            row["prompt"],
+            row["extra_info"],
+        )
+        for source, row in rows.items()
+    ]
+    odd = []
+    for sample, score in zip(samples, rewards.submit(samples).wait(config.reward.timeout_s), strict=True):
+        if not score.ok:
+            raise ConfigError(
+                f"the reward of '{sample.data_source}' cannot score the data's first reference answer: "
+                f"{score.status}, {score.detail}"
+            )
+        if score.correct is False and sample.extra_info.get("answer"):
+            odd.append(
+                f"the first reference answer of '{sample.data_source}' is scored as wrong: {score.detail}"
+            )
+    return odd
+
+
+def _check_model(path: str) -> None:
+    """A path on this machine must be a model's folder; `owner/name` is the hub's to know."""
+    folder = Path(path).expanduser()
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise ConfigError(f"{path} is not a model folder: it has no config.json")
+    on_this_machine = path.startswith(("/", ".", "~")) or path.count("/") != 1 or folder.parent.is_dir()
+    if not folder.is_dir() and "/" in path and on_this_machine and read_config(path) is None:
+        raise ConfigError(f"no such model folder: {path}")
+
+
+def _check_adapter(path: str | None) -> None:
+    if path is not None and not (Path(path) / "adapter_config.json").is_file():
+        raise ConfigError(
+            f"no adapter in actor_rollout_ref.model.lora_adapter_path={path}: it has no adapter_config.json"
+        )
+
+
+def _check_output(folder: Path) -> None:
+    """The folder is there and can be written to, or can be made; nothing is left behind."""
+    above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    try:
+        with TemporaryDirectory(prefix=".rewardkit-", dir=above):
+            pass
+    except OSError as error:
+        what = "cannot be written to" if above == folder.absolute() else f"cannot be made in {above}"
+        raise ConfigError(f"trainer.default_local_dir={folder} {what}: {error.strerror}") from None
+
+
+def _check_checkpoints(config: Config) -> None:
+    if config.trainer.default_hdfs_dir is not None:
+        raise ConfigError(
+            "trainer.default_hdfs_dir is not supported; mount it and set trainer.default_local_dir"
+        )
+    if config.trainer.del_local_ckpt_after_load:
+        raise ConfigError(
+            "trainer.del_local_ckpt_after_load=true: a run killed after that could not be resumed; "
+            "set trainer.max_ckpt_to_keep=1 to save space"
+        )
+    if config.trainer.max_restarts < 0:
+        raise ConfigError(f"trainer.max_restarts must be 0 or more, found {config.trainer.max_restarts}")
+    find_checkpoint(config)
+
+
+ALWAYS_SAVED = {"model", "optimizer", "extra"}
+
+
+def _contents_notes(config: Config) -> list[str]:
+    """A checkpoint always holds what a resume needs, whatever else it is asked to hold."""
+    contents = set(config.actor_rollout_ref.actor.checkpoint.save_contents)
+    key = "actor_rollout_ref.actor.checkpoint.save_contents"
+    if unknown := sorted(contents - ALWAYS_SAVED - {"hf_model"}):
+        raise ConfigError(f"{key} can hold model, optimizer, extra and hf_model; found: {', '.join(unknown)}")
+    if left_out := sorted(ALWAYS_SAVED - contents):
+        return [f"{key} leaves out {', '.join(left_out)}: a resume needs them, they are saved all the same"]
+    return []

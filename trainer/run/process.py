@@ -1,0 +1,46 @@
+"""One process of a run: read the config, check it, train. `main.py` and `launch.py` start it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.load import config_notes, load_config
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.distributed import open_world, started_by_torchrun
+from rewardkit.trainer.run.preflight import check, world_size
+
+
+def read_and_check(recipe: str | None, overrides: Sequence[str]) -> Config:
+    """Return the checked config; what is odd about it is printed once, by whoever starts the processes.
+
+    Raises:
+        RewardkitError: the first thing found wrong.
+    """
+    config = load_config(recipe, overrides)
+    notes = [*config_notes(recipe, overrides), *check(config)]
+    if not started_by_torchrun():
+        print("\n".join(notes), file=sys.stderr)
+    return config
+
+
+def train_here(config: Config) -> None:
+    """Train in this process, as one of those that torchrun started or as the only one.
+
+    Raises:
+        RewardkitError: whatever is wrong with the config, the data or the rewards.
+    """
+    # Not at the top: the launcher needs no models, and transformers takes seconds to import.
+    from rewardkit.trainer.loop import train
+    from rewardkit.trainer.run.build import open_run
+
+    started = int(os.environ.get("WORLD_SIZE", "1"))
+    if started != world_size(config):
+        raise ConfigError(
+            f"torchrun started {started} processes, but trainer.nnodes x trainer.n_gpus_per_node is "
+            f"{world_size(config)}; make them equal"
+        )
+    with open_world(config.trainer.device) as world, open_run(config, world) as run:
+        train(run)

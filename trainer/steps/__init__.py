@@ -1,0 +1,1 @@
+"""What one step of training is made of, in the order of `loop.py`."""

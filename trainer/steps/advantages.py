@@ -1,0 +1,183 @@
+"""From scores to `token_level_rewards`, advantages and returns, as the config asks; and what else the actor's
+loss needs from the whole batch: importance weights and chosen tokens.
+
+The formulas are in `algorithms/`; here they meet the batch, the config and the other processes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+
+from rewardkit.trainer.algorithms.correction import rollout_weights
+from rewardkit.trainer.algorithms.estimation import Experience
+from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.algorithms.objective import StepTokens
+from rewardkit.trainer.algorithms.reductions import masked_row_means
+from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.root import loss_mode
+from rewardkit.trainer.logging.metrics import summarize
+from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.trainer.workers.actor import loss_options
+
+
+def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Set `token_level_rewards`, `advantages`, `returns` and what the loss needs; return their metrics.
+
+    Needs `token_level_scores`, `scored`, `groups`; `old_log_probs`, `ref_log_prob`, `values` and
+    `reward_baselines` where the algorithm uses them. The rows must be those of a whole step; members of a
+    group may be in different processes.
+    """
+    metrics = correct_rollout(run, batch)
+    metrics |= leave_out_lone(run, batch)
+    metrics |= shape_overlong(run, batch)
+    metrics |= penalize(run, batch)
+    estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
+    batch["advantages"], batch["returns"] = estimator.estimate(_experience(run, batch))
+    metrics |= mask_truncated(run, batch)
+    choose_tokens(run, batch)
+    return metrics
+
+
+def _experience(run: TrainingRun, batch: Batch) -> Experience:
+    algorithm = run.config.algorithm
+    return Experience(
+        rewards=batch["token_level_rewards"],
+        mask=batch["response_mask"],
+        scored=batch["scored"],
+        groups=batch["groups"],
+        values=batch.tensors.get("values"),
+        baselines=batch.tensors.get("reward_baselines"),
+        gamma=algorithm.gamma,
+        lam=algorithm.lam,
+        norm_by_std=algorithm.norm_adv_by_std_in_grpo,
+        reduce=run.world.sum,
+        gather=run.world.gather,
+        rank=run.world.rank,
+    )
+
+
+def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Leave out a response that failures left alone in its group, where the estimator compares responses.
+
+    Its advantage would be its raw score. With `rollout.n=1` every response is alone, and its score is wanted.
+    """
+    estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
+    if not estimator.groups or run.config.actor_rollout_ref.rollout.n == 1:
+        return {}
+    scored = batch["scored"].bool()
+    sizes = Counter(g for share in run.world.gather(batch["groups"][scored].tolist()) for g in share)
+    alone = torch.tensor([sizes[g] == 1 for g in batch["groups"].tolist()], device=scored.device) & scored
+    batch["scored"] = scored & ~alone
+    batch["response_mask"] = batch["response_mask"] * ~alone.unsqueeze(1)
+    number = float(run.world.sum(alone.sum()))
+    return {"training/left_alone_in_group": number} if number else {}
+
+
+def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Take responses that were cut off out of the loss where that is asked for; they stay in the advantages.
+
+    One whose last allowed token ends it has come to its end.
+    """
+    if not run.config.algorithm.mask_truncated_completions:
+        return {}
+    responses = batch["responses"]
+    ends = torch.isin(responses[:, -1], torch.tensor(run.eos_ids, device=responses.device))
+    truncated = (_lengths(batch) == responses.shape[1]) & ~ends
+    batch["response_mask"] = batch["response_mask"] * ~truncated.unsqueeze(1)
+    return {"response/masked_truncated": float(run.world.sum(truncated.sum()))}
+
+
+def shape_overlong(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Take DAPO's soft punishment (Yu et al. 2025, arXiv:2503.14476, eq. 13) off `token_level_scores`."""
+    buffer = run.config.reward_model.overlong_buffer
+    if not buffer.enable:
+        return {}
+    mask = batch["response_mask"]
+    scored = batch["scored"]
+    over = _lengths(batch) - (batch["responses"].shape[1] - buffer.len)
+    punishment = (over.clamp(min=0) / buffer.len) * buffer.penalty_factor
+    last = mask.cumsum(dim=1).argmax(dim=1, keepdim=True)
+    taken_off = (punishment * scored).to(mask.dtype).unsqueeze(1)
+    batch["token_level_scores"] = batch["token_level_scores"].scatter_add(1, last, -taken_off)
+    if not buffer.log:
+        return {}
+    values = {"overlong_reward": -punishment[scored], "overlong": (punishment[scored] > 0).float()}
+    means = summarize(values, run.world)
+    return {f"reward/{name}": means[f"{name}/mean"] for name in values}
+
+
+def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Set `token_level_rewards`: the scores, less the KL from the reference where that is asked for."""
+    batch["token_level_rewards"] = batch["token_level_scores"]
+    if not run.config.algorithm.use_kl_in_reward:
+        return {}
+    mask = batch["response_mask"]
+    penalty = PENALTIES[run.config.algorithm.kl_penalty]
+    kl = torch.where(mask.bool(), penalty(batch["old_log_probs"], batch["ref_log_prob"]), 0.0)
+    coef = run.kl.coef
+    batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
+    per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
+    run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
+    return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
+
+
+def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Set `rollout_is_weights` where they are asked for, and return their metrics.
+
+    In bypass mode `old_log_probs` are the engine's from here on; a ratio that starts there needs no weights.
+    """
+    asked = run.config.algorithm.rollout_correction
+    metrics: dict[str, float] = {}
+    if asked.rollout_is is not None:
+        weights, metrics = _rollout_weights(run, batch)
+        if not (asked.bypass_mode and asked.loss_type == "ppo_clip"):
+            batch["rollout_is_weights"] = weights
+    if asked.bypass_mode:
+        batch["old_log_probs"] = batch["rollout_log_probs"]
+    return metrics
+
+
+def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
+    asked = run.config.algorithm.rollout_correction
+    mask = batch["response_mask"]
+    level = str(asked.rollout_is)
+    raw = rollout_weights(batch["old_log_probs"], batch["rollout_log_probs"], mask, level)
+    weights = raw.clamp(max=asked.rollout_is_threshold)
+    kept = mask.bool()
+    values = {"is": weights[kept], "squares": weights[kept].square(), "high": (raw > weights)[kept].float()}
+    found = summarize(values, run.world)
+    metrics = {name: found[f"is/{name}"] for name in ("mean", "max", "min")}
+    metrics["eff_sample_size"] = found["is/mean"] ** 2 / found["squares/mean"]
+    metrics["ratio_fraction_high"] = found["high/mean"]
+    if asked.rollout_is_batch_normalize:
+        # Of a sequence's weight, which stands on each of its tokens, the mean is over sequences, as in verl.
+        units = weights[kept] if level == "token" else masked_row_means(weights, mask)[kept.any(dim=1)]
+        factor = summarize({"mean": units}, run.world)["mean/mean"]
+        weights = weights / factor
+        metrics["batch_norm_factor"] = factor
+    return weights, {f"rollout_corr/rollout_is_{name}": value for name, value in metrics.items()}
+
+
+def choose_tokens(run: TrainingRun, batch: Batch) -> None:
+    """Set `chosen`, the tokens that the policy loss treats apart, if it does."""
+    actor = run.config.actor_rollout_ref.actor
+    choose = POLICY_LOSSES[loss_mode(run.config)].choose
+    if choose is None:
+        return
+    tokens = StepTokens(
+        log_probs=batch["old_log_probs"],
+        advantages=batch["advantages"],
+        mask=batch["response_mask"],
+        seeds=batch["seeds"],
+        reduce=run.world.sum,
+        gather=run.world.gather,
+    )
+    batch["chosen"] = choose(tokens, loss_options(actor))
+
+
+def _lengths(batch: Batch) -> torch.Tensor:
+    """Return the length of each response, (B,), a tool's tokens and what was not scored included."""
+    return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)

@@ -1,0 +1,72 @@
+"""What the policy wrote and what came of it, one file per step, for people to read (`rewardkit view`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.files import published
+from rewardkit.trainer.batch import Row, ScoredResponse
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.types import Score
+
+FORMATS = ("jsonl", "parquet")
+
+
+def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredResponse], n: int, step: int) -> None:
+    """Write the responses of all processes to `folder`, if there is one. A full disk ends no run."""
+    if folder is None:
+        return
+    rows = gather_rows(scored, n, step, run.world)
+    if not run.world.is_main:
+        return
+    try:
+        write_dump(Path(folder), step, rows, run.config.trainer.data_dir_format)
+    except (OSError, ValueError) as error:
+        run.logger.warn(f"no dump of step {step}: {error}")
+
+
+def gather_rows(scored: Sequence[ScoredResponse], n: int, step: int, world: World) -> list[dict[str, Any]]:
+    """Return the responses of all processes as plain rows, in the order of the prompts.
+
+    A row has the columns that `rewardkit score` reads and writes, and `step`.
+
+    Args:
+        scored: this process's, the n responses to one prompt next to each other.
+    """
+    mine = [_plain(row, text, score, step) for row, text, score in scored]
+    groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.gather(mine)]
+    # The prompts were dealt out one by one, so they are taken up again one by one.
+    in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
+    return list(chain.from_iterable(in_order))
+
+
+def write_dump(folder: Path, step: int, rows: Sequence[dict[str, Any]], file_format: str) -> None:
+    """Write `folder/<step>.jsonl` or `.parquet`, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with published(folder / f"{step}.{file_format}") as file:
+        if file_format == "parquet":
+            pq.write_table(_table(rows), file, compression="zstd")
+        else:
+            file.writelines(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in rows)
+
+
+def _plain(row: Row, text: str, score: Score, step: int) -> dict[str, Any]:
+    turns = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
+    prompt = [{"role": turn["role"], "content": str(turn["content"])} for turn in turns]
+    source = {"data_source": row.data_source, "prompt": prompt, "ground_truth": row.ground_truth}
+    return {"step": step, **source, "response": text, **score.as_dict()}
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """The rows as a table; the parts of all data sources make one struct, null where a source has none."""
+    parts = sorted({part for row in rows for part in row["parts"]})
+    full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
+    return pa.Table.from_pylist(full)

@@ -1,0 +1,103 @@
+"""DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2): prompts whose responses all come
+out the same teach nothing, and are replaced by others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rewardkit.errors import ScoringError
+from rewardkit.trainer.batch import Batch, Row, ScoredResponse, join
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.logging.metrics import Clock
+from rewardkit.trainer.steps.dumps import dump
+from rewardkit.trainer.steps.generation import generate
+from rewardkit.trainer.steps.scoring import collect_scores
+from rewardkit.trainer.steps.signal import signal_metrics
+from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.types import Score
+
+
+def sample_dynamically(
+    run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock
+) -> tuple[Batch, dict[str, float]]:
+    """Return a scored batch in which the responses to each prompt differ in outcome.
+
+    While the batch is not full, whole batches of further prompts are taken from the loader; of the groups
+    that differ the first ones are used, in the order of the prompts, so that the number of processes has no
+    say in it.
+
+    Raises:
+        ScoringError: `max_num_gen_batches` batches were not enough.
+    """
+    wanted = len(prompts)
+    drawn: list[Batch] = []
+    scored: list[ScoredResponse] = []
+    found: list[int] = []
+    metrics: Counter[str] = Counter()
+    while len(found) < wanted:
+        _refuse_further(run, len(drawn), len(found), wanted)
+        batch_prompts = prompts if not drawn else run.loader.take()
+        with clock("gen"):
+            batch, pending = generate(run, batch_prompts, step, first=len(drawn) * wanted)
+        with clock("reward"):
+            here, of_batch = collect_scores(run, batch, pending)
+        metrics.update(of_batch)
+        scored += here
+        found += _differing_everywhere(run, batch, here)
+        drawn.append(batch)
+    dump(run, run.config.trainer.rollout_data_dir, scored, run.config.actor_rollout_ref.rollout.n, step)
+    metrics["training/filter_groups/num_gen_batches"] = len(drawn)
+    metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
+    whole = join(drawn)
+    of_signal = signal_metrics(run, whole, scored, set(found[:wanted]))
+    return deal(whole, found[:wanted], run.world), dict(metrics) | of_signal
+
+
+def differing_groups(groups: Tensor, outcomes: Sequence[float], scored: Tensor) -> list[int]:
+    """Return the groups in which scored responses differ in outcome; all arguments are (B,)."""
+    seen: dict[int, set[float]] = {}
+    for group, outcome, ok in zip(groups.tolist(), outcomes, scored.tolist(), strict=True):
+        if ok:
+            seen.setdefault(group, set()).add(outcome)
+    return [group for group, values in seen.items() if len(values) > 1]
+
+
+def deal(batch: Batch, order: Sequence[int], world: World) -> Batch:
+    """Give the k-th group of `order` to process k % size, as `World.shard` does with prompts.
+
+    The groups of `batch` that are not in `order` are left out; `len(order)` is divisible by the world size.
+    """
+    place = {group: k for k, group in enumerate(order)}
+    targets = torch.tensor([place[g] % world.size if g in place else -1 for g in batch["groups"].tolist()])
+    share = [batch.select((targets == rank).nonzero().squeeze(1)) for rank in range(world.size)]
+    sent = [piece.to(torch.device("cpu")) if rank != world.rank else None for rank, piece in enumerate(share)]
+    received = [pieces[world.rank] for pieces in world.gather(sent)]
+    mine = join([share[world.rank], *(piece.to(world.device) for piece in received if piece is not None)])
+    places = torch.tensor([place[g] for g in mine["groups"].tolist()])
+    return mine.select(places.argsort(stable=True))
+
+
+def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> None:
+    asked = run.config.algorithm.filter_groups
+    if drawn and drawn == asked.max_num_gen_batches:
+        raise ScoringError(
+            f"expected {wanted} prompts whose responses differ in {asked.metric}, found {found} in "
+            f"{drawn} batches; raise algorithm.filter_groups.max_num_gen_batches (0: no limit), or "
+            "train on prompts that the policy solves sometimes"
+        )
+
+
+def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredResponse]) -> list[int]:
+    """The groups of all processes that differ in what `filter_groups.metric` names, in order."""
+    metric = run.config.algorithm.filter_groups.metric
+    outcomes = [_outcome(each.score, metric) for each in scored]
+    mine = differing_groups(batch["groups"], outcomes, batch["scored"])
+    return sorted(group for share in run.world.gather(mine) for group in share)
+
+
+def _outcome(score: Score, metric: str) -> float:
+    return score.score if metric == "reward" or score.correct is None else float(score.correct)

@@ -1,0 +1,76 @@
+"""From prompts to a batch of responses, and from the actor's weights to the engine that draws them.
+
+ReMax's greedy responses are in `greedy.py`, DAPO's dynamic sampling is in `dynamic.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.models.load import DTYPES
+from rewardkit.trainer.models.sharding import full_tensors
+from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
+from rewardkit.trainer.steps.scoring import PendingScores, start_scoring
+from rewardkit.trainer.training_run import TrainingRun
+
+TRAINING = 0
+"""First part of the key of a training response's seed; validation's is 1."""
+
+
+def generate(
+    run: TrainingRun, prompts: Sequence[Row], step: int, first: int = 0
+) -> tuple[Batch, PendingScores]:
+    """Return the batch of this process, `rollout.n` responses to each prompt of its share, and their scores.
+
+    Sets `groups`, the number of the prompt within the step, counted from `first`, and `seeds`.
+    """
+    rollout = run.config.actor_rollout_ref.rollout
+    device = run.world.device
+    numbered = run.world.shard(list(enumerate(prompts, first)))
+    ids, mask = pad_prompts([row for _, row in numbered], rollout.prompt_length, run.tokenizer.pad_token_id)
+    seeds = [row_seed(TRAINING, rollout.seed, step, i, j) for i, _ in numbered for j in range(rollout.n)]
+    rows = [row for _, row in numbered for _ in range(rollout.n)]
+    pending = start_scoring(run, rows)
+    prompt_ids = ids.to(device)
+    prompt_mask = mask.to(device)
+    drawn = run.rollout.generate(prompt_ids, prompt_mask, training_sampling(rollout), seeds, pending.take)
+    batch = _as_batch(rows, prompt_ids, prompt_mask, drawn, rollout.n)
+    batch["groups"] = torch.tensor([i for i, _ in numbered], device=device).repeat_interleave(rollout.n)
+    batch["seeds"] = torch.tensor(seeds, device=device)
+    return batch, pending
+
+
+def training_sampling(rollout: RolloutConfig) -> Sampling:
+    """Return how training draws its responses."""
+    return Sampling(
+        rollout.n,
+        rollout.do_sample,
+        rollout.temperature,
+        rollout.top_k,
+        rollout.top_p,
+        rollout.calculate_log_probs,
+    )
+
+
+def sync_weights(run: TrainingRun) -> None:
+    """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type."""
+    dtype = DTYPES[run.config.actor_rollout_ref.rollout.dtype]
+    run.rollout.sync_weights(full_tensors(run.actor.model, dtype))
+
+
+def _as_batch(rows: Sequence[Row], ids: Tensor, mask: Tensor, drawn: Rollout, n: int) -> Batch:
+    batch = make_batch(
+        rows,
+        ids.repeat_interleave(n, dim=0),
+        mask.repeat_interleave(n, dim=0),
+        drawn.responses,
+        drawn.response_mask,
+    )
+    if drawn.rollout_log_probs is not None:
+        batch["rollout_log_probs"] = drawn.rollout_log_probs
+    return batch

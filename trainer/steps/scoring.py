@@ -1,0 +1,85 @@
+"""Responses on their way to scores: each is scored from when it ends, while generation and forwards go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+
+from rewardkit.errors import RewardkitError
+from rewardkit.trainer.batch import Batch, Row, ScoredResponse
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.rewards import RewardSource, ScoreFuture, place_scores
+from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.types import Sample, Score
+
+
+class PendingScores:
+    """The scores of this process's responses, one for each of `rows`, while they are being computed."""
+
+    def __init__(self, source: RewardSource, tokenizer: Any, rows: Sequence[Row], timeout_s: float) -> None:
+        """Take responses until `timeout_s` after the last of them came."""
+        self.texts = [""] * len(rows)
+        self._source = source
+        self._tokenizer = tokenizer
+        self._rows = rows
+        self._timeout_s = timeout_s
+        self._submitted: list[tuple[list[int], ScoreFuture]] = []
+        self._held: list[int] = []
+        """Rows whose group is not all there yet."""
+        self._deadline = monotonic() + timeout_s
+        self._error: RewardkitError | None = None
+
+    def take(self, responses: dict[int, list[int]]) -> None:
+        """Start scoring these responses, token ids by row. Each must come once."""
+        texts = self._tokenizer.batch_decode(list(responses.values()), skip_special_tokens=True)
+        for i, text in zip(responses, texts, strict=True):
+            self.texts[i] = text
+        self._deadline = monotonic() + self._timeout_s
+        try:
+            self._submit([i for i in responses if not self._by_group(i)])
+            self._held += [i for i in responses if self._by_group(i)]
+        except RewardkitError as error:  # the other processes hear of it in `wait`
+            self._error = error
+
+    def _by_group(self, row: int) -> bool:
+        """Whether a row's reward has to see the whole group, which comes a few responses at a time."""
+        return self._source.scores_by_group(self._rows[row].data_source)
+
+    def _submit(self, rows: list[int]) -> None:
+        if rows:
+            samples = [_sample(self._rows[i], self.texts[i]) for i in rows]
+            self._submitted.append((rows, self._source.submit(samples)))
+
+    def wait(self, world: World) -> list[ScoredResponse]:
+        """Return the rows, in order, with their texts and scores. All processes raise the error of one."""
+        scores: dict[int, Score] = {}
+        try:
+            if self._error is None:
+                self._submit(sorted(self._held))
+            for places, future in self._submitted if self._error is None else ():
+                found = future.wait(max(0.0, self._deadline - monotonic()))
+                scores.update(zip(places, found, strict=True))
+        except RewardkitError as error:
+            self._error = error
+        first = world.first_error(self._error)
+        if first is not None:
+            raise first
+        return [ScoredResponse(row, self.texts[i], scores[i]) for i, row in enumerate(self._rows)]
+
+
+def start_scoring(run: TrainingRun, rows: Sequence[Row]) -> PendingScores:
+    """Return what takes the responses to `rows`, one for each."""
+    return PendingScores(run.rewards, run.tokenizer, rows, run.config.reward.timeout_s)
+
+
+def collect_scores(
+    run: TrainingRun, batch: Batch, pending: PendingScores
+) -> tuple[list[ScoredResponse], dict[str, float]]:
+    """Wait for the scores and place them in the batch; return them, and the metrics of `place_scores`."""
+    scored = pending.wait(run.world)
+    return scored, place_scores(batch, [each.score for each in scored], run.world, run.config.reward)
+
+
+def _sample(row: Row, text: str) -> Sample:
+    return Sample(row.data_source, text, row.ground_truth, row.prompt, row.extra_info)

@@ -1,0 +1,97 @@
+"""Scores on held-out prompts: generate, score, and average per data source."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from rewardkit.offline.metrics import group_metrics
+from rewardkit.trainer.batch import Row, ScoredResponse, pad_prompts
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.rewards import RewardSource
+from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
+from rewardkit.trainer.steps.dumps import dump, gather_rows
+from rewardkit.trainer.steps.scoring import PendingScores
+from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.types import Score
+
+VALIDATION = 1
+"""First part of the key of a validation response's seed; training's is 0."""
+
+
+def validate(run: TrainingRun, step: int) -> dict[str, float]:
+    """Return the metrics of the policy on the validation prompts; dump and show responses as asked."""
+    config = run.config
+    given = config.actor_rollout_ref.rollout.val_kwargs
+    drawing = (given.n, given.do_sample, given.temperature, given.top_k, given.top_p)
+    scored = respond(
+        run.val_rows,
+        run.rollout,
+        run.rewards,
+        run.tokenizer,
+        run.world,
+        sampling=Sampling(*drawing, log_probs=False),
+        prompt_length=config.actor_rollout_ref.rollout.prompt_length,
+        seed=config.actor_rollout_ref.rollout.seed,
+        timeout_s=config.reward.timeout_s,
+    )
+    dump(run, config.trainer.validation_data_dir, scored, given.n, step)
+    if shown := config.trainer.log_val_generations:
+        # Every process gathers, so each sends no more than can be shown.
+        rows = gather_rows(scored[: shown * given.n], given.n, step, run.world)
+        run.logger.generations(rows[:shown], step)
+    return validation_metrics(scored, given.n, run.world)
+
+
+def respond(
+    rows: Sequence[Row],
+    rollout: RolloutEngine,
+    rewards: RewardSource,
+    tokenizer: Any,
+    world: World,
+    *,
+    sampling: Sampling,
+    prompt_length: int,
+    seed: int,
+    timeout_s: float = 600.0,
+) -> list[ScoredResponse]:
+    """Return `sampling.n` scored responses to each of this process's share of `rows`.
+
+    The same seed draws the same responses at every validation, so that only the weights differ.
+    """
+    numbered = world.shard(list(enumerate(rows)))
+    mine = [row for _, row in numbered for _ in range(sampling.n)]
+    ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
+    seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
+    pending = PendingScores(rewards, tokenizer, mine, timeout_s)
+    rollout.generate(ids, mask, sampling, seeds, pending.take)  # without prompts too: some share an engine
+    return pending.wait(world)
+
+
+def validation_metrics(scored: Sequence[ScoredResponse], n: int, world: World) -> dict[str, float]:
+    """Average over all processes, per data source; see `rewardkit.offline.metrics.group_metrics`.
+
+    Args:
+        scored: this process's responses, the n to one prompt next to each other.
+
+    Returns:
+        `val-core/<data_source>/acc/mean@n`, the share that is correct, and for n > 1 `acc/pass@n` and
+        `acc/maj@n` (for a reward that does not say what is correct, `reward/mean@n` and `reward/best@n`);
+        all other figures under `val-aux/<data_source>/`, with `failed`, the number of responses that could
+        not be scored and are in none of the means.
+    """
+    mine = [scored[i : i + n] for i in range(0, len(scored), n)]
+    shared = [(group[0][0].data_source, [score for _, _, score in group]) for group in mine]
+    groups: dict[str, list[list[Score]]] = defaultdict(list)
+    for source, scores in (group for share in world.gather(shared) for group in share):
+        groups[source].append(scores)
+    metrics: dict[str, float] = {}
+    for source, found in sorted(groups.items()):
+        figures = group_metrics(found)
+        core = "acc" if f"acc/mean@{n}" in figures else "reward"
+        for name, value in figures.items():
+            kind = "core" if name.startswith(f"{core}/") and name.endswith(f"@{n}") else "aux"
+            metrics[f"val-{kind}/{source}/{name}"] = value
+        metrics[f"val-aux/{source}/failed"] = float(sum(not s.ok for scores in found for s in scores))
+    return metrics

@@ -1,0 +1,47 @@
+"""What a run consists of, as plain data. `run/build.py` builds it; the loop and its steps work with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.trainer.algorithms.kl import KlController
+from rewardkit.trainer.batch import Row
+from rewardkit.trainer.checkpoint.save import Checkpoints
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.data import PromptLoader
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.logging.logger import Logger
+from rewardkit.trainer.rewards import RewardSource
+from rewardkit.trainer.rollout.base import RolloutEngine
+from rewardkit.trainer.workers.actor import Actor, Reference
+from rewardkit.trainer.workers.critic import Critic
+
+
+@dataclass
+class TrainingRun:
+    """Everything that the loop works with."""
+
+    config: Config
+    world: World
+    tokenizer: Any
+    loader: PromptLoader
+    val_rows: list[Row]
+    total_steps: int
+    rewards: RewardSource
+    actor: Actor
+    reference: Reference | None
+    """None where no KL is asked for, in the reward or in the loss."""
+    critic: Critic | None
+    """None where the advantages need none."""
+    rollout: RolloutEngine
+    kl: KlController
+    logger: Logger
+    checkpoints: Checkpoints
+    folder: Path
+    """`trainer.default_local_dir`."""
+    eos_ids: list[int]
+    """Tokens that end a response; none where `rollout.ignore_eos` is set."""
+    needs_old_log_probs: bool
+    """Whether the policy's log-probabilities are computed before its update."""
