@@ -1,0 +1,379 @@
+"""The calls of tools in a model's text: `parse` reads them, in the format that the model writes.
+
+`hermes` (Qwen 2.5 and 3, Hermes): `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`; `llama3_json`:
+JSON objects with `name` and `parameters` after an optional `<|python_tag|>`; `qwen3_coder`: `<function=f>`
+and `<parameter=x>`; `react`: lines of `Action:` and `Action Input:`. What attempts a call and cannot be read
+is a `Call` whose `error` says why: never lost, never taken for a turn without a call. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.agents.types import Call
+from rewardkit.errors import ConfigError, did_you_mean
+
+MAX_CALLS = 64
+"""Of one turn. What comes after them is one call with an error."""
+
+PLAIN = "__input__"
+"""The argument of a call that has one plain text and no name for it: the tool's only argument."""
+
+_THOUGHT_END = "</think>"
+_NAME_CHARS = 200
+_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_PYTHON_TAG = "<|python_tag|>"
+_LLAMA_END = re.compile(r"<\|(?:eot_id|eom_id)\|>")
+_LLAMA_BARE = re.compile(r"^[ \t]*\{(?=\s*\"(?:name|type|function|parameters|arguments)\")", re.MULTILINE)
+_FUNCTION = re.compile(r"<function=([^>\n]*)>")
+_FUNCTION_END = re.compile(r"</function>|</tool_call>|<tool_call>|(?=<function=)")
+_PARAMETER = re.compile(r"<parameter=([^>\n]*)>")
+_CODER_MARK = re.compile(r"<tool_call>|<function=|</function>|<parameter=|</tool_call>")
+_CODER_ENDS = ("</function>", "</tool_call>")
+_CODER_CLOSE = re.compile(r"\s*(?:</tool_call>)?")
+_REACT_MARK = re.compile(
+    r"^[ \t]*(Thought|Action Input|Action|Observation|Final Answer)[ \t]*:[ \t]*",
+    re.MULTILINE | re.IGNORECASE,
+)
+_REACT_BRACKETS = re.compile(r"([^\[\]()\n]+)\[(.*)\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a family of models writes its calls."""
+
+    read: Callable[[str], tuple[str, list[Call]]]
+    """A turn's text, without its thinking -> what is said beside the calls, and the calls in order."""
+    stop: tuple[str, ...] = ()
+    """Texts after which generation is to stop: what follows is not the model's to write."""
+
+
+class _Unreadable(ValueError):
+    """Says why a call cannot be read."""
+
+
+def parse(format: str, text: str) -> tuple[str, list[Call]]:
+    """Return what a turn says beside its calls, and its calls in order.
+
+    Calls within the model's thinking (up to `</think>`) are none. Each call has an `id`, `call_0` and so on.
+
+    Raises:
+        ConfigError: there is no such format.
+    """
+    form = format_named(format)
+    thought, end, said = text.partition(_THOUGHT_END)
+    if not end:
+        thought, said = "", text
+    content, calls = form.read(said)
+    kept = calls[:MAX_CALLS]
+    if len(calls) > MAX_CALLS:
+        kept.append(Call("", {}, error=f"a turn makes at most {MAX_CALLS} calls"))
+    numbered = [Call(call.name, call.arguments, f"call_{i}", call.error) for i, call in enumerate(kept)]
+    return thought + end + content, numbered
+
+
+def format_named(name: str) -> Format:
+    """Return the format of that name.
+
+    Raises:
+        ConfigError: there is none; names those that there are.
+    """
+    if name not in FORMATS:
+        hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
+        raise ConfigError(f"no format of tool calls is named '{name}'{hint}")
+    return FORMATS[name]
+
+
+def detect_format(chat_template: str | None) -> str | None:
+    """Return the format that a chat template asks of its model.
+
+    `react` where the template knows no tools; None where it knows them in a format that is not among
+    `FORMATS`.
+    """
+    template = chat_template or ""
+    if "<function=" in template:
+        return "qwen3_coder"
+    if _OPEN in template:
+        return None if "<arg_key>" in template else "hermes"
+    if _PYTHON_TAG in template or ("ipython" in template and '"parameters"' in template):
+        return "llama3_json"
+    return None if re.search(r"\btools\b", template) else "react"
+
+
+def _hermes(text: str) -> tuple[str, list[Call]]:
+    content: list[str] = []
+    calls: list[Call] = []
+    position = 0
+    while len(calls) <= MAX_CALLS:
+        start = text.find(_OPEN, position)
+        content.append(text[position : start if start >= 0 else len(text)])
+        if _CLOSE in content[-1]:
+            calls.append(_failed(f"{_CLOSE} without {_OPEN} before it"))
+            content[-1] = content[-1].replace(_CLOSE, "")
+        if start < 0:
+            break
+        call, position = _hermes_call(text, start + len(_OPEN))
+        calls.append(call)
+    return "".join(content).strip(), calls
+
+
+def _hermes_call(text: str, start: int) -> tuple[Call, int]:
+    """The call that begins after a tag, and where what follows it begins."""
+    try:
+        value, end = _json_at(text, start)
+        rest = text[end:].lstrip()
+        if rest and not rest.startswith((_CLOSE, _OPEN)):
+            raise _Unreadable(f"after the JSON object comes {_shown(rest)}; {_CLOSE} should")
+        call = _from_object(value)
+    except _Unreadable as error:
+        end = _first_of(text, (_CLOSE, _OPEN), start)
+        call = _failed(str(error), _name_in(text[start:end]))
+    close = text.find(_CLOSE, end)
+    closed = close >= 0 and not text[end:close].strip()
+    return call, close + len(_CLOSE) if closed else end
+
+
+def _llama3_json(text: str) -> tuple[str, list[Call]]:
+    text = _LLAMA_END.split(text, maxsplit=1)[0]
+    before, tag, rest = text.partition(_PYTHON_TAG)
+    if not tag:
+        found = _LLAMA_BARE.search(text)
+        if found is None:
+            return text.strip(), []
+        before, rest = text[: found.start()], text[found.start() :]
+    calls: list[Call] = []
+    try:
+        calls.extend(_llama_calls(rest))
+    except _Unreadable as error:
+        calls.append(_failed(str(error), _name_in(rest) if not calls else ""))
+    return before.strip(), calls or [_failed(f"nothing comes after {_PYTHON_TAG}")]
+
+
+def _llama_calls(text: str) -> Iterator[Call]:
+    """Calls one after another, with `;`, commas or blanks between. Raises where one cannot be read."""
+    position = 0
+    for _ in range(MAX_CALLS + 1):
+        while position < len(text) and text[position] in " \t\r\n;,":
+            position += 1
+        if text.startswith(_PYTHON_TAG, position):
+            position += len(_PYTHON_TAG)
+            continue
+        if position >= len(text):
+            return
+        value, position = _json_at(text, position)
+        for one in value if isinstance(value, list) else [value]:
+            yield _from_object(one)
+
+
+def _qwen3_coder(text: str) -> tuple[str, list[Call]]:
+    content: list[str] = []
+    calls: list[Call] = []
+    position = 0
+    while len(calls) <= MAX_CALLS:
+        mark = _CODER_MARK.search(text, position)
+        content.append(text[position : mark.start() if mark else len(text)])
+        if mark is None:
+            break
+        start = mark.end() if mark[0] == _OPEN else mark.start()
+        call, position = _coder_call(text, start)
+        calls.append(call)
+    return "".join(content).strip(), calls
+
+
+def _coder_call(text: str, start: int) -> tuple[Call, int]:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    head = _FUNCTION.match(text, start)
+    if head is None:
+        return _coder_stray(text, start)
+    try:
+        arguments, end = _coder_parameters(text, head.end())
+        call = _checked(head[1].strip(), arguments)
+    except _Unreadable as error:
+        call = _failed(str(error), head[1].strip())
+        found_end = _FUNCTION_END.search(text, head.end())
+        end = found_end.end() if found_end else len(text)
+    closed = _CODER_CLOSE.match(text, end)
+    return call, closed.end() if closed else end
+
+
+def _coder_stray(text: str, start: int) -> tuple[Call, int]:
+    """What stands where a function should begin, and where the next call may begin."""
+    found = _shown(text[start:]) if text[start:].strip() else "nothing"
+    end = next((start + len(mark) for mark in _CODER_ENDS if text.startswith(mark, start)), -1)
+    if end < 0:
+        after = _FUNCTION_END.search(text, start + 1)
+        end = len(text) if after is None else after.start() if after[0] == _OPEN else after.end()
+    closed = _CODER_CLOSE.match(text, end)
+    return _failed(f"a call begins with <function=NAME>; found {found}"), closed.end() if closed else end
+
+
+def _coder_parameters(text: str, position: int) -> tuple[dict[str, Any], int]:
+    """Read parameters up to the function's end. Their values are texts; only `</parameter>` ends one."""
+    arguments: dict[str, Any] = {}
+    while True:
+        end = _FUNCTION_END.search(text, position)
+        head = _PARAMETER.search(text, position)
+        last = head is None or (end is not None and end.start() < head.start())
+        following = head if head is not None and not last else end
+        between = text[position : following.start() if following else len(text)].strip()
+        if between:
+            raise _Unreadable(f"between <parameter=NAME> blocks stands {_shown(between)}")
+        if end is None and head is None:
+            raise _Unreadable("the call is not finished: </function> is missing")
+        if last and end is not None:
+            return arguments, end.end() if end[0] == "</function>" else end.start()
+        if head is not None:
+            position = _coder_parameter(text, head, arguments)
+
+
+def _coder_parameter(text: str, head: re.Match[str], arguments: dict[str, Any]) -> int:
+    """Put one parameter among the arguments; return where it ends."""
+    name = head[1].strip()
+    close = text.find("</parameter>", head.end())
+    if close < 0 or "\n<parameter=" in text[head.end() : close]:
+        raise _Unreadable(f"parameter '{name}' is not finished: </parameter> is missing")
+    if name in arguments:
+        raise _Unreadable(f"parameter '{name}' stands twice")
+    arguments[name] = text[head.end() : close].removeprefix("\n").removesuffix("\n")
+    return close + len("</parameter>")
+
+
+def _react(text: str) -> tuple[str, list[Call]]:
+    """One call at most: what follows it, an observation of the model's own making, is not read."""
+    parts = _react_parts(text)
+    place = next((i for i, part in enumerate(parts) if part[0] not in ("thought", "observation")), None)
+    if place is None or parts[place][0] == "final answer":
+        return text.strip(), []
+    kind, value, start = parts[place]
+    following = parts[place + 1] if place + 1 < len(parts) else None
+    before = text[:start].strip()
+    try:
+        if kind == "action input":
+            raise _Unreadable("an Action Input without an Action before it")
+        given = following[1] if following and following[0] == "action input" else None
+        return before, [_react_call(value, given)]
+    except _Unreadable as error:
+        return before, [_failed(str(error), value.split("\n")[0] if kind == "action" else "")]
+
+
+def _react_parts(text: str) -> list[tuple[str, str, int]]:
+    """What each label at a line's beginning is of, its text, and where it stands."""
+    marks = list(_REACT_MARK.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)] * bool(marks)
+    return [
+        (mark[1].lower(), text[mark.end() : end].strip(), mark.start())
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+
+
+def _react_call(action: str, given: str | None) -> Call:
+    if given is None:
+        if (brackets := _REACT_BRACKETS.fullmatch(action)) is None:
+            raise _Unreadable("an Action without an Action Input after it")
+        action, given = brackets[1], brackets[2]
+    name = action.strip().strip("`*\"'")
+    body = given.strip()
+    if body.startswith("```"):
+        body = body.partition("\n")[2].rpartition("```")[0].strip()
+    if not body.startswith("{"):
+        return _checked(name, {PLAIN: body} if body else {})
+    value, end = _json_at(body, 0)
+    if body[end:].strip():
+        raise _Unreadable(f"after the JSON object comes {_shown(body[end:])}")
+    return _checked(name, value)
+
+
+def _from_object(value: Any) -> Call:
+    """A call from `{"name", "arguments"}`, or `parameters`, or OpenAI's `{"function": {...}}`."""
+    if isinstance(value, dict) and isinstance(value.get("function"), dict):
+        value = value["function"]
+    if not isinstance(value, dict):
+        raise _Unreadable('a call is a JSON object with "name" and "arguments"')
+    if "name" not in value:
+        raise _Unreadable('the call has no "name"')
+    arguments = value.get("arguments", value.get("parameters"))
+    if isinstance(arguments, str):
+        arguments, _ = _json_at(arguments, 0)
+    return _checked(value["name"], {} if arguments is None else arguments)
+
+
+def _checked(name: Any, arguments: Any) -> Call:
+    if not isinstance(name, str) or not name.strip():
+        raise _Unreadable("the call's name is not a text")
+    if len(name) > _NAME_CHARS or "\n" in name.strip():
+        raise _Unreadable("the call's name is no name")
+    if not isinstance(arguments, dict):
+        raise _Unreadable("the call's arguments are not a JSON object")
+    try:
+        (name + json.dumps(arguments, ensure_ascii=False)).encode()
+    except UnicodeEncodeError:
+        raise _Unreadable("a text of the call holds half a character (a lone surrogate)") from None
+    except RecursionError:
+        raise _Unreadable("the call's arguments are nested too deeply") from None
+    return Call(name.strip(), arguments)
+
+
+def _failed(why: str, name: str = "") -> Call:
+    printable = name.strip()[:_NAME_CHARS].encode(errors="replace").decode()
+    return Call(printable, {}, error=why.encode(errors="replace").decode())
+
+
+def _json_at(text: str, position: int) -> tuple[Any, int]:
+    """The JSON value at a position, and where it ends."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    if position >= len(text):
+        raise _Unreadable("nothing stands where the call's JSON should")
+    try:
+        return _DECODER.raw_decode(text, position)
+    except json.JSONDecodeError as error:
+        place = f"character {error.pos - position}"
+        raise _Unreadable(f"the call is not JSON: {error.msg} at {place}") from None
+    except RecursionError:
+        raise _Unreadable("the call's JSON is nested too deeply") from None
+    except ValueError as error:
+        raise _Unreadable(f"the call is not JSON: {str(error)[:100]}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def _name_in(text: str) -> str:
+    """The name that a call which cannot be read seems to have, for the observation."""
+    found = re.search(r'"name"\s*:\s*"([^"\\\n]{1,200})"', text[:2_000])
+    return found[1] if found else ""
+
+
+def _first_of(text: str, marks: tuple[str, ...], start: int) -> int:
+    places = [place for mark in marks if (place := text.find(mark, start)) >= 0]
+    return min(places, default=len(text))
+
+
+def _shown(text: str) -> str:
+    shown = text.strip()
+    return repr(shown[:40] + ("..." if len(shown) > 40 else ""))
+
+
+FORMATS: dict[str, Format] = {
+    "hermes": Format(_hermes),
+    "llama3_json": Format(_llama3_json),
+    "qwen3_coder": Format(_qwen3_coder),
+    "react": Format(_react, stop=("\nObservation:",)),
+}
+"""The formats that `parse` reads, by their names in `multi_turn.format`; add to it to read another."""

@@ -1,0 +1,188 @@
+"""Calls in a model's text: read in every format, and never lost where they are malformed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewardkit.agents.calls import FORMATS, MAX_CALLS, PLAIN, detect_format, parse
+from rewardkit.errors import ConfigError
+
+PIECES = (
+    *("<tool_call>", "</tool_call>", "<function=f>", "<function=", "</function>", "<parameter=x>"),
+    *("</parameter>", "<|python_tag|>", '{"name": "f"', ', "parameters": {}}', "Action: ", "Action Input: "),
+    *("\n", ";", "{", "}", "</think>"),
+)
+ADD = {"name": "add", "arguments": {"a": 1, "b": [2, {"c": None}]}}
+WRITTEN = {
+    "hermes": "<tool_call>\n" + json.dumps(ADD) + "\n</tool_call>",
+    "llama3_json": json.dumps({"name": "add", "parameters": ADD["arguments"]}),
+    "qwen3_coder": "<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
+    "react": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": [2, {"c": null}]}\n',
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_call_is_read_with_what_is_said_before_it(name: str) -> None:
+    content, calls = parse(name, "Let me see.\n" + WRITTEN[name])
+    assert content.startswith("Let me see.")
+    assert "add" not in content.replace("I add.", "")
+    (call,) = calls
+    assert (call.name, call.id, call.error) == ("add", "call_0", None)
+    assert call.arguments == ({"a": "1"} if name == "qwen3_coder" else ADD["arguments"])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
+    assert parse(name, 'The answer is {"x": 4}, or <b>4</b>.\n#### 4') == (
+        'The answer is {"x": 4}, or <b>4</b>.\n#### 4',
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("hermes", '<tool_call>{"name": "add", "arguments": {"a": 1}</tool_call>', "not JSON"),
+        ("hermes", '<tool_call>{"name": "add", "argum', "not JSON"),
+        ("hermes", "<tool_call>", "nothing stands"),
+        ("hermes", '<tool_call>{"arguments": {}}</tool_call>', 'no "name"'),
+        ("hermes", '<tool_call>{"name": 3, "arguments": {}}</tool_call>', "name is not a text"),
+        ("hermes", '<tool_call>{"name": "add", "arguments": [1]}</tool_call>', "not a JSON object"),
+        ("hermes", '<tool_call>{"name": "add", "arguments": "x"}</tool_call>', "not JSON"),
+        (
+            "hermes",
+            '<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>',
+            "a key stands twice",
+        ),
+        ("hermes", '<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>', "NaN"),
+        ("hermes", '<tool_call>{"name": "f", "arguments": {"a": "\\ud800"}}</tool_call>', "half a character"),
+        ("hermes", '{"name": "add", "arguments": {}}</tool_call>', "without <tool_call>"),
+        ("hermes", '<tool_call>{"name": "a"} and so on</tool_call>', "after the JSON object"),
+        ("hermes", "<tool_call>" + "[" * 100_000, "nested too deeply"),
+        (
+            "hermes",
+            '<tool_call>{"name": "f", "arguments": {"a": ' + "9" * 5_000 + "}}</tool_call>",
+            "not JSON",
+        ),
+        ("llama3_json", '{"name": "add", "parameters": {"a": 1}', "not JSON"),
+        ("llama3_json", '<|python_tag|>brave_search.call(query="x")', "not JSON"),
+        ("llama3_json", "<|python_tag|>", "nothing comes after"),
+        ("qwen3_coder", "<tool_call>\n<function=add>\n<parameter=a>\n1\n", "</parameter> is missing"),
+        ("qwen3_coder", "<function=add>\n<parameter=a>\n1\n</parameter>\n", "</function> is missing"),
+        ("qwen3_coder", "<tool_call>\n</tool_call>", "begins with <function=NAME>"),
+        ("qwen3_coder", "<tool_call>add(1)</tool_call>", "begins with <function=NAME>"),
+        ("qwen3_coder", "<function=>\n</function>", "name is not a text"),
+        ("qwen3_coder", "<function=f", "begins with <function=NAME>"),
+        ("qwen3_coder", "<function=f>x=1</function>", "between <parameter=NAME> blocks"),
+        ("react", "Action: add", "without an Action Input"),
+        ("react", "Action Input: 3", "without an Action before"),
+        ("react", 'Action: add\nAction Input: {"a": ', "not JSON"),
+        ("react", "Action:\nAction Input: 3", "name is not a text"),
+    ],
+)
+def test_a_malformed_call_is_a_call_that_says_why(name: str, text: str, why: str) -> None:
+    _, calls = parse(name, text)
+    assert len(calls) == 1
+    assert calls[0].error is not None
+    assert why in calls[0].error
+    assert calls[0].arguments == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "good"),
+    [
+        ("hermes", '<tool_call>{"name": "f", </tool_call>', '<tool_call>{"name": "g"}</tool_call>'),
+        ("hermes", '<tool_call>{"name": "f", ', '<tool_call>{"name": "g"}'),
+        ("qwen3_coder", "<tool_call>f(1)</tool_call>", "<tool_call><function=g></function></tool_call>"),
+        ("qwen3_coder", "<tool_call><function=f>x</function></tool_call>", "<function=g></function>"),
+        ("qwen3_coder", "<function=f ", "<tool_call><function=g></function></tool_call>"),
+    ],
+)
+def test_a_good_call_beside_a_malformed_one_is_kept(name: str, bad: str, good: str) -> None:
+    for text, order in ((bad + "\n" + good, ["f", "g"]), (good + "\n" + bad, ["g", "f"])):
+        _, calls = parse(name, text)
+        assert [call.error is None for call in calls] == [at == "g" for at in order], text
+        assert [call.id for call in calls] == ["call_0", "call_1"]
+
+
+def test_several_calls_keep_their_order() -> None:
+    assert [c.name for c in parse("hermes", WRITTEN["hermes"] * 3)[1]] == ["add"] * 3
+    text = (
+        '<|python_tag|>{"name": "f", "parameters": {}}; {"name": "g", "parameters": {"x": "a;b"}}<|eom_id|>'
+    )
+    assert [(c.name, dict(c.arguments)) for c in parse("llama3_json", text)[1]] == [
+        ("f", {}),
+        ("g", {"x": "a;b"}),
+    ]
+
+
+def test_a_tag_within_an_argument_ends_nothing() -> None:
+    code = 'print("</tool_call><tool_call>")'
+    text = "<tool_call>" + json.dumps({"name": "run", "arguments": {"code": code}}) + "</tool_call> done"
+    content, (call,) = parse("hermes", text)
+    assert (call.arguments["code"], content) == (code, "done")
+    text = f"<tool_call>\n<function=run>\n<parameter=code>\n{code}\n</function>\n</parameter>\n</function></tool_call>"
+    _, (call,) = parse("qwen3_coder", text)
+    assert call.arguments["code"] == code + "\n</function>"
+
+
+def test_calls_within_the_thinking_are_none() -> None:
+    thought = "<think>I could write " + WRITTEN["hermes"] + "</think>"
+    assert parse("hermes", thought + "4") == (thought + "4", [])
+    assert len(parse("hermes", thought + WRITTEN["hermes"])[1]) == 1
+
+
+def test_react_reads_plain_text_and_brackets_and_no_observation_of_the_models_own() -> None:
+    text = "Thought: x\nAction: search\nAction Input: who is it\nObservation: nobody\nFinal Answer: no"
+    content, (call,) = parse("react", text)
+    assert (call.name, call.arguments, content) == ("search", {PLAIN: "who is it"}, "Thought: x")
+    assert parse("react", "Action: search[who is it]")[1][0].arguments == {PLAIN: "who is it"}
+    assert parse("react", 'Action: `f`\nAction Input: ```json\n{"a": 1}\n```')[1][0].arguments == {"a": 1}
+    assert parse("react", "Thought: I know.\nFinal Answer: 4\nAction: f\nAction Input: 1")[1] == []
+
+
+def test_a_turn_of_calls_alone_is_bounded() -> None:
+    for name in ("hermes", "qwen3_coder", "llama3_json"):
+        _, calls = parse(name, (WRITTEN[name] + ";" * (name == "llama3_json")) * 1_000)
+        assert len(calls) == MAX_CALLS + 1
+        assert "at most 64" in (calls[-1].error or "")
+
+
+def test_an_unknown_format_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean hermes"):
+        parse("hermez", "")
+
+
+def test_the_format_is_told_by_the_chat_template() -> None:
+    assert detect_format('{{ tools }}<tool_call>{"name": ...}</tool_call>') == "hermes"
+    assert detect_format("{{ tools }}<tool_call>\n<function=f>") == "qwen3_coder"
+    assert detect_format("{{ tools }}<|python_tag|>") == "llama3_json"
+    assert detect_format("{% if tools %}[TOOL_CALLS]") is None
+    assert detect_format("{% if tools %}<tool_call>{name}\n<arg_key>") is None
+    assert detect_format("{{ messages }}") == "react"
+    assert detect_format(None) == "react"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(PIECES),
+            st.text(max_size=5),
+        ),
+        max_size=20,
+    )
+)
+def test_any_text_is_read_without_an_error_and_marks_leave_a_call(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    said = text.partition("</think>")[2] if "</think>" in text else text
+    for name in FORMATS:
+        _, calls = parse(name, text)
+        assert all(call.name or call.error for call in calls)
+    if "<tool_call>" in said:
+        assert parse("hermes", text)[1]
+        assert parse("qwen3_coder", text)[1]
