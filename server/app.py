@@ -103,10 +103,11 @@ def create_app(
         admission=admission,
         siblings=siblings,
         tasks=tasks or {},
+        held=state.held,
     )
     context.answers["traffic"] = lambda nothing: traffic.counts()
 
-    lifespan = _lifespan(state, metrics, context)
+    lifespan = _lifespan(state, metrics, context, shared)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
@@ -179,7 +180,7 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 
 
 def _lifespan(
-    state: health.Health, metrics: Metrics, context: Context
+    state: health.Health, metrics: Metrics, context: Context, shared: SharedLoad | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """What runs beside the requests: preparing, fresh gauges, answers to the other processes."""
 
@@ -192,6 +193,8 @@ def _lifespan(
             answering.close()
         for task in tasks:
             task.cancel()
+        if shared is not None:
+            shared.write(0, 0)  # answers that nobody has fetched go with this process
 
     return lifespan
 

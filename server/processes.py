@@ -40,6 +40,13 @@ SAME_SIGNAL_S = 1.0
 STOP_NOW = signal.SIGUSR1
 """What a supervisor sends to end its processes at once."""
 
+REPLACED = signal.SIGUSR2
+"""What a process sends to the one whose place it has taken."""
+
+_GENERATIONS = 4
+"""How many processes may live at one place, where each has replaced the one before and still holds what
+clients will come back for."""
+
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 _KEEP_ALIVE_S = 75
@@ -90,7 +97,7 @@ def serve(
             ssl_certfile=listening.certfile,
             ssl_keyfile=listening.keyfile,
         )
-        _Server(config, app.state.health, supervised, replaces).run(sockets=[socket_])
+        _Server(config, app.state.health, listening.drain_s, supervised, replaces).run(sockets=[socket_])
 
 
 def _prepare(health: Health) -> None:
@@ -120,10 +127,16 @@ class _Server(uvicorn.Server):
     """uvicorn's, with a time between the signal and the closed door."""
 
     def __init__(
-        self, config: uvicorn.Config, health: Health, supervised: bool, replaces: Sequence[int]
+        self,
+        config: uvicorn.Config,
+        health: Health,
+        drain_s: float,
+        supervised: bool,
+        replaces: Sequence[int],
     ) -> None:
         super().__init__(config)
         self.health = health
+        self.drain_s = drain_s
         self.supervised = supervised
         self.replaces = replaces
         self.patience = _Patience()
@@ -131,8 +144,9 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Heed our supervisor's way to say "now", too."""
+        """Heed our supervisor's way to say "now", too, and our successor's."""
         signal.signal(STOP_NOW, lambda sig, frame: self.stop_now())
+        signal.signal(REPLACED, lambda sig, frame: self.be_replaced())
         with super().capture_signals():
             yield
 
@@ -142,12 +156,23 @@ class _Server(uvicorn.Server):
         if self.started:
             for pid in self.replaces:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGTERM)
+                    os.kill(pid, REPLACED)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Start to drain; when the signal comes again later, stop at once."""
         if self.patience.is_over() and not self.supervised:
             self.stop_now()
+        self.health.replaced = False  # nobody will come back: all processes stop
+        self.drain()
+
+    def be_replaced(self) -> None:
+        """Start to drain; stay for what clients will come back for, but not for long."""
+        if not self.health.draining:
+            self.health.replaced = True
+        self.drain()
+
+    def drain(self) -> None:
+        """Take requests for a moment yet."""
         if not self.health.draining:
             self.health.draining = True
             self.door_closes = time.monotonic() + LAME_DUCK_S
@@ -160,9 +185,18 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second: True when it is time to shut down."""
         idle = self.health.draining and not self.server_state.connections
-        if idle or time.monotonic() >= self.door_closes:
+        closing = time.monotonic() >= self.door_closes
+        if self.health.replaced and closing:
+            for listener in self.servers:
+                listener.close()
+        if (idle or closing) and not self._is_needed():
             self.should_exit = True
         return await super().on_tick(counter)
+
+    def _is_needed(self) -> bool:
+        """Whether its successors will ask this process for what clients come back for."""
+        in_time = time.monotonic() < self.door_closes + self.drain_s
+        return self.health.replaced and in_time and self.health.holds_something
 
 
 def supervise(
@@ -178,7 +212,7 @@ def supervise(
             that cannot start leaves its place to the one that was there.
     """
     with _shared_folder() if len(sockets) > 1 or reloadable else contextlib.nullcontext() as folder:
-        family = _Family(make_app, listening, sockets, folder, generations=2 if reloadable else 1)
+        family = _Family(make_app, listening, sockets, folder, generations=_GENERATIONS if reloadable else 1)
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, family.stop)
         if reloadable:
@@ -200,7 +234,7 @@ class _Family:
         generations: int,
     ) -> None:
         self.generations = generations
-        """How many may live at once: two where one replaces another."""
+        """How many may live at once at a place."""
         self.folder = folder
         self.make_app = make_app
         self.listening = listening
@@ -258,7 +292,7 @@ class _Family:
         return 0
 
     def _siblings(self, place: int) -> Siblings | None:
-        """Of a process: it and the one that it replaces both answer the others, so each has a number."""
+        """Of a process: it and those that it replaces all answer the others, so each has a number."""
         if self.folder is None:
             return None
         n = len(self.sockets)

@@ -16,8 +16,14 @@ from typing import Any
 
 import msgspec
 
+from rewardkit.errors import OverloadedError
+
 _ANSWER_WITHIN_S = 2.0
-"""A sibling that takes longer has just died, or is stuck; whoever asks goes on without it."""
+"""Where all are asked, whoever asks goes on without those that take longer."""
+
+_HOLDER_ANSWERS_WITHIN_S = 20.0
+"""The same for the one that holds what is asked for: on a machine that is too busy it may take its time, and
+nobody else can answer."""
 
 _MAX_LINE_BYTES = 1 << 24
 _LOAD = struct.Struct("qq")
@@ -34,11 +40,13 @@ class Siblings:
         folder: theirs alone.
         place: this one's number.
         n: how many there are.
+        patience_s: how long the one that holds what is asked for may take.
     """
 
     folder: Path
     place: int
     n: int
+    patience_s: float = _HOLDER_ANSWERS_WITHIN_S
 
     async def listen(self, answers: Answers) -> asyncio.Server:
         """Answer the others' questions until the server that is returned is closed."""
@@ -57,10 +65,14 @@ class Siblings:
         path.unlink(missing_ok=True)  # of the process that was here before and was killed
         return await asyncio.start_unix_server(connected, path, limit=_MAX_LINE_BYTES)
 
-    async def ask(self, place: int, name: str, argument: Any = None) -> Any:
-        """Ask one of them; None when it does not answer."""
+    async def ask(self, place: int, name: str, argument: Any = None, within_s: float | None = None) -> Any:
+        """Ask one of them; None when it is no more.
+
+        Raises:
+            OverloadedError: it is there and does not answer in time: what it holds is not lost.
+        """
         try:
-            async with asyncio.timeout(_ANSWER_WITHIN_S):
+            async with asyncio.timeout(within_s or self.patience_s):
                 path = self._socket(place)
                 reader, writer = await asyncio.open_unix_connection(path, limit=_MAX_LINE_BYTES)
                 try:
@@ -68,14 +80,22 @@ class Siblings:
                     return msgspec.json.decode(await reader.readline())
                 finally:
                     writer.close()
-        except (OSError, ValueError, TimeoutError):
+        except TimeoutError:
+            raise OverloadedError("the server process that holds this is too busy to answer", 2.0) from None
+        except (OSError, ValueError):
             return None
 
     async def ask_others(self, name: str, argument: Any = None) -> list[Any]:
         """Ask all the others; return the answers of those that gave one."""
         others = [place for place in range(self.n) if place != self.place]
-        answers = await asyncio.gather(*(self.ask(place, name, argument) for place in others))
+        answers = await asyncio.gather(*(self._ask_one_of_all(place, name, argument) for place in others))
         return [answer for answer in answers if answer is not None]
+
+    async def _ask_one_of_all(self, place: int, name: str, argument: Any) -> Any:
+        try:
+            return await self.ask(place, name, argument, _ANSWER_WITHIN_S)
+        except OverloadedError:
+            return None
 
     def _socket(self, place: int) -> Path:
         return self.folder / f"{place}.sock"

@@ -45,6 +45,8 @@ class Kept:
     answer: bytes | None = None
     failed: str | None = None
     """Why there will be no answer."""
+    fetched: bool = False
+    """The answer has been given."""
 
 
 class Store:
@@ -72,6 +74,11 @@ class Store:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def unfetched(self) -> int:
+        """How many answers, there or to come, nobody has been given."""
+        now = time.monotonic()
+        return sum(not kept.fetched and kept.until > now for kept in self._kept.values())
 
     async def start(self, body_bytes: int, answering: Coroutine[Any, Any, bytes]) -> str:
         """Score in the background, outliving the request that asked for it; return the id to ask with.
@@ -120,6 +127,7 @@ class Store:
 
     def answered(self, kept: Kept) -> None:
         """The answer has been given: it is not kept for much longer."""
+        kept.fetched = True
         kept.until = min(kept.until, time.monotonic() + ASKED_KEPT_S)
 
     def forget(self, request_id: str) -> None:

@@ -64,6 +64,8 @@ class Context:
     """What environment protocols hand out, by name."""
     answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     """What siblings may ask of this process, by name."""
+    held: list[Callable[[], int]] = field(default_factory=list)
+    """Each counts something that clients will come back for, and that only this process has."""
     logged: set[str] = field(default_factory=set)
 
     def log_once(self, kind: str) -> None:

@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
+from rewardkit.errors import OverloadedError
 from rewardkit.server.chat import content_text
 from rewardkit.server.dialects.background import Store, elsewhere
 from rewardkit.server.dialects.base import Asked, Context, parts_of, score_all
@@ -101,6 +102,7 @@ class _Environments:
         self._sessions = Sessions(context)
         self._siblings = context.siblings
         self._calls = Store(context.admission, place=self._siblings.place if self._siblings else 0)
+        context.held.append(self._calls.unfetched)
         context.answers["ors_call"] = self._outcome
 
     def add_to(self, routes: APIRouter) -> None:
@@ -269,7 +271,10 @@ class _Environments:
         place = elsewhere(call_id, self._siblings)
         if self._siblings is None or place is None:
             return await self._outcome_here(call_id)
-        found: dict[str, Any] | None = await self._siblings.ask(place, "ors_call", call_id)
+        try:
+            found: dict[str, Any] | None = await self._siblings.ask(place, "ors_call", call_id)
+        except OverloadedError:  # the events have begun: it is asked again
+            found = _RUNNING
         if found == _RUNNING:
             await asyncio.sleep(_POLL_S)
         return found

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Response
 
+from rewardkit.errors import OverloadedError
 from rewardkit.server.dialects.background import Store, elsewhere
 from rewardkit.server.dialects.base import (
     Asked,
@@ -59,6 +60,7 @@ def router(context: Context) -> APIRouter:
     """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
     siblings = context.siblings
     store = Store(context.admission, place=siblings.place if siblings else 0)
+    context.held.append(store.unfetched)
     context.answers["roll"] = lambda request_id: _result(store, request_id)
 
     async def submit(body: bytes, data_source: str | None) -> Response:
@@ -86,7 +88,10 @@ def router(context: Context) -> APIRouter:
         place = elsewhere(request_id, siblings)
         if siblings is None or place is None:
             return reply(_result(store, request_id))
-        return reply(await siblings.ask(place, "roll", request_id) or _GONE)
+        try:
+            return reply(await siblings.ask(place, "roll", request_id) or _GONE)
+        except OverloadedError:  # it is busy; the client asks again
+            return reply({"errcode": RUNNING})
 
     routes = APIRouter(tags=["ROLL"])
     paths = ("/roll/submit", "/roll/submit/{data_source:path}")

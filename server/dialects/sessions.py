@@ -50,7 +50,13 @@ class Sessions:
             "reopen": self._reopen,
             "end": self._end,
         }
+        context.held.append(self.unfinished)
         context.answers["session"] = lambda call: self._here[call[0]](*call[1:])
+
+    def unfinished(self) -> int:
+        """How many sessions of this process wait for an answer."""
+        now = time.monotonic()
+        return sum(not session.finished and session.until > now for session in self._open.values())
 
     def new_id(self) -> str:
         """An id for a session that this process will hold."""

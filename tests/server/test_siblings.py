@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
+from rewardkit import Scorer
 from rewardkit.errors import OverloadedError
+from rewardkit.server import siblings as siblings_module
 from rewardkit.server.admission import Admission
+from rewardkit.server.app import create_app
 from rewardkit.server.siblings import SharedLoad, Siblings
 from rewardkit.server.traffic import Traffic
 from rewardkit.types import Score, failure
@@ -82,3 +88,32 @@ def test_counts_of_several_processes_add_up() -> None:
         assert gsm8k["scores"] == [(0.0, 1), (1.0, 1)]
         assert list(seen["sources"]) == ["gsm8k", "math"] and len(seen["failures"]) == 1
     assert one.snapshot()["sources"]["gsm8k"]["total"] == 1  # adding up has changed nothing
+
+
+def test_a_process_that_is_too_busy_to_answer_has_lost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its results are not gone: who polls is told to come again. One that is no more has nothing."""
+    monkeypatch.setattr(siblings_module, "_ANSWER_WITHIN_S", 0.05)
+    asker = Siblings(tmp_path, 0, 2, patience_s=0.05)
+
+    async def run() -> None:
+        assert await asker.ask(1, "roll", "1-a") is None
+        silent = socket.socket(socket.AF_UNIX)
+        silent.bind(str(asker._socket(1)))
+        silent.listen()
+        with silent, pytest.raises(OverloadedError, match="too busy"):
+            await asker.ask(1, "roll", "1-a")
+        assert await asker.ask_others("traffic") == []
+
+    asyncio.run(run())
+
+
+def test_a_poll_that_finds_the_holder_busy_is_answered_as_running(tmp_path: Path) -> None:
+    class Busy(Siblings):
+        async def ask(self, place: int, name: str, argument: Any = None, within_s: float = 0.0) -> Any:
+            raise OverloadedError("busy", 2.0)
+
+    with Scorer() as scorer, TestClient(create_app(scorer, siblings=Busy(tmp_path, 0, 2))) as http:
+        answer = http.request("GET", "/roll/result", json={"reward_request_id": "1-a"})
+        assert (answer.status_code, answer.json()) == (200, {"errcode": 1})

@@ -1,0 +1,223 @@
+"""One sample over each protocol that the server speaks, as its trainers' clients send it: for the soak, and
+for the clients whose own code cannot be installed.
+
+Written after the clients; which of them are their own code is `server_clients`' business.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import requests
+from websockets.sync.client import connect
+
+TEMPLATE = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+END = "<|im_end|>"
+TIMEOUT_S = 180.0
+_POLL_S = 0.5
+
+
+class Row(NamedTuple):
+    """A question, a response to it, and what the response is worth."""
+
+    data_source: str
+    split: str
+    index: int
+    question: str
+    ground_truth: str
+    response: str
+    score: float
+
+
+class Server(NamedTuple):
+    """Where it is, and the token it wants; the address holds the token as `http://:TOKEN@host` does."""
+
+    url: str
+    token: str | None = None
+    tasks: str = "tasks"
+
+    @property
+    def with_token(self) -> str:
+        """The base address for clients that take nothing else."""
+        return self.url if self.token is None else self.url.replace("://", f"://:{self.token}@")
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The header for clients that have a place for a key."""
+        return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+
+
+Ask = Callable[[Server, Row], float]
+"""Has one row scored, and returns the reward as the client reads it from the answer."""
+
+
+class Again(Exception):
+    """The server does not know (any more) what was submitted: the client's own rule is to begin anew."""
+
+
+def native(server: Server, row: Row) -> float:
+    """The server's own route."""
+    body = {
+        "data_source": row.data_source,
+        "prompt": row.question,
+        "response": row.response,
+        "ground_truth": row.ground_truth,
+    }
+    return float(_post(server.url + "/v1/score", body, server.bearer)["score"])
+
+
+def openrlhf(server: Server, row: Row) -> float:
+    """OpenRLHF: lists of one, over a connection of its own."""
+    prompt = TEMPLATE.format(row.question)
+    body = {"query": [prompt + row.response + END], "prompts": [prompt], "labels": [row.ground_truth]}
+    return float(_post(f"{server.with_token}/openrlhf/{row.data_source}", body)["rewards"][0])
+
+
+def slime(server: Server, row: Row) -> float:
+    """slime and miles: the answer is the number itself."""
+    body = {"prompt": row.question, "response": row.response, "label": row.ground_truth}
+    return float(_post(f"{server.with_token}/slime/{row.data_source}", body))
+
+
+def llama_factory(server: Server, row: Row) -> float:
+    """LLaMA-Factory: whole texts, whose ground truths the server has."""
+    body = {"model": "model", "messages": [TEMPLATE.format(row.question) + row.response + END]}
+    return float(_post(f"{server.with_token}/llama_factory", body)["scores"][0])
+
+
+def nemo_gym(server: Server, row: Row) -> float:
+    """NeMo-Gym's resource server, as verifiers and axolotl ask it too."""
+    message = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": row.response}],
+    }
+    body = {
+        "data_source": row.data_source,
+        "ground_truth": row.ground_truth,
+        "responses_create_params": {"input": row.question},
+        "response": {"output": [message]},
+    }
+    answer = _post(f"{server.with_token}/verify", body)
+    assert not answer["mask_sample"], answer
+    return float(answer["reward"])
+
+
+def roll(server: Server, row: Row) -> float:
+    """ROLL: submit, then poll by a GET that has a body."""
+    headers = {} if server.token is None else {"XRL-Authorization": f"Bearer {server.token}"}
+    body = {
+        "prompt": row.question,
+        "response": row.response,
+        "reward_info": {"ground_truth": row.ground_truth},
+        "timeout": 300,
+    }
+    asked = _post(f"{server.url}/roll/submit/{row.data_source}", body, headers)
+    while True:
+        answer = requests.get(
+            f"{server.url}/roll/result",
+            json={"reward_request_id": asked["reward_request_id"]},
+            headers=headers,
+            timeout=TIMEOUT_S,
+        ).json()
+        if answer["errcode"] == 0:
+            return float(answer["reward_score"])
+        if answer["errcode"] != 1:
+            raise Again(answer)
+        time.sleep(_POLL_S)
+
+
+def reward_kit(server: Server, row: Row) -> float:
+    """reward-kit and eval-protocol."""
+    turns = [{"role": "user", "content": row.question}, {"role": "assistant", "content": row.response}]
+    body = {
+        "messages": turns,
+        "ground_truth": row.ground_truth,
+        "kwargs": {"data_source": row.data_source},
+    }
+    answer = _post(f"{server.url}/evaluate", body, server.bearer)
+    assert answer["is_score_valid"], answer
+    return float(answer["score"])
+
+
+def vllm(server: Server, row: Row) -> float:
+    """Clients of vLLM's classification, verl's router among them."""
+    text = TEMPLATE.format(row.question) + row.response + END
+    answer = _post(f"{server.with_token}/classify", {"model": row.data_source, "input": text})
+    return float(answer["data"][-1]["probs"][-1])
+
+
+def sglang(server: Server, row: Row) -> float:
+    """Clients of SGLang's classification."""
+    text = TEMPLATE.format(row.question) + row.response + END
+    answer = _post(f"{server.with_token}/sglang/classify", {"model": row.data_source, "text": [text]})
+    return float(answer[0]["embedding"][0])
+
+
+def ors(server: Server, row: Row) -> float:
+    """The Open Reward Standard: a session for one task, whose end is an event."""
+    base = f"{server.url}/{server.tasks}"
+    with requests.Session() as http:
+        http.headers.update(server.bearer)
+        created = http.post(f"{server.url}/create_session", timeout=TIMEOUT_S).text
+        session = {"X-Session-ID": _events(created)["task_id"]}
+        task = {"env_name": server.tasks, "split": row.split, "index": row.index}
+        opened = http.post(f"{server.url}/create", json=task, headers=session, timeout=TIMEOUT_S)
+        call = {"name": "submit", "input": {"response": row.response}}
+        said = http.post(f"{base}/call", json=call, headers=session, timeout=TIMEOUT_S)
+        if 404 in (opened.status_code, said.status_code):
+            raise Again(said.text)
+        outcome = json.loads(_events(said.text)["end"])
+        http.post(f"{server.url}/delete", headers=session, timeout=TIMEOUT_S)
+        return float(outcome["output"]["reward"])
+
+
+def openenv(server: Server, row: Row) -> float:
+    """OpenEnv: one episode over a WebSocket."""
+    address = f"{server.url.replace('http', 'ws', 1)}/openenv/{server.tasks}/ws"
+    host = urlsplit(server.url).netloc
+    with connect(address, additional_headers=server.bearer | {"Host": host}, open_timeout=60) as socket:
+        for kind, data in (
+            ("reset", {"split": row.split, "index": row.index}),
+            ("step", {"response": row.response}),
+        ):
+            socket.send(json.dumps({"type": kind, "data": data}))
+            answer = json.loads(socket.recv(timeout=TIMEOUT_S))
+            assert answer["type"] == "observation", answer
+        return float(answer["data"]["reward"])
+
+
+WIRES: dict[str, Ask] = {
+    "native": native,
+    "OpenRLHF": openrlhf,
+    "slime": slime,
+    "LLaMA-Factory": llama_factory,
+    "NeMo-Gym": nemo_gym,
+    "ROLL": roll,
+    "reward-kit": reward_kit,
+    "vLLM": vllm,
+    "SGLang": sglang,
+    "Open Reward Standard": ors,
+    "OpenEnv": openenv,
+}
+
+
+def _post(url: str, body: Any, headers: dict[str, str] | None = None) -> Any:
+    answer = requests.post(url, json=body, headers=headers, timeout=TIMEOUT_S)
+    assert answer.status_code == 200, (answer.status_code, answer.text[:300])
+    return answer.json()
+
+
+def _events(text: str) -> dict[str, str]:
+    """What each kind of event of a stream says, its pieces joined."""
+    said: dict[str, str] = {}
+    for block in text.split("\n\n"):
+        kind, _, data = block.partition("\n")
+        if kind.startswith("event: "):
+            name = "end" if kind[7:] == "chunk" else kind[7:]
+            said[name] = said.get(name, "") + data[6:]
+    return said
