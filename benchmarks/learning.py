@@ -31,9 +31,9 @@ from rewardkit.demo.run import make_start
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.load import load_config
-from rewardkit.trainer.rewards import place_scores
 from rewardkit.trainer.run.process import train_here
 from rewardkit.trainer.steps import scoring
+from rewardkit.trainer.steps.placing import place_scores
 from rewardkit.types import Score
 
 GROUPS_OF_8 = (

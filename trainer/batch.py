@@ -11,6 +11,15 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     scored                                                       (B,) bool: the reward's status was `ok`
     groups, seeds                                                (B,) int64: number of the prompt, of the draw
     reward_baselines                                             (B,) float32: ReMax's greedy scores
+
+Where the run has agents, a response may hold what tools and users said between the policy's turns: tokens
+that are attended to and are no step of the policy's (`response_mask` 0, no log-probability).
+
+    observations         (B, T) float32: 1 on those tokens
+    turns                (B, T) int64: which of its turns the policy's token belongs to, from 1; 0 elsewhere
+    turn_rewards         (B, T) float32: on the last token of each turn what it earned; NaN where that failed
+    trajectory_scores    (B, T) float32: of `token_level_scores`, what is for the episode as a whole
+    truncated            (B,) bool: the episode was cut off by a limit of tokens
 """
 
 from __future__ import annotations
@@ -106,18 +115,50 @@ def positions(attention_mask: Tensor) -> Tensor:
 
 
 def make_batch(
-    rows: Sequence[Row], prompt_ids: Tensor, prompt_mask: Tensor, responses: Tensor, response_mask: Tensor
+    rows: Sequence[Row],
+    prompt_ids: Tensor,
+    prompt_mask: Tensor,
+    responses: Tensor,
+    response_mask: Tensor,
+    observations: Tensor | None = None,
 ) -> Batch:
-    """Join prompts (B, P) and their responses (B, T) into a batch."""
+    """Join prompts (B, P) and their responses (B, T) into a batch.
+
+    Args:
+        response_mask: 1 on the policy's own tokens.
+        observations: 1 on the tokens of tools and users among them; None: there are none.
+    """
     prompt_positions = positions(prompt_mask)
     steps = torch.arange(1, responses.shape[1] + 1, device=responses.device)
-    return Batch(
+    attended = response_mask if observations is None else response_mask + observations
+    batch = Batch(
         {
             "input_ids": torch.cat([prompt_ids, responses], dim=1),
-            "attention_mask": torch.cat([prompt_mask, response_mask.to(prompt_mask.dtype)], dim=1),
+            "attention_mask": torch.cat([prompt_mask, attended.to(prompt_mask.dtype)], dim=1),
             "position_ids": torch.cat([prompt_positions, prompt_positions[:, -1:] + steps], dim=1),
             "responses": responses,
             "response_mask": response_mask.float(),
         },
         list(rows),
     )
+    if observations is not None:
+        batch["observations"] = observations.float()
+    return batch
+
+
+def last_tokens(mask: Tensor) -> Tensor:
+    """Return the place of the last 1 of each row of a mask, (B, T) -> (B,); 0 for a row without one."""
+    return mask.cumsum(dim=1).argmax(dim=1)
+
+
+def whole_lengths(batch: Batch) -> Tensor:
+    """Return the length of each response, (B,), observations and what was not scored included."""
+    return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)
+
+
+def policy_lengths(batch: Batch) -> Tensor:
+    """Return how many tokens of each response are the policy's own, (B,), scored or not."""
+    lengths = whole_lengths(batch)
+    if "observations" not in batch.tensors:
+        return lengths
+    return lengths - batch["observations"].sum(dim=1).to(lengths.dtype)

@@ -1,4 +1,4 @@
-"""Where rewards come from, and how they are put onto the last token, failures masked. See `steps/scoring.py`.
+"""Where rewards come from. How they get into the batch is in `steps/placing.py`, when in `steps/scoring.py`.
 
 The scoring itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -17,15 +16,13 @@ import torch
 
 from rewardkit.client import Client
 from rewardkit.composition import load_compositions
-from rewardkit.errors import RefusedError, RewardkitError, ScoringError, ServerError, UnknownDataSourceError
+from rewardkit.errors import RefusedError, RewardkitError, ServerError, UnknownDataSourceError
 from rewardkit.groups import group_places
 from rewardkit.registry import REGISTRY, load_reward_file
 from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config.root import Config, RewardConfig
-from rewardkit.trainer.distributed import World
-from rewardkit.types import STATUSES, Sample, Score, failure
+from rewardkit.trainer.config.root import Config
+from rewardkit.types import Sample, Score, failure
 
 REQUEST_SAMPLES = 32
 """Samples in one request to a reward server: small enough that requests end at about the same time."""
@@ -209,57 +206,3 @@ def _has_reward(data_source: str) -> bool:
         return REGISTRY.resolve(data_source).name != REWARD_MODEL
     except UnknownDataSourceError:
         return False
-
-
-def place_scores(
-    batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
-) -> dict[str, float]:
-    """Put each score on the last token of its response; mask what could not be scored.
-
-    Sets `token_level_scores` and `scored`. A response with a status other than `ok` gets
-    `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared.
-
-    Returns:
-        over all processes, `reward/failed/<status>` for the statuses that occurred, and the time that the
-        rewards took: `timing_s/reward_scoring` for all responses together, `timing_s/reward_slowest` for one.
-
-    Raises:
-        ScoringError: a sample failed and `on_error` is `raise`, or all of them failed.
-    """
-    _refuse_failures(scores, world, config.on_error)
-    mask = batch["response_mask"]
-    last = mask.sum(dim=1).long().clamp(min=1) - 1
-    values = [float(s.score) if s.ok else config.error_value for s in scores]
-    placed = torch.zeros_like(mask)
-    placed[torch.arange(len(batch), device=mask.device), last] = torch.tensor(values, device=mask.device)
-    kept = torch.tensor([s.ok or config.on_error == "value" for s in scores], device=mask.device)
-    batch["token_level_scores"] = placed * kept.unsqueeze(1)
-    batch["response_mask"] = mask * kept.unsqueeze(1)
-    batch["scored"] = kept
-    return _scoring_metrics(scores, world)
-
-
-def _scoring_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
-    counts = Counter(s.status for s in scores)
-    seconds = [s.seconds for s in scores]
-    sums = torch.tensor([*(float(counts[s]) for s in STATUSES), sum(seconds)], dtype=torch.float64)
-    *totals, scoring_s = world.sum(sums).tolist()
-    slowest = world.max(torch.tensor(max(seconds, default=0.0), dtype=torch.float64)).item()
-    failed = {f"reward/failed/{s}": n for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
-    return failed | {"timing_s/reward_scoring": scoring_s, "timing_s/reward_slowest": slowest}
-
-
-def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:
-    failed = next((s for s in scores if not s.ok), None)
-    summary = (sum(s.ok for s in scores), len(scores), failed)
-    everywhere = world.gather(summary)
-    first = next((f for _, _, f in everywhere if f is not None), None)
-    n_ok, n = (sum(summary[i] for summary in everywhere) for i in (0, 1))
-    if first is None or (on_error != "raise" and n_ok):
-        return
-    why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
-    if n_ok:
-        raise ScoringError(
-            f"{n - n_ok} of {n} responses could not be scored; {why}; reward.on_error=mask leaves them out"
-        )
-    raise ScoringError(f"none of the {n} responses could be scored; {why}")

@@ -42,6 +42,11 @@ class Experience:
     gather: Callable[[Any], list[Any]]
     """Returns every process's item, in the same order everywhere."""
     rank: int
+    turns: Tensor | None = None
+    """(B, T) int64: which turn a token belongs to, from 1; 0 where it is none of the policy's. Given where
+    responses are compared turn by turn; None: as wholes."""
+    of_trajectory: Tensor | None = None
+    """(B, T), with `turns`: what of `rewards` is for the response as a whole, and for no turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +61,60 @@ class Estimator:
     """It compares the responses to one prompt: there must be two or more."""
     greedy: bool = False
     """It reads `Experience.baselines`: the greedy response to each prompt is drawn and scored too."""
+    by_turns: bool = False
+    """It can compare the turns of responses one by one."""
 
 
-def in_groups(estimator: GroupEstimator) -> Estimator:
+def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator:
     """Return the estimator of a process's share that puts `estimator` to the responses of all.
 
-    Scores are the sums of a response's rewards.
+    Scores are the sums of a response's rewards; see `_of_turns` for those of turns.
     """
 
     def estimate(given: Experience) -> tuple[Tensor, Tensor]:
-        kept = given.mask.bool()
-        scored = given.scored.bool()
-        scores = torch.where(kept, given.rewards, torch.zeros_like(given.rewards)).double().sum(dim=1)
-        mine = torch.stack([scores, given.groups.double(), kept.sum(dim=1).double()])[:, scored].cpu()
-        shares = given.gather(mine)
-        start = sum(share.shape[1] for share in shares[: given.rank])
-        scores, groups, lengths = torch.cat(shares, dim=1)
-        of_all = estimator(scores, groups.long(), lengths, given.norm_by_std)
-        advantages = given.rewards.new_zeros(len(scored))
-        advantages[scored] = of_all[start : start + mine.shape[1]].to(advantages)
-        per_token = where_kept(given.mask, advantages.unsqueeze(1).expand_as(given.rewards))
+        rewards = where_kept(given.mask, given.rewards).double()
+        if given.turns is None:
+            advantages = _compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(
+                given.rewards
+            )
+        else:
+            advantages = _of_turns(estimator, given, rewards, given.turns)
+        per_token = where_kept(given.mask, advantages)
         return per_token, per_token
 
-    return Estimator(estimate, groups=True)
+    return Estimator(estimate, groups=True, by_turns=by_turns)
+
+
+def _compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Tensor:
+    """Put `estimator` to each column of scores, (B, K), of all processes; return this one's advantages."""
+    scored = given.scored.bool()
+    number = given.mask.bool().sum(dim=1, keepdim=True)
+    mine = torch.cat([given.groups.unsqueeze(1).double(), number.double(), scores], dim=1)[scored].cpu()
+    shares = given.gather(mine)
+    start = sum(len(share) for share in shares[: given.rank])
+    groups, lengths, *columns = torch.cat(shares).unbind(dim=1)
+    advantages = given.rewards.new_zeros(scores.shape)
+    for k, column in enumerate(columns):
+        of_all = estimator(column, groups.long(), lengths, given.norm_by_std)
+        advantages[scored, k] = of_all[start : start + len(mine)].to(advantages)
+    return advantages
+
+
+def _of_turns(estimator: GroupEstimator, given: Experience, rewards: Tensor, turns: Tensor) -> Tensor:
+    """Return per token, (B, T), the sum of the advantages of its turn and of all that came after it.
+
+    The k-th turns of a group are compared with each other, and what is for whole trajectories with its like.
+    A response that has no k-th turn counts there with 0, and gets its advantage: left out, the number of
+    terms would depend on the response's own stopping, and the gradient would be biased (docs/algorithms.md).
+    """
+    assert given.of_trajectory is not None
+    whole = where_kept(given.mask, given.of_trajectory).double()
+    most = max(given.gather(int(turns.max()) if turns.numel() else 0))
+    by_turn = rewards.new_zeros((len(rewards), most + 1)).scatter_add(1, turns, rewards - whole)[:, 1:]
+    columns = torch.cat([by_turn, whole.sum(dim=1, keepdim=True)], dim=1)
+    advantages = _compared(estimator, given, columns)
+    from_here_on = advantages.flip(1).cumsum(dim=1).flip(1)
+    return from_here_on.gather(1, (turns - 1).clamp(min=0))
 
 
 def where_kept(mask: Tensor, values: Tensor) -> Tensor:

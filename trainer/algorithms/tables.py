@@ -16,13 +16,15 @@ from rewardkit.trainer.algorithms.objective import PolicyLoss
 
 ESTIMATORS: dict[str, Estimator] = {
     "gae": Estimator(advantages.estimate_gae, critic=True),
-    "grpo": in_groups(advantages.grpo),
+    "grpo": in_groups(advantages.grpo, by_turns=True),
     "grpo_passk": in_groups(advantages.grpo_passk),
-    "rloo": in_groups(advantages.rloo),
-    "opo": in_groups(advantages.opo),
+    "rloo": in_groups(advantages.rloo, by_turns=True),
+    "opo": in_groups(advantages.opo, by_turns=True),
     "gpg": in_groups(advantages.gpg),
     "reinforce_plus_plus": Estimator(advantages.estimate_reinforce_plus_plus),
-    "reinforce_plus_plus_baseline": Estimator(advantages.estimate_reinforce_plus_plus_baseline, groups=True),
+    "reinforce_plus_plus_baseline": Estimator(
+        advantages.estimate_reinforce_plus_plus_baseline, groups=True, by_turns=True
+    ),
     "remax": Estimator(advantages.estimate_remax, greedy=True),
 }
 """By the names of `algorithm.adv_estimator`."""

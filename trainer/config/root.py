@@ -96,6 +96,9 @@ class AlgorithmConfig:
     kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
     filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
     rollout_correction: RolloutCorrectionConfig = field(default_factory=RolloutCorrectionConfig)
+    turn_advantages: str = "summed"
+    """How estimators that compare responses use rewards of turns: `summed` over the episode, or `per_turn`:
+    each turn is compared with those of its number, and a token gets what its turn and the later ones got."""
     mask_truncated_completions: bool = False
     """DAPO's overlong filtering: a response of full length counts for the advantages, not in the loss."""
 
@@ -143,6 +146,13 @@ class RewardConfig:
     """Options per data source: `reward.options.gsm8k.method=flexible`. Local rewards only."""
     compositions: str | None = None
     """A YAML file of rewards made of rewards (docs/rewards.md). Local rewards only."""
+    mode: str = "trajectory"
+    """What of an episode is rewarded: `trajectory`, its score, on the last token; `turn`, what tools and
+    interactions gave for each turn, on the last token of that turn; or `mixed`, both."""
+    turn_weight: float = 1.0
+    """Weight of the rewards of turns, where `mode` is `mixed`."""
+    trajectory_weight: float = 1.0
+    """Weight of the score of the episode, where `mode` is `mixed`."""
     on_error: str = "mask"
     """A response that could not be scored is left out of the loss (`mask`), ends the run (`raise`) or gets
     `reward.error_value` (`value`)."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardkit.trainer.algorithms.reductions import masked_moments
-from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.batch import Batch, policy_lengths, whole_lengths
 from rewardkit.trainer.distributed import World
 
 
@@ -80,12 +80,12 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
     """Return what a step's batch looks like: scores, rewards, advantages, values, lengths, entropy.
 
     `critic/score` and `critic/rewards` are sums over a response; responses that could not be scored count
-    for the lengths only.
+    for the lengths only. A length is that of the policy's own tokens; `clip_ratio` is the share of responses
+    that fill the response length, with what tools and users said.
     """
     kept = batch["response_mask"].bool()
     scored = batch["scored"]
     width = batch["responses"].shape[1]
-    lengths = batch["attention_mask"][:, -width:].sum(dim=1)
     values = {"critic/values": batch["values"][kept]} if "values" in batch.tensors else {}
     metrics = summarize(
         {
@@ -94,13 +94,14 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
             "critic/advantages": batch["advantages"][kept],
             "critic/returns": batch["returns"][kept],
             **values,
-            "response_length": lengths,
+            "response_length": policy_lengths(batch),
             "prompt_length": batch["attention_mask"][:, :-width].sum(dim=1),
         },
         world,
     )
     entropies = {"actor/entropy": batch["entropys"][kept]} if "entropys" in batch.tensors else {}
-    means = summarize({"response_length/clip_ratio": (lengths == width).float(), **entropies}, world)
+    full = (whole_lengths(batch) == width).float()
+    means = summarize({"response_length/clip_ratio": full, **entropies}, world)
     if "values" in batch.tensors:
         metrics["critic/vf_explained_var"] = explained_variance(
             batch["values"], batch["returns"], batch["response_mask"], world

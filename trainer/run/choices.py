@@ -45,6 +45,8 @@ CHOICES = {
         }.items()
     },
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
+    "algorithm.turn_advantages": ("summed", "per_turn"),
+    "reward.mode": ("trajectory", "turn", "mixed"),
     "reward.on_error": ("mask", "raise", "value"),
     "reward_model.scores": ("all", "rest"),
     "reward_model.backend": ("transformers", "vllm"),

@@ -62,6 +62,7 @@ def check_settings(config: Config) -> list[str]:
     check_positive(config)
     _check_lengths(config)
     notes = [*_check_batch_sizes(config), *_check_groups(config)]
+    _check_turns(config)
     _check_overlong(config)
     _check_token_limits(config)
     _check_sharding(config)
@@ -145,6 +146,22 @@ def _check_groups(config: Config) -> list[str]:
         f"algorithm.adv_estimator={estimator} compares the responses to one prompt, and "
         "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1"
     ]
+
+
+def _check_turns(config: Config) -> None:
+    """What compares turns must be able to, and there must be rewards of turns."""
+    if config.algorithm.turn_advantages == "summed":
+        return
+    able = [name for name, estimator in ESTIMATORS.items() if estimator.by_turns]
+    if config.algorithm.adv_estimator not in able:
+        raise ConfigError(
+            f"algorithm.turn_advantages=per_turn: {config.algorithm.adv_estimator} does not compare turns; "
+            f"{', '.join(able)} do (gae and reinforce_plus_plus use rewards of turns as they are)"
+        )
+    if config.reward.mode == "trajectory":
+        raise ConfigError(
+            "algorithm.turn_advantages=per_turn compares rewards of turns; set reward.mode=turn or mixed"
+        )
 
 
 def _check_correction(config: Config) -> None:

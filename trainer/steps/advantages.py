@@ -16,7 +16,7 @@ from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.objective import StepTokens
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
-from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.batch import Batch, last_tokens, whole_lengths
 from rewardkit.trainer.config.root import loss_mode
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.training_run import TrainingRun
@@ -56,7 +56,15 @@ def _experience(run: TrainingRun, batch: Batch) -> Experience:
         reduce=run.world.sum,
         gather=run.world.gather,
         rank=run.world.rank,
+        **_turns(run, batch),
     )
+
+
+def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
+    """What an estimator needs that compares episodes turn by turn, where that is asked for."""
+    if run.config.algorithm.turn_advantages == "summed" or "turns" not in batch.tensors:
+        return {}
+    return {"turns": batch["turns"], "of_trajectory": batch["trajectory_scores"]}
 
 
 def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
@@ -79,13 +87,15 @@ def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
 def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """Take responses that were cut off out of the loss where that is asked for; they stay in the advantages.
 
-    One whose last allowed token ends it has come to its end.
+    One whose last allowed token ends it has come to its end; of an episode its end says how it came.
     """
     if not run.config.algorithm.mask_truncated_completions:
         return {}
-    responses = batch["responses"]
-    ends = torch.isin(responses[:, -1], torch.tensor(run.eos_ids, device=responses.device))
-    truncated = (_lengths(batch) == responses.shape[1]) & ~ends
+    truncated = batch.tensors.get("truncated")
+    if truncated is None:
+        responses = batch["responses"]
+        ends = torch.isin(responses[:, -1], torch.tensor(run.eos_ids, device=responses.device))
+        truncated = (whole_lengths(batch) == responses.shape[1]) & ~ends
     batch["response_mask"] = batch["response_mask"] * ~truncated.unsqueeze(1)
     return {"response/masked_truncated": float(run.world.sum(truncated.sum()))}
 
@@ -97,11 +107,12 @@ def shape_overlong(run: TrainingRun, batch: Batch) -> dict[str, float]:
         return {}
     mask = batch["response_mask"]
     scored = batch["scored"]
-    over = _lengths(batch) - (batch["responses"].shape[1] - buffer.len)
+    over = whole_lengths(batch) - (batch["responses"].shape[1] - buffer.len)
     punishment = (over.clamp(min=0) / buffer.len) * buffer.penalty_factor
-    last = mask.cumsum(dim=1).argmax(dim=1, keepdim=True)
+    last = last_tokens(mask).unsqueeze(1)
     taken_off = (punishment * scored).to(mask.dtype).unsqueeze(1)
-    batch["token_level_scores"] = batch["token_level_scores"].scatter_add(1, last, -taken_off)
+    for name in {"token_level_scores", "trajectory_scores"} & set(batch.tensors):
+        batch[name] = batch[name].scatter_add(1, last, -taken_off)
     if not buffer.log:
         return {}
     values = {"overlong_reward": -punishment[scored], "overlong": (punishment[scored] > 0).float()}
@@ -176,8 +187,3 @@ def choose_tokens(run: TrainingRun, batch: Batch) -> None:
         gather=run.world.gather,
     )
     batch["chosen"] = choose(tokens, loss_options(actor))
-
-
-def _lengths(batch: Batch) -> torch.Tensor:
-    """Return the length of each response, (B,), a tool's tokens and what was not scored included."""
-    return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)

@@ -94,7 +94,10 @@ def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> No
 def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredResponse]) -> list[int]:
     """The groups of all processes that differ in what `filter_groups.metric` names, in order."""
     metric = run.config.algorithm.filter_groups.metric
-    outcomes = [_outcome(each.score, metric) for each in scored]
+    if metric == "reward" and run.config.reward.mode != "trajectory":
+        outcomes: list[float] = batch["token_level_scores"].sum(dim=1).tolist()
+    else:
+        outcomes = [_outcome(each.score, metric) for each in scored]
     mine = differing_groups(batch["groups"], outcomes, batch["scored"])
     return sorted(group for share in run.world.gather(mine) for group in share)
 

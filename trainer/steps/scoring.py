@@ -9,7 +9,8 @@ from typing import Any
 from rewardkit.errors import RewardkitError
 from rewardkit.trainer.batch import Batch, Row, ScoredResponse
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.rewards import RewardSource, ScoreFuture, place_scores
+from rewardkit.trainer.rewards import RewardSource, ScoreFuture
+from rewardkit.trainer.steps.placing import place_scores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Sample, Score
 

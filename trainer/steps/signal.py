@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from rewardkit.offline.gradient import IN_GROUPS, OVER_ALL, signal
 from rewardkit.offline.scored import ScoredResponse as PlainResponse
 from rewardkit.offline.scored import grouped
-from rewardkit.trainer.batch import Batch, ScoredResponse
+from rewardkit.trainer.batch import Batch, ScoredResponse, policy_lengths
 from rewardkit.trainer.config.root import AlgorithmConfig
 from rewardkit.trainer.training_run import TrainingRun
 
@@ -24,11 +24,12 @@ def signal_metrics(
     Returns:
         `signal/<data_source>/nobody_right`, `mixed` and `everybody_right`, from groups of that kind;
         `part/<name>`, by component of the score; `long_quarter`, from the longest responses. Under the run's
-        estimator, or GRPO where that is none of `offline.gradient`. Nothing where prompts get one response.
+        estimator, or GRPO where that is none of `offline.gradient`. Nothing where prompts get one
+        response, or where the advantages come from rewards of turns.
     """
-    if run.config.actor_rollout_ref.rollout.n == 1:
+    if run.config.actor_rollout_ref.rollout.n == 1 or run.config.reward.mode != "trajectory":
         return {}
-    lengths = batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1).tolist()
+    lengths = policy_lengths(batch).tolist()
     places = zip(batch["groups"].tolist(), lengths, scored, strict=True)
     mine = [_plain(group, length, one) for group, length, one in places if kept is None or group in kept]
     groups = grouped(one for share in run.world.gather(mine) for one in share)

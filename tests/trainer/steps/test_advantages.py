@@ -229,6 +229,12 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
         (["actor_rollout_ref.actor.loss_agg_mode=mean"], "loss_agg_mode must be one of token-mean"),
         (["algorithm.rollout_correction.rollout_is=all"], "rollout_is must be one of"),
         (["reward_model.overlong_buffer.enable=true"], "overlong_buffer.len must be from 1 to"),
+        (["reward.mode=turns"], "reward.mode must be one of trajectory, turn, mixed"),
+        (["algorithm.turn_advantages=per_turn"], "gae does not compare turns; grpo, rloo, opo,"),
+        (
+            ["algorithm.turn_advantages=per_turn", "algorithm.adv_estimator=rloo"],
+            "compares rewards of turns; set reward.mode=turn or mixed",
+        ),
     ],
 )
 def test_an_algorithm_that_cannot_run_is_refused_in_one_line(overrides: list[str], message: str) -> None:
