@@ -65,6 +65,8 @@ class Reply:
     finish_reason: Literal["stop", "length", "aborted"] = "stop"
     calls: Sequence[Call] | None = None
     """Calls that the engine has parsed itself (a chat endpoint); None: they are in the text."""
+    tokens: int | None = None
+    """How many the turn has, where the engine counts them and shows none."""
 
 
 class TokenModel(Protocol):
@@ -195,3 +197,5 @@ class Turn:
     """Of an assistant's turn: what the tools and the interaction gave for it, summed."""
     statuses: list[str] = field(default_factory=list)
     """Of a tool's turn: the status of each observation."""
+    finish_reason: str | None = None
+    """Of an assistant's turn, as `Reply.finish_reason`."""

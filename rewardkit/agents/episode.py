@@ -1,0 +1,466 @@
+"""One episode: what was said, as messages and as token ids, what it may still use, and why it ended.
+
+Loops drive it by four methods: `generate`, `execute`, `respond` and `append`. Each leaves the loop when a
+limit is reached, by raising `EpisodeEnded`: a loop need not look. `runner.py` makes episodes and ends them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rewardkit.agents.encoding import plain_text
+from rewardkit.agents.executing import describe, execute_call, within
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import (
+    ENDED,
+    Call,
+    ChatModel,
+    Interaction,
+    Limits,
+    Observation,
+    Reply,
+    Role,
+    TokenModel,
+    Tool,
+    Turn,
+    UserTurn,
+)
+from rewardkit.types import Message, Status
+
+Parse = Callable[[str], tuple[str, list[Call]]]
+"""(what the model wrote) -> (the text without calls, the calls); of `calls.py`."""
+
+FAILED: Mapping[str, Status] = {
+    "seconds": "timeout",
+    "tool_failed": "error",
+    "interaction_failed": "error",
+    "cancelled": "error",
+    "error": "error",
+}
+"""The ends that say nothing of the model, as a status. All others are `ok`."""
+
+
+class EpisodeEnded(Exception):
+    """Raised in a loop whose episode has ended; `runner.py` catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaking:
+    """How an episode speaks to its model: by token ids, or by messages."""
+
+    model: TokenModel | ChatModel
+    transcript: Transcript | None
+    """The tokenizer and its template, for a TokenModel; None: the model is a ChatModel."""
+    parse: Parse
+    """Finds calls in a turn's text."""
+    stop: tuple[str, ...] = ()
+    """Texts that end every turn: what follows them is not the model's to write."""
+
+
+class Episode:
+    """The state of one episode, from its prompt to its end."""
+
+    def __init__(
+        self,
+        row: EpisodeRow,
+        speaking: Speaking,
+        limits: Limits,
+        *,
+        seed: int = 0,
+        agent_name: str = "",
+        messages: Sequence[Message] | None = None,
+        schemas: Sequence[Mapping[str, Any]] = (),
+        tools: Mapping[str, Tool] | None = None,
+        tools_as_text: bool = False,
+        interaction: Interaction | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with the row's prompt.
+
+        Args:
+            messages: the prompt, where it is not the row's own (an agent's `prepare` has added to it).
+            schemas: of the tools that the chat template, or the chat endpoint, shows.
+            tools_as_text: the model is told of tools by the prompt's text, and of what they came to by a
+                user's message, `Observation: ...`.
+        """
+        self.row = row
+        self.limits = limits
+        self.seed = seed
+        """Of the whole episode; each turn's is derived from it, see `turn_seed`."""
+        self.agent_name = agent_name or row.agent_name or ""
+        self.messages: list[Message] = [dict(one) for one in (row.messages if messages is None else messages)]
+        """The prompt and all turns."""
+        self.prompt_messages = len(self.messages)
+        """How many of the messages are the prompt."""
+        self.schemas = list(schemas)
+        self.tools: dict[str, Tool] = dict(tools or {})
+        """By name, in the order in which they are offered."""
+        self.tools_as_text = tools_as_text
+        self.interaction = interaction
+        self.prompt_ids: list[int] = []
+        """Empty before the first turn, and with a ChatModel."""
+        self.response_ids: list[int] = []
+        """What the model has produced, as it was, and what was appended between. Empty with a ChatModel."""
+        self.response_mask: list[int] = []
+        """1 where the model has produced the token."""
+        self.log_probs: list[float] = []
+        """As the engine gave them; 0.0 where nothing was drawn, and everywhere if the engine gives none."""
+        self.turns: list[Turn] = []
+        self.state: dict[str, Any] = {}
+        """For the loop's own use."""
+        self.ended: str | None = None
+        """One of `ENDED`; None while it goes on."""
+        self.status: Status = "ok"
+        """`ok`: the episode can be judged. `timeout`, `error`: it ended for a reason not the model's."""
+        self.detail: str | None = None
+        """One line: what failed."""
+        self.tool_rewards: dict[str, float] = {}
+        """What each tool's state was worth at the end, by the tool's name."""
+        self.interaction_score: float | None = None
+        self.metrics: Counter[str] = Counter()
+        """Sums of what observations and users' turns have measured."""
+        self._speaking = speaking
+        self._counted = 0  # tokens of a ChatModel's turns
+        self._clock = clock
+        self._started = clock()
+
+    @property
+    def data_source(self) -> str:
+        return self.row.data_source
+
+    @property
+    def ground_truth(self) -> str:
+        return self.row.ground_truth
+
+    @property
+    def extra_info(self) -> Mapping[str, Any]:
+        return self.row.extra_info
+
+    @property
+    def answer(self) -> str:
+        """What the model said last: the text of its last turn, without what tools and users said."""
+        return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
+
+    def count(self, *roles: str) -> int:
+        """Return how many turns there are of these roles."""
+        return sum(turn.role in roles for turn in self.turns)
+
+    def end(self, reason: str, detail: str | None = None) -> None:
+        """End the episode, once; a later reason is not heard.
+
+        Args:
+            reason: one of `ENDED`.
+        """
+        if reason not in ENDED:
+            raise ValueError(f"an episode cannot end by '{reason}'; expected one of {', '.join(ENDED)}")
+        if self.ended is None:
+            self.ended = reason
+            self.status = FAILED.get(reason, "ok")
+            self.detail = detail
+
+    def reward(self, value: float | None) -> None:
+        """Add a reward to the model's last turn."""
+        turn = next((turn for turn in reversed(self.turns) if turn.role == "assistant"), None)
+        if value is not None and turn is not None:
+            turn.reward = (turn.reward or 0.0) + float(value)
+
+    async def generate(
+        self, *, stop: Sequence[str] = (), max_tokens: int | None = None, stop_token_ids: Sequence[int] = ()
+    ) -> Reply:
+        """Let the model say its next turn, and return it with its calls found.
+
+        Its ids are kept as they were produced; its text is theirs.
+
+        Args:
+            stop: texts that end the turn, beside those of the format of calls; the token that completes one
+                is the last that is kept.
+            max_tokens: of this turn, if less than the limits leave.
+
+        Raises:
+            EpisodeEnded: no turn, or no token, is left.
+        """
+        self._go_on()
+        if self._speaking.transcript is not None and not self.prompt_ids:
+            self.prompt_ids = self._speaking.transcript.prompt_ids(self.messages, self.schemas)
+        budget = self._budget()
+        if max_tokens is not None:
+            budget = min(budget, max_tokens)
+        seed = turn_seed(self.seed, self.count("assistant"))
+        stop = (*self._speaking.stop, *stop)
+        if self._speaking.transcript is None:
+            reply = await self._chat(seed, budget, stop)
+        else:
+            reply = await self._continue(self._speaking.transcript, seed, budget, stop, stop_token_ids)
+        if reply.finish_reason == "aborted":
+            self._stop("cancelled", "the engine has given the request up")
+        return reply
+
+    async def execute(self, calls: Sequence[Call]) -> list[Observation]:
+        """Execute the calls of the last turn, and append what they came to.
+
+        At most `limits.parallel_calls` are executed, side by side; bad calls are observations that say why.
+        The rewards of the observations go to the turn that made the calls.
+
+        Raises:
+            EpisodeEnded: a tool failed beyond its retries, or says that the episode is done, or a limit is
+                reached.
+        """
+        self._go_on()
+        if not calls:
+            return []
+        self._user_turn_left()
+        allowed = self.limits.parallel_calls
+        running = [
+            asyncio.ensure_future(execute_call(call, self.tools, self.limits, self._seconds_left()))
+            for call in calls[:allowed]
+        ]
+        try:
+            found = list(await asyncio.gather(*running))
+        finally:
+            for one in running:
+                one.cancel()
+        text = f"Error: not executed; at most {allowed} call{'s' if allowed > 1 else ''} in one turn"
+        found += [Observation(text, status="bad_call") for _ in calls[allowed:]]
+        self._observe(calls, found)
+        return found
+
+    async def respond(self) -> UserTurn:
+        """Let the row's interaction answer the last turn, and append what it says.
+
+        Raises:
+            EpisodeEnded: it has failed, or says that the episode is done, or a limit is reached.
+        """
+        self._go_on()
+        if self.interaction is None:
+            raise RuntimeError(f"the row has no interaction; '{self.agent_name}' asked for its answer")
+        self._user_turn_left()
+        left = self._seconds_left()
+        timeout = self.limits.tool_seconds if left is None else min(self.limits.tool_seconds, max(left, 0.0))
+        try:
+            said = await within(self.interaction.respond(list(self.messages)), timeout)
+        except TimeoutError:
+            self._end_late("interaction_failed", f"the interaction did not answer in {timeout:g} s")
+            raise EpisodeEnded(self.ended) from None
+        except Exception as error:
+            self.end("interaction_failed", f"the interaction failed: {describe(error)}")
+            raise EpisodeEnded(self.ended) from None
+        self.reward(said.reward)
+        self.metrics.update(said.metrics)
+        if said.done:
+            self._stop("done")
+        await self.append([{"role": "user", "content": plain_text(said.text)}])
+        return said
+
+    async def append(self, messages: Sequence[Message]) -> None:
+        """Append one turn that the model did not say, as its template writes it behind its own; mask 0.
+
+        Where it does not fit into the budget, or no turn of the model can follow, it is kept as messages and
+        a `Turn`, without tokens.
+
+        Args:
+            messages: of the role `user`, or `tool`.
+
+        Raises:
+            EpisodeEnded: a limit is reached.
+            TemplateError: the template cannot take them there.
+        """
+        self._go_on()
+        self._user_turn_left()
+        self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
+
+    def why_answered(self) -> str:
+        """Return why an episode ends whose loop is content: `answered`, or the budget that cut its answer."""
+        last = self.turns[-1] if self.turns else None
+        if last is None or last.finish_reason != "length":
+            return "answered"
+        return self._why_too_long(1) or "answered"
+
+    def _append(self, messages: Sequence[Message], role: Role, statuses: Sequence[str]) -> None:
+        """Keep messages as one turn; leave the loop where none of the model can follow."""
+        start = len(self.response_ids)
+        reason = self._why_no_turn()
+        transcript = self._speaking.transcript
+        if reason is None and transcript is not None:
+            ids = transcript.appended(self.response_ids, messages, self.schemas)
+            reason = self._why_too_long(len(ids))
+            if reason is None:
+                self.response_ids += ids
+                self.response_mask += [0] * len(ids)
+                self.log_probs += [0.0] * len(ids)
+        self._keep(messages, role, start, statuses)
+        if reason is not None:
+            self._stop(reason)
+        self._go_on()
+
+    def _keep(self, messages: Sequence[Message], role: Role, start: int, statuses: Sequence[str]) -> None:
+        self.messages += [dict(message) for message in messages]
+        text = "\n".join(str(message.get("content") or "") for message in messages)
+        self.turns.append(Turn(role, text, start, len(self.response_ids), statuses=list(statuses)))
+
+    def _observe(self, calls: Sequence[Call], found: Sequence[Observation]) -> None:
+        for one in found:
+            self.reward(one.reward)
+            self.metrics.update(one.metrics)
+        failed = next((one for one in found if one.status in ("error", "timeout")), None)
+        messages = self._observations(calls, found)
+        statuses = [one.status for one in found]
+        if failed is None and not any(one.done for one in found):
+            self._append(messages, "tool", statuses)
+            return
+        # Nobody reads it any more: it is kept, without tokens.
+        self._keep(messages, "tool", len(self.response_ids), statuses)
+        if failed is None:
+            self.end("done")
+        elif failed.status == "timeout":
+            self._end_late("tool_failed", failed.text)
+        else:
+            self.end("tool_failed", failed.text)
+        self._go_on()
+
+    def _observations(self, calls: Sequence[Call], found: Sequence[Observation]) -> list[Message]:
+        """What the calls came to, as the model is told of it."""
+        if self.tools_as_text:
+            return [{"role": "user", "content": "\n".join(f"Observation: {one.text}" for one in found)}]
+        made = self.messages[-1].get("tool_calls") or []
+        names = [made[i]["id"] if i < len(made) else call.id for i, call in enumerate(calls)]
+        return [
+            {"role": "tool", "name": call.name, "tool_call_id": name, "content": one.text}
+            for call, name, one in zip(calls, names, found, strict=True)
+        ]
+
+    async def _continue(
+        self, transcript: Transcript, seed: int, budget: int, stop: Sequence[str], stop_ids: Sequence[int]
+    ) -> Reply:
+        """Ask a TokenModel; return its turn with its text and calls read from its ids."""
+        asked = [*self.prompt_ids, *self.response_ids]
+        model: Any = self._speaking.model
+        reply: Reply = await model.generate(asked, seed=seed, max_tokens=budget, stop_token_ids=stop_ids)
+        ids = list(reply.token_ids)[:budget]
+        kept = _until(stop, ids, transcript) if stop else len(ids)
+        finish = "stop" if kept < len(ids) else reply.finish_reason
+        ids = ids[:kept]
+        log_probs = None if reply.log_probs is None else list(reply.log_probs)[:kept]
+        text = transcript.text_of(ids)
+        reply = replace(reply, text=text, token_ids=ids, log_probs=log_probs, finish_reason=finish)
+        start = len(self.response_ids)
+        self.response_ids += ids
+        self.response_mask += [1] * len(ids)
+        self.log_probs += [0.0] * len(ids) if log_probs is None else log_probs
+        turn = Turn("assistant", text, start, len(self.response_ids), finish_reason=finish)
+        return self._said(reply, turn, transcript.text_of(ids, special=True))
+
+    async def _chat(self, seed: int, budget: int, stop: Sequence[str]) -> Reply:
+        """Ask a ChatModel."""
+        model: Any = self._speaking.model
+        reply: Reply = await model.chat(list(self.messages), self.schemas, seed=seed, max_tokens=budget)
+        ends = [reply.text.find(one) + len(one) for one in stop if one in reply.text]
+        if ends:
+            reply = replace(reply, text=reply.text[: min(ends)], finish_reason="stop")
+        self._counted += reply.tokens or 0
+        return self._said(reply, Turn("assistant", reply.text, finish_reason=reply.finish_reason), reply.text)
+
+    def _said(self, reply: Reply, turn: Turn, text: str) -> Reply:
+        """Keep a turn of the model, and read its calls.
+
+        Args:
+            text: in which the calls are, special tokens included.
+        """
+        content, calls = reply.text, list(reply.calls or ())
+        if reply.calls is None and self.tools:
+            found, calls = self._speaking.parse(text)
+            content = found if calls else content
+        turn.calls = calls
+        self.turns.append(turn)
+        message: Message = {"role": "assistant", "content": reply.text}
+        if calls and self.schemas:
+            number = self.count("assistant")
+            made = [_as_message(call, number, i) for i, call in enumerate(calls)]
+            message |= {"content": content, "tool_calls": made}
+        self.messages.append(message)
+        return replace(reply, calls=tuple(calls))
+
+    def _go_on(self) -> None:
+        if self.ended is None and (left := self._seconds_left()) is not None and left <= 0:
+            self.end("seconds", f"the episode has taken its {self.limits.seconds:g} s")
+        if self.ended is not None:
+            raise EpisodeEnded(self.ended)
+
+    def _stop(self, reason: str, detail: str | None = None) -> None:
+        self.end(reason, detail)
+        raise EpisodeEnded(self.ended)
+
+    def _end_late(self, reason: str, detail: str) -> None:
+        """End by `seconds` where the episode's time is up too, and by `reason` otherwise."""
+        left = self._seconds_left()
+        self.end("seconds" if left is not None and left <= 0 else reason, detail)
+
+    def _user_turn_left(self) -> None:
+        limit = self.limits.user_turns
+        if limit is not None and self.count("tool", "user") >= limit:
+            self._stop("user_turns")
+
+    def _why_no_turn(self) -> str | None:
+        limit = self.limits.assistant_turns
+        return "assistant_turns" if limit is not None and self.count("assistant") >= limit else None
+
+    def _why_too_long(self, more: int) -> str | None:
+        length = len(self.response_ids) + self._counted + more
+        if length > self.limits.response_tokens:
+            return "response_tokens"
+        context = self.limits.context_tokens
+        if context is not None and len(self.prompt_ids) + length > context:
+            return "context_tokens"
+        return None
+
+    def _budget(self) -> int:
+        """Tokens of the next turn; end the episode where there are none."""
+        reason = self._why_no_turn() or self._why_too_long(1)
+        if reason is not None:
+            self._stop(reason)
+        limits = self.limits
+        used = len(self.response_ids) + self._counted
+        left = limits.response_tokens - used
+        if limits.context_tokens is not None:
+            left = min(left, limits.context_tokens - used - len(self.prompt_ids))
+        return left if limits.turn_tokens is None else min(left, limits.turn_tokens)
+
+    def _seconds_left(self) -> float | None:
+        if self.limits.seconds is None:
+            return None
+        return self.limits.seconds - (self._clock() - self._started)
+
+
+def turn_seed(seed: int, turn: int) -> int:
+    """Return the seed of a turn, counted from 0: the first has the episode's own, so that an episode of one
+    turn draws what a single response draws. Later ones have 31 bits, as many as every server takes."""
+    if turn == 0:
+        return seed
+    digest = hashlib.blake2b(repr((seed, turn)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 33
+
+
+def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
+    """How many of `ids` there are up to the one that completes a stop text; all if none does."""
+    text = transcript.text_of(ids, special=True)
+    if not any(one in text for one in stop):
+        return len(ids)
+    low, high = 1, len(ids)
+    while low < high:  # the text of more ids holds what that of fewer holds
+        middle = (low + high) // 2
+        text = transcript.text_of(ids[:middle], special=True)
+        low, high = (low, middle) if any(one in text for one in stop) else (middle + 1, high)
+    return low
+
+
+def _as_message(call: Call, number: int, place: int) -> dict[str, Any]:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    name = call.id or f"call_{number}_{place}"
+    return {"id": name, "type": "function", "function": {"name": call.name, "arguments": arguments}}

@@ -1,0 +1,106 @@
+"""One call of a tool, from what the model wrote to an observation: never an exception, never for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from rewardkit.agents.encoding import plain_text
+from rewardkit.agents.types import Call, Limits, Observation, Tool
+from rewardkit.errors import did_you_mean
+
+T = TypeVar("T")
+_GRACE_S = 1.0
+"""How long what has been cancelled may take to end, before it is left behind."""
+
+
+async def execute_call(
+    call: Call, tools: Mapping[str, Tool], limits: Limits, seconds: float | None
+) -> Observation:
+    """Return what a call came to; a bad one is an observation that says what is wrong.
+
+    Args:
+        seconds: left to the episode; None: no limit.
+    """
+    tool = tools.get(call.name)
+    if call.error is not None:
+        return Observation(f"Error: {call.error}", status="bad_call")
+    if tool is None:
+        known = f"; the tools are: {', '.join(tools)}" if tools else "; there are none"
+        hint = did_you_mean(call.name, tools) or known
+        return Observation(f"Error: there is no tool '{call.name:.80}'{hint}", status="bad_call")
+    found = Observation("", status="error")
+    timeout = limits.tool_seconds if seconds is None else min(limits.tool_seconds, max(seconds, 0.0))
+    for _ in range(limits.tool_retries + 1):
+        found = await _execute_once(tool, call.arguments, timeout)
+        if found.status in ("ok", "bad_call"):
+            break
+    text = cut(plain_text(found.text), limits.tool_response_chars, limits.tool_response_truncate_side)
+    return replace(found, text=text)
+
+
+async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float) -> Observation:
+    try:
+        found = await within(tool.execute(arguments), timeout)
+    except TimeoutError:
+        return Observation(f"Error: {tool.name} did not answer in {timeout:g} s", status="timeout")
+    except Exception as error:
+        return Observation(f"Error: {tool.name}: {describe(error)}", status="error")
+    return found if isinstance(found, Observation) else Observation(plain_text(found))
+
+
+async def within(work: Awaitable[T], seconds: float | None) -> T:
+    """Return what `work` returns; what does not end in time is cancelled, and left behind if it will not.
+
+    Raises:
+        TimeoutError: it has not ended in time, or has itself raised that.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        await _stop(task)
+        raise
+    if not done:
+        await _stop(task)
+        raise TimeoutError
+    if task.cancelled():  # by itself, which is not that the episode is cancelled
+        raise RuntimeError("it has cancelled itself")
+    return task.result()
+
+
+async def _stop(task: asyncio.Future[Any]) -> None:
+    task.cancel()
+    await asyncio.wait({task}, timeout=_GRACE_S)
+    if task.done() and not task.cancelled():
+        task.exception()  # looked at: nobody else will
+    else:
+        task.add_done_callback(_look_at)
+
+
+def _look_at(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+def cut(text: str, limit: int, side: str) -> str:
+    """Return at most `limit` characters of a text, and the word that it was cut, as verl writes it.
+
+    `side` is where the cut is: `left` keeps the end, `right` the start, `middle` both.
+    """
+    if len(text) <= limit:
+        return text
+    if side == "left":
+        return "(truncated)..." + text[len(text) - limit :]
+    if side == "right":
+        return text[:limit] + "...(truncated)"
+    half = limit // 2
+    return text[:half] + "...(truncated)..." + text[len(text) - half :]
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one line."""
+    first = (str(error).strip().splitlines() or [""])[0][:300]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__

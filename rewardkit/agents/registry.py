@@ -1,0 +1,166 @@
+"""Which loops there are: a name -> `Agent`. Ours stand in `loops/`; users add theirs with `@agent`, with
+`path.py:name`, or behind an entry point of the group `rewardkit.agents`.
+
+Runs none: `runner.py` does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+from rewardkit.errors import InputError, OptionsError, did_you_mean
+from rewardkit.registry import import_reward_file
+from rewardkit.types import Message
+
+if TYPE_CHECKING:
+    from rewardkit.agents.episode import Episode
+
+ENTRY_POINT_GROUP = "rewardkit.agents"
+SINGLE_TURN = "single_turn_agent"
+"""The loop of rows that name none."""
+
+Loop = Callable[["Episode"], Awaitable[object]]
+Prepare = Callable[[list[Message], Sequence[Mapping[str, Any]]], list[Message]]
+ToolsBy = Literal["template", "text", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A loop and what has to be known of it before an episode starts."""
+
+    name: str
+    loop: Loop
+    """Drives one episode; when it returns, the episode has ended."""
+    tools: ToolsBy = "template"
+    """How the model is told of its tools: by the chat template (which must then take tool messages), by the
+    text that `prepare` writes, or not at all: then a row gets no tools."""
+    prepare: Prepare | None = None
+    """(messages, tool schemas) -> the messages of the prompt. Pure: the prompt's length is known without an
+    episode."""
+    calls: str | None = None
+    """The format in which the model writes its calls, where the loop fixes it (`react`); None: the run's."""
+    interaction: bool = True
+    """It lets the row's interaction answer; otherwise none is made."""
+    summary: str = ""
+
+
+class Agents:
+    """The loops by name."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, Agent] = {}
+        self._entry_points_loaded = False
+
+    def register(self, new: Agent) -> Agent:
+        """Add a loop.
+
+        Raises:
+            OptionsError: another loop has the name.
+        """
+        held = self._agents.get(new.name)
+        if held is not None and _where(held.loop) != _where(new.loop):
+            raise OptionsError(
+                f"there is an agent '{new.name}' already ({_where(held.loop)}); choose another"
+            )
+        self._agents[new.name] = new
+        return new
+
+    def resolve(self, name: str) -> Agent:
+        """Return the loop of a name, or that of `path.py:name`.
+
+        Raises:
+            InputError: there is none; the nearest names are said.
+        """
+        found = self._known().get(name)
+        if found is not None:
+            return found
+        if ":" in name and name.partition(":")[0].endswith(".py"):
+            return load_agent(name)
+        known = self.names()
+        hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
+        raise InputError(f"there is no agent '{name}'{hint}; a loop of your own is named as path.py:name")
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names, ours and those of installed packages."""
+        return tuple(sorted(self._known()))
+
+    def _known(self) -> dict[str, Agent]:
+        if not self._entry_points_loaded:
+            self._entry_points_loaded = True
+            importlib.import_module("rewardkit.agents.loops")
+            for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+                loaded = entry.load()
+                for found in _agents_in(loaded) if isinstance(loaded, ModuleType) else [_agent_of(loaded)]:
+                    if found is not None:
+                        self.register(found)
+        return self._agents
+
+
+AGENTS = Agents()
+"""The loops that every entrance knows."""
+
+
+def agent(
+    name: str,
+    *,
+    tools: ToolsBy = "template",
+    prepare: Prepare | None = None,
+    calls: str | None = None,
+    interaction: bool = True,
+) -> Callable[[Loop], Loop]:
+    """Register the decorated coroutine function as the loop of rows whose `agent_name` is `name`.
+
+    The other arguments are the fields of `Agent`.
+
+    Example:
+        >>> @agent("ask_twice", tools="none")
+        ... async def ask_twice(episode: Episode) -> None:
+        ...     await episode.generate()
+        ...     await episode.append([{"role": "user", "content": "Are you sure?"}])
+        ...     await episode.generate()
+    """
+
+    def register(loop: Loop) -> Loop:
+        summary = (loop.__doc__ or "").strip().partition("\n")[0]
+        made = AGENTS.register(Agent(name, loop, tools, prepare, calls, interaction, summary))
+        loop.__rewardkit_agent__ = made  # type: ignore[attr-defined]
+        return loop
+
+    return register
+
+
+def load_agent(spec: str) -> Agent:
+    """Register the loop of `path.py:name` and return it; `name` is that of an `@agent`, or of a function.
+
+    Raises:
+        InputError: no such file or loop, or the file fails to import.
+    """
+    path, _, name = spec.partition(":")
+    module = import_reward_file(Path(path))
+    found = {one.name: one for one in _agents_in(module)}
+    if name in found:
+        return found[name]
+    loop = getattr(module, name, None)
+    if not callable(loop):
+        has = [*found, *(key for key, value in vars(module).items() if callable(value))]
+        raise InputError(f"{path} has no agent '{name}'{did_you_mean(name, has)}; decorate it with @agent")
+    return _agent_of(loop) or AGENTS.register(Agent(spec, loop))
+
+
+def _agents_in(module: ModuleType) -> list[Agent]:
+    return [found for value in vars(module).values() if (found := _agent_of(value)) is not None]
+
+
+def _agent_of(loop: Any) -> Agent | None:
+    found = getattr(loop, "__rewardkit_agent__", None)
+    return found if isinstance(found, Agent) else None
+
+
+def _where(loop: Any) -> str:
+    return f"{getattr(loop, '__module__', '?')}.{getattr(loop, '__qualname__', loop)}"

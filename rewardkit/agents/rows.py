@@ -1,0 +1,80 @@
+"""What a row says of its episode: the agent, the tools and their settings, the interaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.types import Message
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """One row, as far as its episode needs it."""
+
+    messages: Sequence[Message]
+    """The prompt."""
+    data_source: str = ""
+    ground_truth: str = ""
+    extra_info: Mapping[str, Any] = field(default_factory=dict)
+    agent_name: str | None = None
+    """None: the run's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowTools:
+    """The tools of one row."""
+
+    selection: tuple[str, ...] | None
+    """By `tool_selection`; None: all that the run has."""
+    create_kwargs: Mapping[str, Mapping[str, Any]]
+    """By tool: `tools_kwargs[tool]["create_kwargs"]`."""
+
+
+def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
+    """Read `tools_kwargs` and `tool_selection`, which may be JSON texts.
+
+    Raises:
+        InputError: one is not of the form that verl has.
+    """
+    given = _plain(extra_info, "tools_kwargs", Mapping)
+    kwargs: dict[str, Mapping[str, Any]] = {}
+    for name, settings in (given or {}).items():
+        if settings is None:  # a file's column set is one for all rows: other rows have this tool
+            continue
+        if not isinstance(settings, Mapping):
+            raise InputError(f"tools_kwargs['{name}'] is {settings!r:.40}; expected a mapping")
+        create = settings.get("create_kwargs")
+        kwargs[str(name)] = create if isinstance(create, Mapping) else {}
+    names = _plain(extra_info, "tool_selection", Sequence)
+    return RowTools(None if names is None else tuple(map(str, names)), kwargs)
+
+
+def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the name of the row's interaction and its other `interaction_kwargs`; None where it has none.
+
+    Raises:
+        InputError: it is no mapping.
+    """
+    given = _plain(extra_info, "interaction_kwargs", Mapping)
+    if not given or not given.get("name"):
+        return None
+    return str(given["name"]), {key: value for key, value in given.items() if key != "name"}
+
+
+def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = extra_info.get(name)
+    if isinstance(value, str) and kind is not str:
+        try:
+            value = msgspec.json.decode(value) if value else None
+        except msgspec.DecodeError:
+            raise InputError(f"extra_info.{name} is a text that is no JSON: {value!r:.40}") from None
+    if value is not None and hasattr(value, "tolist"):  # pandas hands over arrays
+        value = value.tolist()
+    if value is None or isinstance(value, kind):
+        return value
+    raise InputError(f"extra_info.{name} is {value!r:.40}; expected a {kind.__name__.lower()}")

@@ -1,0 +1,320 @@
+"""Runs episodes: makes their tools, lets a loop drive each, and gives everything back whatever happens.
+
+Each episode is a coroutine of its own on one model; a slow tool stalls nobody else. What is created is
+released: also on an error, a timeout, a cancel and, by `drive`, on SIGTERM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from rewardkit.agents.calls import format_named, parse
+from rewardkit.agents.episode import Episode, EpisodeEnded, Speaking
+from rewardkit.agents.executing import describe, within
+from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
+from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import ChatModel, Interaction, Limits, TokenModel, Tool
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.types import Message
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all episodes of a run have in common, short of the model."""
+
+    limits: Limits
+    transcript: Transcript | None = None
+    """Of the model's tokenizer; None with a ChatModel."""
+    tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
+    """What makes a fresh tool for an episode, by the tool's name."""
+    interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
+    calls: str = "hermes"
+    """The format in which the model writes calls, see `calls.py`."""
+    default_agent: str = SINGLE_TURN
+    """The loop of rows that name none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an episode begins with."""
+
+    agent: Agent
+    messages: list[Message]
+    schemas: list[Mapping[str, Any]]
+    """Of the tools that the template shows."""
+    tools: dict[str, Tool]
+    """Made, and not yet created."""
+
+
+def check_rows(rows: Sequence[EpisodeRow], setting: Setting) -> None:
+    """Raise InputError for the first row whose agent, tools or interaction there is not."""
+    for i, row in enumerate(rows):
+        try:
+            agent = agent_of(row, setting)
+            _tool_names(row, agent, setting)
+            _interaction_name(row, agent, setting)
+        except InputError as error:
+            raise InputError(f"row {i}: {error}") from None
+
+
+def agent_of(row: EpisodeRow, setting: Setting) -> Agent:
+    """Return the loop of a row.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    return AGENTS.resolve(row.agent_name or setting.default_agent)
+
+
+def begin(row: EpisodeRow, setting: Setting) -> Prompt:
+    """Return what a row's episode begins with.
+
+    Raises:
+        InputError: an agent or a tool that there is not.
+    """
+    agent = agent_of(row, setting)
+    tools = {name: setting.tools[name]() for name in _tool_names(row, agent, setting)}
+    schemas = [tool.schema for tool in tools.values()]
+    messages = [dict(message) for message in row.messages]
+    if agent.prepare is not None:
+        messages = agent.prepare(messages, schemas)
+    return Prompt(agent, messages, schemas if agent.tools == "template" else [], tools)
+
+
+def prompt_ids(row: EpisodeRow, setting: Setting) -> list[int]:
+    """Return the ids of the prompt that a row's episode begins with, without beginning it.
+
+    Raises:
+        InputError: an agent or a tool that there is not.
+        TemplateError: the template refuses the prompt.
+    """
+    if setting.transcript is None:
+        return []
+    prompt = begin(row, setting)
+    return setting.transcript.prompt_ids(prompt.messages, prompt.schemas)
+
+
+async def run_episode(
+    row: EpisodeRow, model: TokenModel | ChatModel, setting: Setting, seed: int = 0
+) -> Episode:
+    """Run one episode to its end and return it.
+
+    What its loop, a tool or the model raises ends it as `error`. Cancelled, it ends as `cancelled`, gives
+    back what it holds, and is still returned: whoever cancels it for good awaits it and goes their way.
+
+    Raises:
+        InputError: the row names an agent, a tool or an interaction that there is not.
+    """
+    prompt = begin(row, setting)
+    interaction = _interaction_name(row, prompt.agent, setting)
+    episode = Episode(
+        row,
+        _speaking(model, prompt.agent, setting),
+        setting.limits,
+        seed=seed,
+        agent_name=prompt.agent.name,
+        messages=prompt.messages,
+        schemas=prompt.schemas,
+        tools=prompt.tools,
+        tools_as_text=prompt.agent.tools == "text",
+        interaction=None if interaction is None else setting.interactions[interaction](),
+    )
+    begun: list[Callable[[], Awaitable[None]]] = []
+    try:
+        await _live(episode, prompt.agent, begun)
+    except asyncio.CancelledError:
+        episode.end("cancelled", "cancelled from outside")
+    except Exception as error:
+        episode.end("error", describe(error))
+    finally:
+        await _give_back(begun, setting.limits.tool_seconds)
+    return episode
+
+
+async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitable[None]]]) -> None:
+    """From the first tool's `create` to the last word on what the episode is worth."""
+    try:
+        await _create(episode, begun)
+        await agent.loop(episode)
+        episode.end(episode.why_answered())
+    except EpisodeEnded:
+        pass
+    await _judge(episode)
+
+
+async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) -> None:
+    """Begin the tools and the interaction; whatever is begun is in `begun`, to be given back."""
+    kwargs = tools_of(episode.extra_info).create_kwargs
+    seconds = episode.limits.tool_seconds
+
+    async def create(name: str, tool: Tool) -> None:
+        begun.append(tool.release)
+        try:
+            await within(tool.create(**kwargs.get(name, {})), seconds)
+        except Exception as error:
+            episode.end("tool_failed", f"{name} could not be created: {describe(error)}")
+
+    await asyncio.gather(*(create(name, tool) for name, tool in episode.tools.items()))
+    named = interaction_of(episode.extra_info)
+    if episode.interaction is not None and named is not None:
+        begun.append(episode.interaction.finish)
+        given = {"ground_truth": episode.ground_truth, "data_source": episode.data_source, **named[1]}
+        try:
+            await within(episode.interaction.start(**given), seconds)
+        except Exception as error:
+            episode.end("interaction_failed", f"the interaction did not start: {describe(error)}")
+    if episode.ended is not None:
+        raise EpisodeEnded(episode.ended)
+
+
+async def _judge(episode: Episode) -> None:
+    """Ask the tools and the interaction what the episode is worth; one that cannot say is a failure."""
+    if episode.status != "ok":
+        return
+    seconds = episode.limits.tool_seconds
+    name = ""
+    try:
+        for name, tool in episode.tools.items():
+            value = await within(tool.reward(), seconds)
+            if value is not None:
+                episode.tool_rewards[name] = float(value)
+        if episode.interaction is not None:
+            name = "the interaction"
+            episode.interaction_score = await within(episode.interaction.score(), seconds)
+    except Exception as error:
+        episode.status = "error"
+        episode.detail = f"{name} could not say what the episode is worth: {describe(error)}"
+
+
+async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
+    """Release everything, once, also when cancelled meanwhile."""
+
+    async def release(give_back: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await within(give_back(), seconds)
+        except Exception:
+            return  # nothing is left to do about it, and nobody to tell
+
+    work = asyncio.gather(*(release(one) for one in reversed(begun)))
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            continue
+
+
+async def run_episodes(
+    rows: Sequence[EpisodeRow],
+    model: TokenModel | ChatModel,
+    setting: Setting,
+    seeds: Sequence[int],
+    *,
+    concurrency: int | None = None,
+    ended: Callable[[int, Episode], None] | None = None,
+) -> list[Episode]:
+    """Run an episode for each row, all at once, and return them in the rows' order.
+
+    Args:
+        seeds: one for each row; it alone decides what the row's episode draws.
+        concurrency: at most so many at once; None: all.
+        ended: told of each episode (its place among the rows, the episode) when it has ended.
+
+    Raises:
+        InputError: a row names an agent, a tool or an interaction that there is not; nothing has run then.
+        CancelledError: it was cancelled; every episode has given back what it held.
+    """
+    check_rows(rows, setting)
+    gate = asyncio.Semaphore(concurrency or max(len(rows), 1))
+    going_on = True
+
+    async def one(place: int, row: EpisodeRow, seed: int) -> Episode | None:
+        async with gate:
+            if not going_on:
+                return None
+            episode = await run_episode(row, model, setting, seed)
+        if ended is not None and going_on:
+            ended(place, episode)
+        return episode
+
+    tasks = [
+        asyncio.ensure_future(one(i, row, seed))
+        for i, (row, seed) in enumerate(zip(rows, seeds, strict=True))
+    ]
+    try:
+        found = await asyncio.gather(*tasks)
+    finally:
+        going_on = False
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return [episode for episode in found if episode is not None]
+
+
+def drive(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end in an event loop of its own; SIGTERM cancels it first, and is then obeyed.
+
+    In a thread that is not the main one signals go their usual way.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return asyncio.run(work)
+    before = signal.getsignal(signal.SIGTERM)
+    told = False
+
+    async def main() -> T:
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(work)
+
+        def stop(*_: object) -> None:
+            nonlocal told
+            told = True
+            loop.call_soon_threadsafe(task.cancel)
+
+        signal.signal(signal.SIGTERM, stop)
+        return await task
+
+    try:
+        return asyncio.run(main())
+    finally:
+        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        if told:
+            signal.raise_signal(signal.SIGTERM)
+
+
+def _tool_names(row: EpisodeRow, agent: Agent, setting: Setting) -> tuple[str, ...]:
+    """The tools that a row is offered: those it selects, or all that the run has."""
+    if agent.tools == "none":
+        return ()
+    said = tools_of(row.extra_info)
+    names = tuple(setting.tools) if said.selection is None else said.selection
+    for name in (*names, *said.create_kwargs):
+        _known(name, setting.tools, "tool")
+    return names
+
+
+def _interaction_name(row: EpisodeRow, agent: Agent, setting: Setting) -> str | None:
+    named = interaction_of(row.extra_info) if agent.interaction else None
+    if named is None:
+        return None
+    _known(named[0], setting.interactions, "interaction")
+    return named[0]
+
+
+def _known(name: str, known: Mapping[str, object], what: str) -> None:
+    if name not in known:
+        has = f"; this run has {', '.join(known)}" if known else f"; this run has no {what}s"
+        raise InputError(f"there is no {what} '{name}'{did_you_mean(name, known) or has}")
+
+
+def _speaking(model: TokenModel | ChatModel, agent: Agent, setting: Setting) -> Speaking:
+    name = agent.calls or setting.calls
+    stop = format_named(name).stop if agent.tools != "none" else ()
+    return Speaking(model, setting.transcript, partial(parse, name), stop)

@@ -1,0 +1,283 @@
+"""Turns as token ids, by a model's own chat template, without ever tokenising again what the model produced.
+
+A turn is appended as the *template's own difference*: what the template writes behind an assistant's turn
+when further messages follow it, up to where the assistant is to go on. It is taken from a short conversation
+of placeholders, so it does not depend on how the template would write earlier turns anew (drop their
+thinking, trim their spaces): these stay as they were produced. Which templates allow that, `probe.py` says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.agents.encoding import Encoder, plain_text
+from rewardkit.errors import ConfigError
+from rewardkit.types import Message
+
+Schemas = Sequence[Mapping[str, Any]]
+
+_SAID = "zqsaidqz"
+"""Stands for what the assistant has said, or for the last argument of its call."""
+_HEARD = "zqheard{}qz"
+"""Stands for the content of an appended message."""
+_CALL_ID = "call0000{}"  # nine letters and digits: more some templates refuse
+
+
+class TemplateError(ConfigError):
+    """A chat template cannot take what is to be appended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What a template writes around the contents of appended messages."""
+
+    parts: tuple[str, ...]
+    """One before each content and one behind the last, which ends where the assistant is to go on."""
+    closing: tuple[int, ...]
+    """Ids at the start of the first part that close the assistant's turn."""
+    contents: tuple[Callable[[str], str], ...]
+    """How the template writes each content: as it is, trimmed, or as JSON."""
+
+
+@dataclass
+class Transcript:
+    """A tokenizer, its chat template, and the ids that end a turn."""
+
+    tokenizer: Any
+    """A Hugging Face tokenizer with a chat template."""
+    end_ids: Sequence[int] = ()
+    """The ids that end an assistant's turn; the tokenizer's own is always one."""
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Passed to `apply_chat_template`: `enable_thinking`, `date_string`, ..."""
+
+    def __post_init__(self) -> None:
+        own = self.tokenizer.eos_token_id
+        self.end_ids = sorted({*self.end_ids} | ({own} if own is not None else set()))
+        self.encoder = Encoder(self.tokenizer)
+        self._skeletons: dict[tuple[Any, ...], Skeleton] = {}
+
+    def render(self, messages: Sequence[Message], schemas: Schemas = (), *, prompt: bool = True) -> str:
+        """Return the template's text of a conversation, up to where the assistant is to go on if `prompt`."""
+        text: str = self.tokenizer.apply_chat_template(
+            list(messages),
+            tools=list(schemas) or None,
+            add_generation_prompt=prompt,
+            tokenize=False,
+            **self.template_kwargs,
+        )
+        return text
+
+    def prompt_ids(self, messages: Sequence[Message], schemas: Schemas = ()) -> list[int]:
+        """Return the ids of a prompt: the template's text of it as one, as in training on single turns.
+
+        Raises:
+            TemplateError: the template refuses it.
+        """
+        try:
+            return self.encoder.trusted(self.render(messages, schemas))
+        except Exception as error:  # whatever a template's Jinja raises
+            raise TemplateError(f"the chat template cannot write the prompt: {_line(error)}") from None
+
+    def appended(
+        self, produced: Sequence[int], messages: Sequence[Message], schemas: Schemas = ()
+    ) -> list[int]:
+        """Return what follows `produced`, ids that end with an assistant's turn: the rest of its closing, the
+        messages, and the opening of the next turn.
+
+        No content of a message can become one of the template's markers.
+
+        Args:
+            messages: of the roles `tool` or `user`; a tool's has a `name`.
+
+        Raises:
+            TemplateError: the template cannot take them behind an assistant's turn.
+        """
+        skeleton = self.skeleton(messages, schemas)
+        texts = [
+            write(plain_text(message.get("content") or ""))
+            for write, message in zip(skeleton.contents, messages, strict=True)
+        ]
+        ids = self._encode(skeleton.parts, texts)
+        return ids[self._said_already(produced, ids, skeleton) :]
+
+    def text_of(self, ids: Sequence[int], *, special: bool = False) -> str:
+        """Return the text of a turn; with `special`, that of special tokens too, less the end's own."""
+        if special and ids and ids[-1] in self.end_ids:
+            ids = ids[:-1]
+        return self.encoder.decode(ids, special=special)
+
+    def skeleton(self, messages: Sequence[Message], schemas: Schemas = ()) -> Skeleton:
+        """Return what the template writes around these messages' contents.
+
+        Raises:
+            TemplateError: see `appended`.
+        """
+        shape = tuple((str(message["role"]), str(message.get("name") or "")) for message in messages)
+        key = (shape, json.dumps(list(schemas), sort_keys=True, default=str))
+        if key not in self._skeletons:
+            self._skeletons[key] = derive(self, shape, schemas)
+        return self._skeletons[key]
+
+    def _encode(self, parts: Sequence[str], texts: Sequence[str]) -> list[int]:
+        encoder = self.encoder
+        own = [token_id for part in parts for token_id in encoder.trusted(part)]
+        if not any(map(encoder.has_markers, texts)):
+            # As one text, which is how the template's conversation would be tokenised.
+            joint = encoder.trusted(_interleaved(parts, texts))
+            if encoder.between(joint) == encoder.between(own):
+                return joint
+        ids = encoder.trusted(parts[0])
+        for text, part in zip(texts, parts[1:], strict=True):
+            ids += encoder.untrusted(text) + encoder.trusted(part)
+        return ids
+
+    def _said_already(self, produced: Sequence[int], ids: Sequence[int], skeleton: Skeleton) -> int:
+        """How many of `ids` the model has produced itself: the token that ends its turn, or none."""
+        if not produced or not ids:
+            return 0
+        if produced[-1] == ids[0]:
+            return 1
+        closes = bool(skeleton.closing) and skeleton.closing[0] in self.end_ids
+        return int(closes and produced[-1] in self.end_ids)
+
+
+def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Schemas) -> Skeleton:
+    """Return the skeleton of messages of these (role, name), see `Transcript.skeleton`."""
+    for role, _ in shape:
+        if role not in ("tool", "user"):
+            raise TemplateError(f"a turn of the role '{role}' cannot be appended; expected tool or user")
+    marks = [_HEARD.format(i) for i in range(len(shape))]
+    tail, closing = _tail(transcript, _messages(shape, marks), schemas)
+    parts = _cut(tail, marks)
+    contents = [_content_of(transcript, shape, i, schemas) for i in range(len(shape))]
+    return Skeleton(tuple(parts), tuple(closing), tuple(contents))
+
+
+def _tail(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
+    """What follows an assistant's turn when `new` is said next, and the ids in it that close the turn."""
+    tried = []
+    if any(message["role"] == "tool" for message in new):
+        for arguments in ({"x": _SAID}, json.dumps({"x": _SAID})):
+            try:
+                return _tail_of_call(transcript, new, schemas, arguments)
+            except Exception as error:
+                tried.append(_line(error))
+    try:
+        return _tail_of_text(transcript, new, schemas)
+    except Exception as error:
+        tried.append(_line(error))
+    raise TemplateError("; ".join(dict.fromkeys(tried)))
+
+
+def _tail_of_text(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
+    before: list[Message] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _SAID}]
+    alone = _behind(transcript.render(before, schemas, prompt=False))
+    tail = _behind(transcript.render([*before, *new], schemas))
+    return tail, _common(transcript.encoder.trusted(alone), transcript.encoder.trusted(tail))
+
+
+def _tail_of_call(
+    transcript: Transcript, new: Sequence[Message], schemas: Schemas, arguments: Any
+) -> tuple[str, list[int]]:
+    """The same where the turn has called the tools: what the model writes of a call is cut off."""
+    calls = [
+        {
+            "type": "function",
+            "id": message["tool_call_id"],
+            "function": {"name": message.get("name") or "f", "arguments": arguments},
+        }
+        for message in new
+        if message["role"] == "tool"
+    ]
+    before: list[Message] = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "", "tool_calls": calls},
+    ]
+    alone = _behind(transcript.render(before, schemas, prompt=False), len(calls))
+    tail = _behind(transcript.render([*before, *new], schemas), len(calls))
+    if not tail.startswith(alone):
+        raise TemplateError("the template writes a call anew when its result follows")
+    closing = _closing(transcript, transcript.encoder.trusted(alone), schemas)
+    return transcript.encoder.decode(closing, special=True) + tail[len(alone) :], closing
+
+
+def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> list[int]:
+    """The end of `ids`, which are a call's: from the token that ends the turn."""
+    ends = [i for i, token_id in enumerate(ids) if token_id in transcript.end_ids]
+    if ends:
+        return list(ids[ends[-1] :])
+    before: list[Message] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _SAID}]
+    plain = transcript.encoder.trusted(_behind(transcript.render(before, schemas, prompt=False)))
+    return plain if plain and list(ids[-len(plain) :]) == plain else []
+
+
+def _content_of(
+    transcript: Transcript, shape: Sequence[tuple[str, str]], place: int, schemas: Schemas
+) -> Callable[[str], str]:
+    """How the template writes the content of one message."""
+    sample = ' "zq\n{}<é'
+    marks = [_HEARD.format(i) for i in range(len(shape))]
+    marks[place] = sample + _HEARD.format(place) + " \n"
+    tail, _ = _tail(transcript, _messages(shape, marks), schemas)
+    for write in (_as_it_is, str.strip, _as_json, _as_stripped_json):
+        if tail.count(write(marks[place])) == 1:
+            return write
+    raise TemplateError(f"the template changes the content of a message of {shape[place][0]}")
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _as_stripped_json(text: str) -> str:
+    return _as_json(text.strip())
+
+
+def _messages(shape: Sequence[tuple[str, str]], contents: Sequence[str]) -> list[Message]:
+    messages: list[Message] = []
+    for i, ((role, name), content) in enumerate(zip(shape, contents, strict=True)):
+        message: Message = {"role": role, "content": content}
+        if role == "tool":
+            message |= {"name": name or "f", "tool_call_id": _CALL_ID.format(i % 10)}
+        messages.append(message)
+    return messages
+
+
+def _cut(tail: str, marks: Sequence[str]) -> list[str]:
+    parts = []
+    for mark in marks:
+        before, found, tail = tail.partition(mark)
+        if not found:
+            raise TemplateError("the template leaves out a message, or changes their order")
+        parts.append(before)
+    if any(mark in part for mark in marks for part in (*parts, tail)):
+        raise TemplateError("the template writes a message twice")
+    return [*parts, tail]
+
+
+def _behind(text: str, times: int = 1) -> str:
+    """What follows the last of the assistant's placeholders."""
+    if text.count(_SAID) != times:
+        raise TemplateError("the template leaves out, or changes, what the assistant says")
+    return text.rpartition(_SAID)[2]
+
+
+def _interleaved(parts: Sequence[str], texts: Sequence[str]) -> str:
+    return parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    length = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)
+    return list(first[: min(len(first), len(second)) if length is None else length])
+
+
+def _line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:200]
