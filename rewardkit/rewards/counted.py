@@ -201,13 +201,20 @@ _NAMES = _NOUNS | _SINGULARS | _MASS | _MEASURES
 _HARMLESS = _NAMES | _QUALITIES | _LINKS | _POLITE | _MULTIPLYING
 
 
+_MILLIONS = frozenset("MGTB")
+"""Capitals that stand for a multiple after a number; small ones are metres, grams and tons."""
+
+
 @lru_cache(maxsize=4_096)
 def harmless(phrase: str, names: frozenset[str] = frozenset()) -> bool:
     """Whether these words after a number leave it what it is: every word is known, and none multiplies it.
 
     `names` are further words to be taken for names of things or people.
     """
-    words = [word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(phrase)]
+    found: list[str] = _WORD.findall(phrase)
+    if not _MILLIONS.isdisjoint(found):
+        return False
+    words = [word.casefold().removesuffix("'s").removesuffix("’s") for word in found]
     if len(words) > _MAX_WORDS or not all(word in _HARMLESS or word in names for word in words):
         return False
     if words and words[-1] in _UNFINISHED:

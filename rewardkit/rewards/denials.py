@@ -117,6 +117,8 @@ _TAKEN_BACK = _pattern(
     r"|(?:ignore|disregard|forget|scratch|strike|discard) (?:that|this|it|what|(?:the|my) (?:above"
     r"|answer|previous))"
     r"|made an? (?:\w{1,12} )?(?:mistake|error)"
+    r"|(?:must |have to |should |want to |will |shall |would |hereby )?(?:retract|withdraw|revoke|recant"
+    r"|take back|take (?:it|that|this) back)\b(?=[^\d\n]{0,20}(?:[.!;\n]|$))"
     r"|(?:what (?:we|you|i) (?:want|have|need) to avoid|(?:the )?answer to "
     r"(?:another|a different|some other|part|the (?:wrong|other|previous|first))))\b"
     r"|(?:not(?: (?:this|that))?|can(?:not|['’]t) be)\s{0,3}(?:[!.]|$)))"
@@ -186,7 +188,7 @@ _MAY_TAKE_BACK = table(
     "underestimate naive tempting trick first initially too off close nowhere retracted withdrawn revoked "
     "superseded absurd placeholder nonsense bound estimate approximation attempt kidding joking ignore "
     "disregard forget strike discard answer avoid maybe perhaps possibly alternatively give vs versus xor "
-    "think what"
+    "think what retract withdraw revoke recant take"
 )
 """Without one of these words, or a question mark, what follows an answer takes nothing back."""
 _LETTERS = re.compile(r"[a-z]+")

@@ -29,6 +29,7 @@ DENYING = [
     "%s. However, that is wrong.", "%s. That's wrong.", "%s. My answer is incorrect.", "%s. The above is incorrect.",
     "%s. Ignore the above.", "%s. Scratch that.", "%s. I made an error.", "%s. Wait, that's not right.", "%s. Hmm, that can't be.",
     "%s <- wrong", "%s is what most would say.", "%s, maybe 75", "%s; alternatively 75", "%s or something else", "%s, I think not",
+    "My guess was %s; I retract it.", "%s. I take that back.", "%s (I must withdraw this)", "%s. I hereby revoke it.",
 ]  # fmt: skip
 
 

@@ -101,9 +101,36 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         ("ab=0", "a=0"), ("line segment, circle", "line segment, circle, point"), ("\\begin{aligned}x&=5\\end{aligned}", "6"),
         ("f(x)=1 \\text{ for all } x", "2"), ("\\mho length width", "\\mho length * width"),
     ],
+    "relations have a direction": [
+        ("p\\to q", "q\\to p"), ("A\\rightarrow B", "B\\rightarrow A"), ("p\\implies q", "q\\implies p"), ("p\\implies q", "p\\iff q"),
+        ("a\\subset b", "b\\subset a"), ("a\\subset b", "a\\subseteq b"), ("x\\in A", "A\\in x"), ("x\\mapsto y", "y\\mapsto x"),
+        ("x\\in A", "x\\notin A"),
+    ],
+    "products whose order matters": [
+        ("f\\circ g", "g\\circ f"), ("f\\circ g", "fg"), ("\\vec{a}\\times\\vec{b}", "\\vec{b}\\times\\vec{a}"),
+        ("\\vec{a}\\times\\vec{b}", "\\vec{a}\\cdot\\vec{b}"),
+    ],
+    "conditions on another unknown": [
+        ("x<3", "x<3,y<3"), ("x<3", "x<3 \\text{ and } y<3"), ("x>1, y>2", "x>1"), ("f(x)=x^2", "f(y)=x^2"), ("f(x)=x^2", "f(x,y)=x^2"),
+    ],
+    "signs after a number": [
+        ("5!", "5!!"), ("5", "5!!"), ("6!", "6!!!"), ("72", "72\\text{M}"), ("72", "72\\text{ G}"), ("72", "72\\text{T}"),
+    ],
+    "lists of words in another order or with other members": [
+        ("\\text{red, green}", "\\text{red or green}"), ("\\text{red, green}", "\\text{red, blue}"), ("\\text{first, second}", "\\text{second, first}"),
+    ],
 }  # fmt: skip
 
 PAID: dict[str, list[tuple[str, str]]] = {
+    "relations read from the right": [
+        ("a\\subset b", "b\\supset a"), ("A\\subseteq B", "B\\supseteq A"), ("AB\\parallel CD", "CD\\parallel AB"), ("p\\iff q", "q\\iff p"),
+        ("x<3", "3>x"), ("p\\to q", "p\\rightarrow q"), ("f\\circ g", "f\\circ g"), ("\\vec{a}\\times\\vec{b}", "\\vec a\\times\\vec b"),
+        ("f(x)=x^2", "f(t)=t^2"), ("5!!", "15"),
+    ],
+    "lists of words": [
+        ("A,B,D", "\\text{A, B, and D}"), ("\\text{red, green, blue}", "\\text{red, green, and blue}"),
+        ("\\text{Red and Blue}", "\\text{red, blue}"),
+    ],
     "grouped digits": [
         ("1,000", "1000"), ("1000", "1,000"), ("1{,}234{,}567", "1,234,567"), ("1,234", "1 234"), ("x=1,000", "1000"),
         ("1,234 \\text{ cm}", "1234"), ("\\$32,348", "32,348"), ("1\\,234", "1234"), ("1,2,3", "3,2,1"), ("\\frac{1,000}{3}", "\\frac{1000}{3}"),

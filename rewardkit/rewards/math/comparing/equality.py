@@ -254,6 +254,8 @@ def _relation(a: Node, b: Node, options: Options) -> bool | None:
         found = _two_relations(a, b, options)
         if found is not None:
             return found
+    if _other_unknowns(a, b):
+        return False
     if (product := _alternatives(a, b)) is not None:
         return relations.same_relation(*product, options)
     if (
@@ -264,6 +266,20 @@ def _relation(a: Node, b: Node, options: Options) -> bool | None:
     ):
         return True
     return _sets(a, b, options)
+
+
+def _other_unknowns(a: Node, b: Node) -> bool:
+    """Whether one of two conditions restricts an unknown besides those of the other: `x < 3` and `y < 3`."""
+    if isinstance(a, Builder) or not all(_is_condition(side) for side in (a, b)):
+        return False
+    first = symbols(a)
+    second = symbols(b)
+    return first != second and (first < second or second < first)
+
+
+def _is_condition(node: Node) -> bool:
+    parts = node.items if isinstance(node, Seq) else node.parts if isinstance(node, Logic) else (node,)
+    return all(isinstance(part, (Rel, Logic)) for part in parts)
 
 
 def _alternatives(a: Node, b: Node) -> tuple[Rel, Rel] | None:
@@ -320,6 +336,8 @@ def _labels_of(node: Node) -> set[Node]:
 def _two_relations(a: Rel, b: Rel, options: Options) -> bool | None:
     first, second = relations.assignment(a), relations.assignment(b)
     if first and second and relations.same_label(first[0], second[0]):
+        if relations.captures(*second, first[0]) or relations.captures(*first, second[0]):
+            return False
         return equal(first[1], relations.rename_head(second[0], second[1], first[0]), options)
     if a.ops == b.ops == ("mod", "modulus"):
         return _congruent(a, b, options)

@@ -105,6 +105,8 @@ def _by_words(ground_truth: Prepared, answer: Prepared, options: Options) -> Ver
         if same and _case_matters(ground_truth.words, answer.words):
             return None
         listed = any(_SEPARATOR.search(side.words) for side in (ground_truth, answer))
+        if listed and not same and _same_items(ground_truth.words, answer.words, options):
+            same = True
         if same or (max(len(ground_truth.words), len(answer.words)) > 4 and not listed):
             found = same
     if found is None:
@@ -115,6 +117,19 @@ def _by_words(ground_truth: Prepared, answer: Prepared, options: Options) -> Ver
 
 
 _SEPARATOR = re.compile(r",|;|\b(?:and|or)\b", re.IGNORECASE)
+_BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
+
+
+def _same_items(first: str, second: str, options: Options) -> bool:
+    """Whether two lists of words have the same items in one order: "red, green" and "red and green"."""
+    if any(re.search(r"\b(?:or|not|nor|but)\b", side) for side in (first, second)):
+        return False
+    found = [
+        [words.fold(item, keep_case=True) for item in _BETWEEN_ITEMS.split(side)] for side in (first, second)
+    ]
+    if not options.text_case and all(len(item) > 2 for items in found for item in items):
+        found = [[item.casefold() for item in items] for items in found]
+    return len(found[0]) > 1 and "" not in found[0] and found[0] == found[1]
 
 
 def _case_matters(a: str, b: str) -> bool:

@@ -69,6 +69,8 @@ def spans(node: Node) -> Spans:
         case SetOp(op=op, parts=parts):
             return _combine(op, [spans(p) for p in parts])
         case Logic(op=op, parts=parts):
+            if len({variable(part) for part in parts}) > 1:
+                raise NotASet("conditions on several variables")
             return _combine("cap" if op == "and" else "cup", [spans(p) for p in parts])
         case Builder(condition=condition):
             return spans(condition)

@@ -31,6 +31,12 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
+"""Relations of numbers, and what they are when read from the right."""
+_TURNED = _FLIPPED | {
+    "sub": "sup", "sup": "sub", "subeq": "supeq", "supeq": "subeq", "par": "par", "perp": "perp",
+    "prop": "prop", "iff": "iff",
+}  # fmt: skip
+"""All relations that can be read from the right; an arrow or a membership has a direction and is not here."""
 _MEASURES = table("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor ceil tr rank Var arg re im")
 
 
@@ -122,6 +128,8 @@ def same_label(a: Node, b: Node) -> bool:
     """Whether two labels name the same thing; heads of definitions do whatever their letters."""
     if a == b:
         return True
+    if isinstance(a, App) and isinstance(b, App) and len(a.args) != len(b.args):
+        return False
     return _is_function_head(a) and _is_function_head(b)
 
 
@@ -131,6 +139,13 @@ def base_name(label: Node) -> str:
         return ""
     name, _, index = label.name.partition("_")
     return name if not index or index.isdigit() else label.name
+
+
+def captures(label: Node, value: Node, model: Node) -> bool:
+    """Whether renaming a definition's arguments would take in a letter that is not one: `f(y) = x^2`."""
+    if not (isinstance(label, App) and isinstance(model, App)):
+        return False
+    return bool((symbols(model) - symbols(label)) & symbols(value))
 
 
 def _is_function_head(node: Node) -> bool:
@@ -155,8 +170,7 @@ def same_relation(a: Rel, b: Rel, options: Options) -> bool | None:
         return None
     if a.ops == b.ops and _sides_equal(a.sides, b.sides, options):
         return True
-    flipped = tuple(_FLIPPED.get(op, op) for op in reversed(b.ops))
-    if a.ops == flipped and _sides_equal(a.sides, tuple(reversed(b.sides)), options):
+    if a.ops == _turned(b) and _sides_equal(a.sides, tuple(reversed(b.sides)), options):
         return True
     if "in" in a.ops or "in" in b.ops:
         return None
@@ -170,8 +184,14 @@ def same_statement(a: Rel, b: Rel) -> bool:
 
     All true statements would be alike by their values: `2+2=4` and `5=5`.
     """
-    flipped = tuple(_FLIPPED.get(op, op) for op in reversed(b.ops))
-    return (a.ops, a.sides) in ((b.ops, b.sides), (flipped, tuple(reversed(b.sides))))
+    return (a.ops, a.sides) in ((b.ops, b.sides), (_turned(b), tuple(reversed(b.sides))))
+
+
+def _turned(relation: Rel) -> tuple[str, ...] | None:
+    """The operators of a chain as it reads from the right; None where one of them has a direction."""
+    if not _TURNED.keys() >= set(relation.ops):
+        return None
+    return tuple(_TURNED[op] for op in reversed(relation.ops))
 
 
 def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: Options) -> bool:

@@ -65,7 +65,7 @@ def _known(words: str) -> tuple[tuple[tuple[str, int], ...], Fraction] | None:
         if name in _POWERS:
             pending = _POWERS[name]
             continue
-        unit = UNITS.get(name) or UNITS.get(name.casefold())
+        unit = UNITS.get(name) or (UNITS.get(name.casefold()) if len(name) > 1 else None)
         if unit is None:
             return None
         power = sign * (int(exponent) if exponent else 1) * _POWERS.get(prefix or "", 1) * pending

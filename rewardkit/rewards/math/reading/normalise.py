@@ -178,5 +178,7 @@ def _strip_edges(text: str) -> str:
         start = start.lstrip(_EDGES)
     end = start.rstrip(_EDGES)
     if start[len(end) :].lstrip().startswith("!") and end[-1:] not in ("", " "):
-        end = start[: start.index("!", len(end)) + 1] if start[len(end)] in "! " else end
+        rest = start[len(end) :]
+        signs = len(rest) - len(rest.lstrip("! ")) if rest[0] in "! " else 0
+        end = (end + rest[:signs]).rstrip()
     return end

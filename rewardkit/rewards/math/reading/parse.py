@@ -14,6 +14,7 @@ from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
 from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
+    App,
     Degree,
     Div,
     Fn,
@@ -309,9 +310,12 @@ class _Descent:
         factors = [result]
         while True:
             token = self.peek()
-            if token.kind == "op" and token.value == "*":
+            if token.kind == "op" and token.value in "*×":
                 self.advance()
-                factors.append(self.unary())
+                if token.value == "×" and self.at("wrap", "vec") and not isinstance(factors[-1], Num):
+                    factors = [Fn("cross", (_product(factors), self.unary()))]
+                else:
+                    factors.append(self.unary())
             elif token.kind == "op" and token.value == "/":
                 self.advance()
                 factors = [Div(_product(factors), self.unary())]
@@ -388,11 +392,18 @@ class _Descent:
             elif token.kind == "percent":
                 self.advance()
                 node = Percent(node)
+            elif token.kind == "degree" and isinstance(node, (Sym, App)) and self._composes():
+                self.advance()
+                node = Fn("compose", (node, self.power()))
             elif token.kind == "degree":
                 self.advance()
                 node = Degree(node)
             else:
                 return node
+
+    def _composes(self) -> bool:
+        """Whether the sign after a name is that of composition, `f \\circ g`, and not of degrees."""
+        return self.peek(1).kind == "sym" and self.peek(1).value not in ("C", "F")
 
     def _raise(self, base: Node) -> Node:
         self.advance()

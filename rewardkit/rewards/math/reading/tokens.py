@@ -34,7 +34,7 @@ _SINGLE = {
 _CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
 _COMMAND_TOKENS = {
     "frac": ("frac", ""), "sqrt": ("sqrt", ""), "binom": ("binom", ""), "choose": ("choose", ""),
-    "cdot": ("op", "*"), "times": ("op", "*"), "div": ("op", "/"), "pm": ("pm", "+"), "mp": ("pm", "-"),
+    "cdot": ("op", "*"), "times": ("op", "×"), "div": ("op", "/"), "pm": ("pm", "+"), "mp": ("pm", "-"),
     "circ": ("degree", ""), "prime": ("prime", "'"), "lfloor": ("open", "floor"),
     "rfloor": ("close", "floor"), "lceil": ("open", "ceil"), "rceil": ("close", "ceil"), "mid": ("mid", "|"),
     "ldots": ("dots", ""), "angle": ("prefix", "angle"), "triangle": ("prefix", "triangle"),

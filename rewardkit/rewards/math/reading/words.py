@@ -27,8 +27,10 @@ RELATIONS = {
     "=": "=", "==": "=", ":=": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "=<": "<=", "!=": "!=",
     "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "\\lt": "<", "\\gt": ">", "\\approx": "~", "\\simeq": "~",
     "\\doteq": "~", "\\sim": "~", "\\in": "in", "\\notin": "notin", "\\equiv": "mod", "\\cong": "~",
-    "\\subset": "sub", "\\subseteq": "sub", "\\parallel": "par", "\\perp": "perp", "\\to": "to",
-    "\\mapsto": "to", "\\propto": "prop", "\\ll": "<", "\\gg": ">", "\\coloneqq": "=",
+    "\\subset": "sub", "\\subseteq": "subeq", "\\supset": "sup", "\\supseteq": "supeq",
+    "\\parallel": "par", "\\perp": "perp", "\\to": "to", "\\iff": "iff", "\\Leftrightarrow": "iff",
+    "\\leftrightarrow": "iff", "\\mapsto": "to", "\\propto": "prop",
+    "\\ll": "<", "\\gg": ">", "\\coloneqq": "=",
 }  # fmt: skip
 SET_OPS = {"\\cup": "cup", "\\cap": "cap", "\\setminus": "minus", "\\backslash": "minus"}
 BIG_OPS = {"\\sum": "sum", "\\prod": "prod", "\\int": "int", "\\lim": "lim", "\\iint": "int"}
