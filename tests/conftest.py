@@ -1,4 +1,4 @@
-"""Shared by all tests: where real data lies, and a registry left as it was."""
+"""Shared by all tests: where real data lies, a registry left as it was, the same examples in every run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import rewardkit.rewards  # noqa: F401  (ours are registered once, before the first test)
 from rewardkit.registry import REGISTRY, Registry
@@ -17,6 +19,12 @@ REFERENCE_DATA = Path(__file__).parents[2] / "shared" / "data"
 """Whole datasets as published; beside a developer's checkout, not in it."""
 EXCERPTS = Path(__file__).parent / "data"
 """Some rows of those whose licence allows it, in folders and files of the same names."""
+
+# Every run meets the same examples, and no verdict is by the clock. New ones: pytest --hypothesis-profile search
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", _UNTIMED, derandomize=True)
+settings.register_profile("search", _UNTIMED, max_examples=1_000)
+settings.load_profile("steady")
 
 
 def pytest_configure() -> None:
@@ -29,6 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests first, so that no process is left with a long one when all others are done."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show why a test failed that passed when it was run again (`--reruns`): it is a defect all the same."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"FAILED AT FIRST, AND WAS RUN AGAIN: {report.nodeid}", sep="!", red=True)
+        terminalreporter.line(report.longreprtext)
 
 
 @pytest.fixture
