@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +38,19 @@ def alive(pid: int) -> bool:
     return state(pid) not in ("", "Z")
 
 
-def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+def held() -> tuple[set[str], set[threading.Thread]]:
+    """The descriptors and threads of this process, after what nobody refers to has gone."""
+    gc.collect()
+    return set(os.listdir("/proc/self/fd")), set(threading.enumerate())
+
+
+def nothing_more_than(before: tuple[set[str], set[threading.Thread]]) -> bool:
+    """Whether all that this process holds is of `before`: what others have let go meanwhile is no fault."""
+    descriptors, threads = held()
+    return len(descriptors) <= len(before[0]) and threads <= before[1]
+
+
+def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something to become true, and fail when it does not."""
     deadline = time.monotonic() + seconds
     while not condition():

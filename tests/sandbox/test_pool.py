@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-import random
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 from rewardkit.sandbox import Job, Limits, Outcome, Pool, SandboxBusy
 from rewardkit.sandbox.levels import why_not
-from tests.sandbox.corpus import descendants
+from tests.living import alive, descendants, held, nothing_more_than, until
 
 GOOD, LOOP = b"print(int(input()) + 1)", b"while True: pass"
 CRASH, FLOOD = b"import os\nos.abort()", b"while True: print('x' * 1000)"
@@ -61,10 +60,7 @@ def test_a_full_queue_refuses_who_will_not_wait() -> None:
 
 def test_cancelling_kills_the_run(pool: Pool) -> None:
     ticket = pool.submit(Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600)))
-    while not ticket.running():
-        time.sleep(0.01)
-    while ticket.sandbox is None:
-        time.sleep(0.01)
+    until(lambda: ticket.running() and ticket.sandbox is not None)
     time.sleep(0.1)
     ticket.cancel()
     assert ticket.result(60).status == "cancelled"
@@ -85,40 +81,28 @@ def test_event_loops_share_it_and_cancel_what_they_started(pool: Pool) -> None:
 
 
 def test_closing_leaves_no_process_thread_or_descriptor() -> None:
-    def state() -> tuple[int, int]:
-        return len(os.listdir("/proc/self/fd")), threading.active_count()
-
-    before, children = state(), descendants(os.getpid())
+    before, children = held(), set(descendants(os.getpid()))
     pool = Pool(2)
     running = [pool.submit(Job(LOOP, b"%d" % n, Limits(cpu_s=60))) for n in range(5)]
-    time.sleep(0.3)
+    until(lambda: running[0].running())
     pool.close()
-    assert state() == before
-    assert descendants(os.getpid()) == children
     assert all(t.done() for t in running)
+    until(lambda: nothing_more_than(before))
+    until(lambda: not any(alive(pid) for pid in set(descendants(os.getpid())) - children))
 
 
 def test_every_run_gets_its_result_while_servers_are_killed(pool: Pool) -> None:
-    stop = threading.Event()
-
-    def kill_servers() -> None:
-        chance = random.Random(0)
-        while not stop.wait(0.15):
-            mine = [p for p in descendants(os.getpid()) if b"jail.server" in _command(p)]
-            if mine:
-                try:
-                    os.kill(chance.choice(mine), signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-
-    killer = threading.Thread(target=kill_servers)
-    killer.start()
-    try:
-        outcomes = run_all(pool, [Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT) for n in range(300)])
-    finally:
-        stop.set()
-        killer.join()
-    assert len(outcomes) == 300
+    """A server is killed each time that ten more runs have ended: each dies at some point of its work."""
+    tickets = [pool.submit(Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT)) for n in range(300)]
+    killed = set()
+    for ended in range(10, 300, 10):
+        until(lambda ended=ended: sum(t.done() for t in tickets) >= ended)  # type: ignore[misc]
+        if mine := _servers() - killed:
+            killed.add(victim := max(mine) if ended % 20 else min(mine))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+    outcomes = [t.result() for t in tickets]
+    assert len(outcomes) == 300 and len(killed) > 10
     statuses = {o.status for o in outcomes}
     assert statuses <= {"ok", "runtime_error", "output_limit", "memory_limit", "sandbox_error", "cpu_timeout"}
     good = [o for n, o in enumerate(outcomes) if n % 3 == 0 and o.ok]
@@ -132,13 +116,19 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+def _servers() -> set[int]:
+    return {pid for pid in descendants(os.getpid()) if b"jail.server" in _command(pid) and alive(pid)}
+
+
+def _resident(pids: set[int]) -> int:
+    pages = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages
+
+
 def test_a_soak_keeps_memory_descriptors_and_processes_constant(pool: Pool) -> None:
-    def resident() -> int:
-        return sum(int(Path(f"/proc/{p}/statm").read_text().split()[1]) for p in servers())
-
-    def servers() -> set[int]:
-        return {p for p in descendants(os.getpid()) if b"jail.server" in _command(p)}
-
     def round_of(start: int) -> list[str]:
         jobs = [
             Job((GOOD, LOOP, CRASH, FLOOD)[n % 4 if n % 20 < 4 else 0], b"%d" % n, SHORT)
@@ -147,9 +137,11 @@ def test_a_soak_keeps_memory_descriptors_and_processes_constant(pool: Pool) -> N
         return [str(o.status) for o in run_all(pool, jobs)]
 
     round_of(0)
-    before = resident(), servers(), len(os.listdir("/proc/self/fd"))
+    idle = 4 if pool.level == "warm" else 2  # there, each server is behind the first process of its namespace
+    until(lambda: len(_servers()) == idle)  # no run is left beside them
+    servers, before, descriptors = _servers(), _resident(_servers()), held()
     for start in range(1000, 1800, 200):
         assert round_of(start).count("sandbox_error") == 0
-    after = resident(), servers(), len(os.listdir("/proc/self/fd"))
-    assert after[1:] == before[1:]
-    assert after[0] <= before[0] * 1.05 + 64
+    until(lambda: _servers() == servers)
+    until(lambda: nothing_more_than(descriptors))
+    assert _resident(servers) <= before * 1.05 + 64
