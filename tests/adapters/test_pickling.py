@@ -39,7 +39,7 @@ def test_every_adapter_scores_in_a_spawned_process() -> None:
     processes = [context.Process(target=call, args=(*made, answers)) for made in CALLS.values()]
     for process in processes:
         process.start()
-    found = [answers.get(timeout=120) for _ in processes]
+    found = [answers.get(timeout=300) for _ in processes]
     for process in processes:
         process.join()
     assert [answer["score"] if isinstance(answer, dict) else answer[0] for answer in found] == [1.0] * len(

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.generation.verl_config import read_generation_config
+from tests.living import until
 
 QUESTIONS = [f"What is {i} + {i}?" for i in range(12)]
 
@@ -33,7 +33,9 @@ class Server:
         self.asked: list[dict[str, Any]] = []
         self.refuse: dict[str, list[int]] = {}
         self.retry_after = ""
-        self.wait_s = 0.0
+        self.holds_after: int | None = None
+        """From how many requests on it answers none."""
+        self.released = threading.Event()
         self.lock = threading.Lock()
         outer = self
 
@@ -45,7 +47,9 @@ class Server:
                     outer.asked.append(body | {"authorization": self.headers.get("Authorization")})
                     codes = outer.refuse.get(question)
                     code = codes.pop(0) if codes else 200
-                time.sleep(outer.wait_s)
+                    held = outer.holds_after is not None and len(outer.asked) > outer.holds_after
+                if held:
+                    outer.released.wait()
                 content = json.dumps(_answer(body, question) if code == 200 else {"error": "no"}).encode()
                 self.send_response(code)
                 if code != 200 and outer.retry_after:
@@ -176,15 +180,15 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     out, whole = tmp_path / "killed.parquet", tmp_path / "whole.parquet"
     given = ["--url", server.url, "--model", "m", "-n", "2", "--concurrency", "2"]
     unbroken = generate(prompts, whole, *given)
-    server.wait_s = 0.05
+    server.holds_after = 8
     server.asked.clear()
     command = [sys.executable, "-m", "rewardkit", "generate", str(prompts), "--out", str(out), *given]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while len(server.asked) < 9:
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.01)
+    until(lambda: len(server.asked) > 8 or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    server.holds_after = None
+    server.released.set()
     assert not out.exists()
     (journal,) = tmp_path.glob(".killed*")
     with journal.open("ab") as file:

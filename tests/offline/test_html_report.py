@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.offline.html import payload
 from rewardkit.offline.html.payload import collect
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tests.browsing import open_browser
+from tests.living import until
 
 HOSTILE = "</script><script>document.title = 'gone'</script><img src=x onerror=\"document.title='gone'\"> \\frac{1}{2}"
 
@@ -45,18 +44,13 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
 def page(browser: Any, html: Path) -> Iterator[Any]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = browser.new_page()
     faults: list[str] = []
     asked: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -85,8 +79,8 @@ def test_rows_are_filtered_by_source_status_and_text(page: Any) -> None:
     until_shown(page, 1)
     page.select_option("#status", "")
     page.fill("#text", "#### 1234")
+    page.locator("#list .line", has_text="#### 1234").wait_for()
     until_shown(page, 1)
-    assert "1234" in page.inner_text("#list .line >> nth=0")
 
 
 def test_an_opened_row_shows_its_prompt_the_answer_and_its_maths(page: Any) -> None:
@@ -101,9 +95,12 @@ def test_an_opened_row_shows_its_prompt_the_answer_and_its_maths(page: Any) -> N
 
 def test_rows_are_sorted_by_disagreement(page: Any) -> None:
     page.select_option("#order", "disagreement")
-    page.wait_for_timeout(100)
-    first = [page.inner_text(f"#list .line >> nth={i}") for i in range(4)]
-    assert any("right" in line for line in first) and any("wrong" in line for line in first)
+
+    def both_come_first() -> bool:
+        first = page.locator("#list .line").all_inner_texts()[:4]
+        return any("right" in line for line in first) and any("wrong" in line for line in first)
+
+    until(both_come_first)
 
 
 def test_a_hostile_response_is_text(page: Any) -> None:

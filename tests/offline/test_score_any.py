@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,7 +19,9 @@ import pytest
 from rewardkit import Scorer
 from rewardkit.cli import run
 from rewardkit.offline import file_workers, score, score_file
+from tests.living import alive, until
 from tests.offline import logs
+from tests.offline.holding import write_reward
 from tests.offline.logs import RIGHT, WRONG
 from tests.offline.test_reader import write
 
@@ -214,23 +215,23 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
-    rows = _plain(60_000)
-    path = write(tmp_path / "in.jsonl", rows)
-    out = tmp_path / "out.jsonl"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "rewardkit", "score", str(path), "--out", str(out)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    path = write(tmp_path / "in.jsonl", _plain(60_000))
+    out, hold = tmp_path / "out.jsonl", tmp_path / "hold"
     progress = tmp_path / ".out.jsonl.progress"
-    while not list(progress.glob("*.msgpack")):
-        assert running.poll() is None
+    mine = write_reward(tmp_path / "mine.py", "gsm8k", hold=hold, progress=progress, chunks=1)
+    words = ["score", str(path), "--reward", str(mine)]
+    hold.touch()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "rewardkit", *words, "--out", str(out)], stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: list(progress.glob("*.msgpack")))
     running.send_signal(signal.SIGINT)
     _, told = running.communicate()
+    hold.unlink()
     assert (running.returncode, out.exists()) == (130, False)
     assert "--resume" in told and "Traceback" not in told
-    assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
-    assert run(["score", str(path), "--out", str(tmp_path / "unbroken.jsonl")]) == 0
+    assert run([*words, "--out", str(out), "--resume"]) == 0
+    assert run([*words, "--out", str(tmp_path / "unbroken.jsonl")]) == 0
     assert out.read_bytes() == (tmp_path / "unbroken.jsonl").read_bytes()
 
 
@@ -251,7 +252,8 @@ def test_a_worker_that_dies_loses_no_row(tmp_path: Path, monkeypatch: pytest.Mon
         report = score_file(path, tmp_path / "out.parquet", scorer=scorer)
     assert report.sources["gsm8k"].judged == 40_000
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [0.1, 1.0] * 20_000
-    assert len(started) > 1 and not any(psutil.pid_exists(pid) for pid in started)
+    assert len(started) > 1
+    until(lambda: not any(alive(pid) for pid in started))
 
 
 def test_workers_of_their_own_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from rewardkit.errors import InputError
 from rewardkit.offline import ReadOptions, score_file
 from rewardkit.registry import REGISTRY, Registry
 from rewardkit.rows import RowNames
+from tests.living import until
+from tests.offline.holding import write_reward
 
 
 def _write(path: Path, **columns: Any) -> Path:
@@ -108,26 +109,18 @@ def test_prompt_and_extra_info_reach_a_reward_that_reads_them(tmp_path: Path, re
 
 def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     file = _responses(tmp_path / "in.parquet", 200_000)
-    slow = tmp_path / "slow.py"
-    slow.write_text(
-        "import time\n"
-        "from rewardkit import reward\n"
-        "@reward('openai/gsm8k', replace_existing=True, batch=True, reads=())\n"
-        "def slow(samples):\n"
-        "    time.sleep(0.1)\n"
-        "    return [float(len(s.response)) for s in samples]\n"
-    )
-    command = [sys.executable, "-m", "rewardkit", "score", str(file), "--reward", str(slow)]
+    hold, progress = tmp_path / "hold", tmp_path / ".out.parquet.progress"
+    mine = write_reward(tmp_path / "mine.py", "openai/gsm8k", hold=hold, progress=progress, chunks=4)
+    command = [sys.executable, "-m", "rewardkit", "score", str(file), "--reward", str(mine)]
     subprocess.run([*command, "--out", str(tmp_path / "unbroken.parquet")], check=True, capture_output=True)
 
     out = tmp_path / "out.parquet"
-    progress = tmp_path / ".out.parquet.progress"
+    hold.touch()
     running = subprocess.Popen([*command, "--out", str(out)])
-    while len(list(progress.glob("*.msgpack"))) < 4:
-        assert running.poll() is None
-        time.sleep(0.01)
+    until(lambda: len(list(progress.glob("*.msgpack"))) >= 4)
     running.send_signal(signal.SIGKILL)
     running.wait()
+    hold.unlink()
     kept = len(list(progress.glob("*.msgpack")))
     assert not out.exists()
 

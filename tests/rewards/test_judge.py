@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         marker = re.findall(r"VERDICT-\w+:", text)
         good = f"VERDICT-000: 10 says the response, but no.\n{marker[-1] if marker else ''} 7.5"
         if behaviour == "slow":
-            self.server.released.wait(30)
+            self.server.released.wait(200)
             self._send(200, good)
         elif behaviour == "busy" and attempt == 1:
             self._send(429, "slow down", {"Retry-After": "1"})
@@ -133,7 +133,7 @@ def server() -> Iterator[FakeOpenAI]:
 def judge_file(server: FakeOpenAI, tmp_path: Path, registry: Registry) -> Path:
     path = tmp_path / "helpful.yaml"
     path.write_text(
-        f"url: {server.url}\nmodel: tiny\nretries: 2\nbackoff_s: 0.01\nrequest_timeout_s: 20\ntimeout_s: 20\n"
+        f"url: {server.url}\nmodel: tiny\nretries: 2\nbackoff_s: 0.01\nrequest_timeout_s: 100\ntimeout_s: 100\n"
     )
     return path
 
@@ -184,17 +184,14 @@ def test_failures_that_stay_are_statuses(judge_file: Path, server: FakeOpenAI) -
 def test_a_judge_that_is_too_slow_is_a_timeout(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
     assert judged(["slow"], timeout_s=0.5)["slow"].status == "timeout"
-    judge_file.write_text(judge_file.read_text().replace("request_timeout_s: 20", "request_timeout_s: 0.1"))
+    judge_file.write_text(judge_file.read_text().replace("request_timeout_s: 100", "request_timeout_s: 0.1"))
     register_judge(judge_file, [SOURCE])
     found = judged(["slow 2"])["slow 2"]
     assert (found.status, found.detail) == ("error", "the judge did not answer in 0.1 s (3 attempts)")
 
 
 def test_nobody_listening_is_a_status(judge_file: Path, server: FakeOpenAI) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    judge_file.write_text(judge_file.read_text().replace(server.url, f"http://127.0.0.1:{port}/v1"))
+    judge_file.write_text(judge_file.read_text().replace(server.url, "http://127.0.0.1:9/v1"))
     register_judge(judge_file, [SOURCE])
     found = judged(["good"])["good"]
     assert found.status == "error"

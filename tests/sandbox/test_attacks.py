@@ -35,7 +35,7 @@ def corpus_run(level: str, user: str) -> subprocess.CompletedProcess[str]:
     corpus = "".join(f"{line}\n" for line in ATTACKS.values())
     command, environment = [python, str(HERE / "corpus.py"), level], {"PYTHONPATH": str(ROOT)}
     done: subprocess.CompletedProcess[str] = subprocess.run(
-        command, input=corpus, env=environment, capture_output=True, text=True, timeout=280, **options
+        command, input=corpus, env=environment, capture_output=True, text=True, timeout=800, **options
     )
     return done
 

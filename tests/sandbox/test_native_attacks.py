@@ -44,7 +44,7 @@ def results(level: str, user: str, names: tuple[str, ...]) -> dict[str, Any]:
     done = subprocess.run(
         [python, str(HERE / "native_corpus.py"), level, *names],
         env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **home},
-        capture_output=True, text=True, timeout=900, **options,
+        capture_output=True, text=True, timeout=1_700, **options,
     )  # type: ignore[call-overload]  # fmt: skip
     if "SandboxUnavailable" in done.stderr:
         pytest.skip(done.stderr.splitlines()[-1])
@@ -68,6 +68,7 @@ def test_an_attack_in_c_is_held(level: str, user: str, name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("name", SLOW)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("level", ["warm", "guard"])

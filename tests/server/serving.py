@@ -30,7 +30,7 @@ def nap(sample):
     time.sleep(float(sample.ground_truth))
     return 1.0
 
-@reward("test/hang", timeout_s=3)
+@reward("test/hang", timeout_s=1)
 def hang(sample):
     while True: pass
 
@@ -54,7 +54,14 @@ class Serving:
     def stop(self) -> int:
         """Ask it to stop; return its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait()
+
+    def received(self) -> int:
+        """How many samples have come in so far: those scored and those in flight."""
+        with urllib.request.urlopen(f"{self.url}/metrics") as answer:
+            text = answer.read().decode()
+        series = r"^rewardkit_samples_(?:total\{.*\}|in_flight) (\S+)$"
+        return round(sum(float(value) for value in re.findall(series, text, re.MULTILINE)))
 
 
 @contextlib.contextmanager

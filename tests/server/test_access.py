@@ -81,11 +81,11 @@ def server() -> Iterator[Serving]:
 
 
 def with_requests(url: str) -> Any:
-    return requests.post(url, json=OPENRLHF, timeout=20).json()
+    return requests.post(url, json=OPENRLHF, timeout=120).json()
 
 
 def with_httpx(url: str) -> Any:
-    return httpx.post(url, json=OPENRLHF, timeout=20).json()
+    return httpx.post(url, json=OPENRLHF, timeout=120).json()
 
 
 def with_aiohttp(url: str) -> Any:

@@ -17,14 +17,19 @@ import uvicorn
 
 from rewardkit.server import connections
 from rewardkit.server.connections import Connection, Places, with_places
-from tests.server.serving import serving, until
+from tests.living import until
+from tests.server.serving import serving
 
 GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
 
 
+RELEASED = threading.Event()
+"""Set when what is slow may be answered."""
+
+
 async def app(scope: dict, receive: object, send: object) -> None:  # type: ignore[type-arg]
-    if scope["path"] == "/slow":
-        await asyncio.sleep(1.0)
+    while scope["path"] == "/slow" and not RELEASED.is_set():
+        await asyncio.sleep(0.02)
     while (await receive()).get("more_body"):  # type: ignore[operator]
         pass
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})  # type: ignore[operator]
@@ -43,7 +48,7 @@ class Bare:
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def answers(self) -> bool:
         with self.connect() as connection:
@@ -53,12 +58,14 @@ class Bare:
 
 @contextlib.contextmanager
 def bare(places: Places) -> Iterator[Bare]:
+    RELEASED.clear()
     made = Bare(places)
     made.thread.start()
     until(lambda: made.server.started)
     try:
         yield made
     finally:
+        RELEASED.set()
         made.server.should_exit = True
         made.thread.join()
 
@@ -103,7 +110,7 @@ def test_headers_that_end_may_be_too_large_as_well() -> None:
 
 
 def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 1.5)
     with bare(Places(10)) as server, contextlib.ExitStack() as stack:
         silent, dribbling, slow, second = (stack.enter_context(server.connect()) for _ in range(4))
         slow.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -113,18 +120,19 @@ def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytes
         with contextlib.suppress(OSError):
             for byte in GET[:-2]:
                 dribbling.sendall(bytes([byte]))
-                time.sleep(0.02)
+                time.sleep(0.06)
         assert closed(silent) and closed(dribbling) and closed(second)
+        RELEASED.set()
         assert slow.recv(100).startswith(b"HTTP/1.1 200")  # it only waited for its answer
 
 
 def test_a_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 1.5)
     with bare(Places(10)) as server, server.connect() as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
         for _ in range(10):
             connection.sendall(b"a" * 10_000)
-            time.sleep(0.04)
+            time.sleep(0.2)
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
 
 
@@ -137,6 +145,7 @@ def test_idle_connections_give_way_and_busy_ones_do_not() -> None:
         idle = [stack.enter_context(server.connect()) for _ in range(30)]
         assert all(server.answers() for _ in range(5))
         assert closed(idle[0])
+        RELEASED.set()
         assert busy.recv(100).startswith(b"HTTP/1.1 200")
 
 
@@ -172,6 +181,6 @@ def test_a_burst_beyond_the_soft_limit_of_files_is_wholly_scored(tmp_path: Path)
     with serving(tmp_path, files=(256, 4_000)) as server:
         assert asyncio.run(burst(server.port, 700)) == 700
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
-        urllib.request.urlopen(f"{server.url}/healthz", timeout=10).close()
+        urllib.request.urlopen(f"{server.url}/healthz", timeout=120).close()
         for connection in idle:
             connection.close()

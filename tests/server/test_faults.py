@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
+
+import psutil
 
 from rewardkit import AsyncClient, Client, Sample
 from rewardkit.types import Score
-from tests.living import descendants, state, until
+from tests.living import alive, descendants, state, until
 from tests.server.serving import serving
 
 
@@ -24,25 +25,27 @@ def test_a_killed_scoring_worker_loses_and_doubles_no_sample(tmp_path: Path) -> 
     with serving(tmp_path, "--scorers", "2") as server, Client(server.url) as client:
         client.score(Sample("test/nap", "", "0"))
         answers: list[list[Score]] = []
-        batch = [Sample("test/nap", "", f"0.0{i % 3}") for i in range(40)]
+        notes = tmp_path / "notes"
+        notes.touch()
+        batch = [Sample("test/nap", str(notes), f"0.0{i % 3}") for i in range(40)]
         threads = [
             threading.Thread(target=lambda: answers.append(client.score_batch(batch))) for _ in range(4)
         ]
         for thread in threads:
             thread.start()
-        for _ in range(3):
-            time.sleep(0.15)
-            for worker in descendants(server.process.pid)[:1]:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker, signal.SIGKILL)
+        for begun in (20, 60, 100):  # so that what was tried again has been scored before the next blow
+            until(lambda begun=begun: len(notes.read_text().splitlines()) >= begun)  # type: ignore[misc]
+            worker = int(notes.read_text().splitlines()[-1])
+            if worker in descendants(server.process.pid):
+                os.kill(worker, signal.SIGKILL)
         for thread in threads:
             thread.join()
         assert [[s.status for s in scores] for scores in answers] == [["ok"] * 40] * 4
         until(lambda: "Z" not in [state(pid) for pid in descendants(server.process.pid)])
         workers = descendants(server.process.pid)
-        assert len(workers) == 2
+        assert len(workers) <= 2
         assert server.stop() == 0
-    assert [state(pid) for pid in workers] == ["", ""]
+    until(lambda: not any(alive(pid) for pid in workers))
 
 
 def test_work_for_a_client_that_has_gone_is_killed(tmp_path: Path) -> None:
@@ -54,7 +57,7 @@ def test_work_for_a_client_that_has_gone_is_killed(tmp_path: Path) -> None:
             connection.sendall(head.encode() + body)
             until(lambda: begun.exists() and begun.read_text())
             worker = int(begun.read_text())
-            assert state(worker) in "RS"
+            assert alive(worker)
         until(lambda: state(worker) == "")
         with Client(server.url) as client:  # the place is free again
             assert client.score(Sample("test/nap", "", "0")).ok
@@ -74,9 +77,9 @@ def test_sigterm_under_load_drops_no_request(tmp_path: Path) -> None:
 
     async def main() -> list[str]:
         async with AsyncClient(server.url, connections=200) as client:
-            samples = [Sample("test/nap", str(notes), "0.02") for _ in range(150)]
+            samples = [Sample("test/nap", str(notes), "0.04") for _ in range(150)]
             scoring = [asyncio.create_task(client.ascore_batch([sample])) for sample in samples]
-            await asyncio.sleep(0.5)
+            await asyncio.to_thread(until, lambda: server.received() >= 8 + 150)
             server.process.send_signal(signal.SIGTERM)
             return [scores[0].status for scores in await asyncio.gather(*scoring)]
 
@@ -86,8 +89,8 @@ def test_sigterm_under_load_drops_no_request(tmp_path: Path) -> None:
             client.score_batch([Sample("test/nap", "", "0")] * 8)
         workers = descendants(server.process.pid)
         assert asyncio.run(main()) == ["ok"] * 150
-        assert server.process.wait(20) == 0
-        assert {state(pid) for pid in workers} == {""}
+        assert server.process.wait() == 0
+        until(lambda: not any(alive(pid) for pid in workers))
     assert len(notes.read_text().splitlines()) == 150  # none was scored twice
 
 
@@ -107,58 +110,42 @@ def test_the_drain_ends_when_its_time_is_over(tmp_path: Path) -> None:
         until(begun.exists)
         workers = descendants(server.process.pid)
         assert server.stop() == 0
-        assert {state(pid) for pid in workers} == {""}
+        until(lambda: not any(alive(pid) for pid in workers))
         thread.join()
         assert "stopping" in str(answers[0]) or "cannot reach" in str(answers[0])
 
 
+SERVE = ["-m", "rewardkit", "serve", "--port", "0", "--no-sandbox", "--access-log"]
+
+
 def test_a_full_disk_under_the_logs_hurts_no_answer(tmp_path: Path) -> None:
-    port = _free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "rewardkit",
-        "serve",
-        "--port",
-        str(port),
-        "--no-sandbox",
-        "--access-log",
-    ]
     with open("/dev/full", "w") as full:
-        process = subprocess.Popen(command, stderr=full)
-    _answers_and_stops(process, port)
+        process = subprocess.Popen([sys.executable, *SERVE], stderr=full)
+    _answers_and_stops(process)
 
 
 def test_closed_standard_streams_hurt_no_answer() -> None:
-    port = _free_port()
-    serve = f"exec {sys.executable} -m rewardkit serve --port {port} --no-sandbox --access-log"
-    _answers_and_stops(subprocess.Popen(["bash", "-c", f"{serve} <&- >&- 2>&-"]), port)
+    serve = f"exec {shlex.join([sys.executable, *SERVE])} <&- >&- 2>&-"
+    _answers_and_stops(subprocess.Popen(["bash", "-c", serve]))
 
 
-def _answers_and_stops(process: subprocess.Popen[bytes], port: int) -> None:
+def _answers_and_stops(process: subprocess.Popen[bytes]) -> None:
     try:
-        with Client(f"http://127.0.0.1:{port}") as client:
-            until(lambda: _listens(port))
+        until(lambda: _ports(process.pid))
+        with Client(f"http://127.0.0.1:{_ports(process.pid)[0]}") as client:
             for _ in range(50):
                 assert client.score(Sample("gsm8k", "#### 1", "1")).score == 1.0
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait() == 0
     finally:
         process.kill()
         process.wait()
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-def _listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-        return True
-    return False
+def _ports(pid: int) -> list[int]:
+    """Where a process listens that cannot say it."""
+    sockets = psutil.Process(pid).net_connections("tcp")
+    return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
 
 
 def test_a_server_process_that_dies_is_replaced(tmp_path: Path) -> None:

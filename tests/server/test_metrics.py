@@ -21,7 +21,7 @@ from rewardkit import Client, Sample, Scorer
 from rewardkit.errors import ConfigError
 from rewardkit.server.app import create_app
 from rewardkit.server.logs import json_logs
-from tests.living import descendants, state, until
+from tests.living import alive, descendants, until
 from tests.server.serving import serving
 
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
@@ -55,8 +55,8 @@ def test_requests_and_samples_are_counted_by_route_source_and_status(scorer: Sco
 
 
 def test_killed_workers_are_counted(tmp_path: Path) -> None:
-    with serving(tmp_path) as server, Client(server.url, timeout_s=1.0) as client:
-        assert client.score(Sample("test/spin", str(tmp_path / "x"), "")).status == "timeout"
+    with serving(tmp_path) as server, Client(server.url) as client:
+        assert client.score(Sample("test/hang", "", "")).status == "timeout"
 
         def figures() -> str:
             with urllib.request.urlopen(f"{server.url}/metrics") as answer:
@@ -81,7 +81,7 @@ def test_any_of_several_processes_shows_the_figures_of_all(tmp_path: Path) -> No
     with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
 
         def ask(path: str, body: bytes | None = None) -> str:  # a new connection each, so that both get some
-            with urllib.request.urlopen(f"{server.url}{path}", body, timeout=30) as answer:
+            with urllib.request.urlopen(f"{server.url}{path}", body, timeout=120) as answer:
                 text: str = answer.read().decode()
                 return text
 
@@ -95,7 +95,7 @@ def test_any_of_several_processes_shows_the_figures_of_all(tmp_path: Path) -> No
         children = descendants(server.process.pid)
         assert len(children) == 2
         assert server.stop() == 0
-        assert [state(child) for child in children] == ["", ""]
+        until(lambda: not any(alive(child) for child in children))
 
 
 def test_it_is_not_ready_before_what_it_needs_is_done(scorer: Scorer) -> None:

@@ -101,8 +101,8 @@ def test_what_load_balancers_and_clients_of_openai_ask_is_answered(http: TestCli
 def test_head_is_answered_without_a_body(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         for path in ("/health", "/healthz", "/readyz", "/", "/v1/models", "/metrics"):
-            command = ["curl", "-sS", "-I", "-m", "20", f"{server.url}{path}"]
-            told = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+            command = ["curl", "-sS", "-I", "-m", "120", f"{server.url}{path}"]
+            told = subprocess.run(command, capture_output=True, text=True, timeout=150, check=True).stdout
             assert told.startswith("HTTP/1.1 200") and "content-length" in told.lower(), told
 
 

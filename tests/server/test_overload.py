@@ -12,7 +12,8 @@ from tests.server.serving import serving
 NAP_S = 0.02
 TIMES = 20
 SECONDS = 3.0
-DEADLINE_S = 4.0
+DEADLINE_S = 12.0
+"""Half of it is kept for errors, so that a busy machine too scores in time what it has taken on."""
 
 
 async def ask(port: int, body: bytes) -> tuple[int, dict[bytes, bytes], bytes]:

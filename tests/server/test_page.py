@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,14 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.browsing import open_browser
 from tests.server.serving import serve
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium"
-)
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +21,8 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -49,7 +40,7 @@ def page(browser: Any, url: str) -> Iterator[Any]:
 def score(page: Any, example: str) -> None:
     page.select_option("#example", label=example)
     page.click("#go")
-    page.wait_for_selector(".verdict", timeout=60_000)
+    page.wait_for_selector(".verdict")
 
 
 def test_an_example_is_scored_and_the_answer_is_marked_in_the_response(page: Any) -> None:

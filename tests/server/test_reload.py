@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
         while "goes on" not in said:
             said += server.process.stderr.readline()
         assert f"{path} has no key 'gsm9k'" in said
-        assert children(server.process.pid) == [before]
+        until(lambda: children(server.process.pid) == [before])
         assert fixed(client) == 1.0
 
 

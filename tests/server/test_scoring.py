@@ -66,7 +66,7 @@ def test_the_deadline_kills_what_runs_and_keeps_what_is_done(scorer: Scorer, tmp
     samples = [Sample("nap", "1", "0"), Sample("spin", str(tmp_path / "x"), ""), Sample("quick", "2", "")]
     request_scorer = RequestScorer(scorer)
     asyncio.run(request_scorer(samples[:1]))  # the worker is up
-    scores = asyncio.run(request_scorer(samples, timeout_s=1.0))
+    scores = asyncio.run(request_scorer(samples, timeout_s=3.0))
     assert [(s.score, s.status) for s in scores] == [(1.0, "ok"), (0.0, "timeout"), (2.0, "ok")]
     assert asyncio.run(request_scorer(samples[:1]))[0].ok  # by a new worker
     assert (scorer.worker_counts.killed, scorer.worker_counts.started) == (1, 2)

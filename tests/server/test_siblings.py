@@ -28,7 +28,7 @@ def ask(server: Serving, path: str, body: Any = None, method: str | None = None)
     """One request over a connection of its own, so that any process may get it."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{server.url}{path}", data, method=method)
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
 
 

@@ -204,7 +204,7 @@ def test_what_is_scored_by_the_deadline_is_kept_and_the_rest_timed_out(
 ) -> None:
     source = custom("compute_score")
     scores_of(source, batch.rows[:7], world)  # the worker is warm
-    scores = scores_of(source, batch.rows, world, timeout_s=2.0)
+    scores = scores_of(source, batch.rows, world, timeout_s=4.0)
     assert [s.score for s in scores[:7]] == [float(i) for i in range(7)]
     assert all(s.correct for s in scores[:7])
     assert scores[7].status == "timeout"

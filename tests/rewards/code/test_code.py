@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +144,9 @@ print([text[text.find(mark):][:30] for text in texts if mark in text])
 
 
 def test_a_loop_ends_with_the_deadline_of_the_solution(judge: Judge) -> None:
-    start = time.monotonic()
     found = judge("while True: pass", ADD, continuous=True, cpu_s=0.5, total_s=1.5)
     assert found.score == 0.0 and "not run" in str(found.detail)
-    assert time.monotonic() - start < 10
+    assert found.parts["timed_out"] <= 3  # 0.5 s each: the rest is not run
 
 
 def test_text_without_code_scores_nothing(judge: Judge) -> None:

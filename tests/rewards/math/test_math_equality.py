@@ -133,7 +133,7 @@ def test_sympy_is_never_imported_into_our_process() -> None:
         "assert compare(r'\\sum_{k=0}^{\\infty} 2^{-k}', '2').tier == 'symbolic'; "
         "assert 'sympy' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def test_a_text_longer_than_any_answer_is_only_compared_as_it_stands() -> None:

@@ -143,9 +143,9 @@ def test_all_workers_of_a_scorer_share_one_sympy_that_ends_with_it() -> None:
     before = _servers()
     with Scorer(workers=3) as scorer:
         assert [s.score for s in scorer.score_batch(samples)] == [1.0, 0.0] * 6
+        until(lambda: len(_servers() - before) == 1)
         mine = _servers() - before
-        assert len(mine) == 1
-        assert 1 <= len(_forks(*mine)) <= 3
+        until(lambda: 1 <= len(_forks(*mine)) <= 3)
     until(lambda: not any(alive(pid) for pid in mine))
 
 
@@ -193,7 +193,7 @@ def test_it_works_in_child_processes_which_leave_the_parents_server_alone(method
     queue: multiprocessing.Queue[tuple[str, int]] = context.Queue()
     child = context.Process(target=_send, args=(queue,))
     child.start()
-    outcome, process = queue.get(timeout=60)
+    outcome, process = queue.get(timeout=300)
     child.join()
     assert outcome == closed_form() == "equal"
     assert client.SERVER._started[-1].pid == before != process

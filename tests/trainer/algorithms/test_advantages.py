@@ -56,7 +56,7 @@ class Ranks:
 
     def __init__(self, size: int) -> None:
         self.items: list[Any] = [None] * size
-        self.barrier = threading.Barrier(size, timeout=20)
+        self.barrier = threading.Barrier(size, timeout=120)
 
     def gather(self, rank: int, item: Any) -> list[Any]:
         self.items[rank] = item

@@ -26,7 +26,7 @@ from tests.trainer.conftest import write_parquet
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1_800),
 ]  # a minute or two where the machine has nothing else to do
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -43,7 +43,7 @@ def runs(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=1_700,
     )
     assert done.returncode == 0, done.stderr
     return folder

@@ -160,7 +160,7 @@ def test_two_processes_agree_with_their_engines(
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -198,7 +198,7 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
 
     shares, order = [drawn([0, 2, 4, 6]), drawn([1, 3, 5, 7])], [0, 2, 4, 7]
     items: list[Any] = [None, None]
-    barrier, dealt = threading.Barrier(2, timeout=20), {}
+    barrier, dealt = threading.Barrier(2, timeout=120), {}
 
     def work(rank: int) -> None:
         def gather(item: Any) -> list[Any]:

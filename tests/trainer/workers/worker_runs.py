@@ -174,7 +174,7 @@ def in_two_processes(folder: str, tensors: dict[str, Any], out: Path) -> list[di
     for rank in ranks:
         rank.start()
     for rank in ranks:
-        rank.join(timeout=280)
+        rank.join(timeout=800)
         assert rank.exitcode == 0
     return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(2)]
 
