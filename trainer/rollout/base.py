@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+from rewardkit.agents.types import TokenModel
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
@@ -55,11 +56,32 @@ Ended = Callable[[dict[int, list[int]]], None]
 """Gets responses as they end: token ids by row, without padding."""
 
 
+E = TypeVar("E")
+R = TypeVar("R")
+Play = Callable[[TokenModel, E], Coroutine[Any, Any, R]]
+"""Plays one episode with a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCosts:
+    """What the turns of all episodes cost an engine."""
+
+    turns: int = 0
+    prompt_tokens: int = 0
+    """Tokens that turns began with, those of earlier turns included."""
+    cached_tokens: int = 0
+    """Of those the ones that were not computed again."""
+
+
 class RolloutEngine(Protocol):
     """Generates with a copy of the policy's weights of its own.
 
-    Its life is a circle: `sync_weights`, any number of `generate`, `release` while the policy trains.
+    Its life is a circle: `sync_weights`, any number of `generate` and `converse`, `release` while the policy
+    trains.
     """
+
+    turn_costs: TurnCosts
+    """Of the last `converse`, in this process."""
 
     def generate(
         self,
@@ -77,6 +99,24 @@ class RolloutEngine(Protocol):
             prompt_ids, prompt_mask: (B, P).
             seeds: one for each response, (B * n): it alone decides the draw, whatever else is in the batch.
             ended: told of each response once, as early as the engine can.
+        """
+        ...
+
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]:
+        """Play all episodes at once, each a coroutine of its own, and return what they came to.
+
+        All processes call it, with any number of episodes each, none included. Of processes that share an
+        engine one plays the episodes of all: episodes and results must be such as can be pickled.
+
+        Args:
+            play: gets a model that draws as `sampling` says, one turn for each call.
+            ended: told of each result once, as early as the engine can.
         """
         ...
 

