@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
@@ -12,7 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rewardkit import __version__
@@ -24,6 +23,7 @@ from rewardkit.server import health, native, page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
+from rewardkit.server.dialects.base import described
 from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
@@ -91,7 +91,7 @@ def create_app(
     admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers, shared=shared)
     request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
     metrics = Metrics(request_scorer)
-    traffic = Traffic()
+    traffic = Traffic(place=siblings.place if siblings else 0)
 
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
@@ -106,6 +106,8 @@ def create_app(
         held=state.held,
     )
     context.answers["traffic"] = lambda nothing: traffic.counts()
+    context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
+    context.answers["response"] = traffic.recent.sample
 
     lifespan = _lifespan(state, metrics, context, shared)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
@@ -116,8 +118,8 @@ def create_app(
         app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
     app.include_router(native.router(request_scorer))
     app.include_router(health.router(state))
-    app.include_router(page.router(scorer, traffic, siblings))
-    _add_pages(app, metrics)
+    app.include_router(page.router(scorer, traffic, siblings, guarded=bool(tokens)))
+    _add_metrics(app, metrics)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
     for router in ROUTERS:
@@ -205,27 +207,18 @@ async def _keep_fresh(metrics: Metrics) -> None:
         await asyncio.sleep(REFRESH_S)
 
 
-def _add_pages(app: FastAPI, metrics: Metrics) -> None:
+def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
     async def figures() -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        lines = [
-            f"<tr><td>{method.upper()}<td><code>{html.escape(path)}</code><td>{html.escape(operation['summary'])}"
-            for path, operations in app.openapi()["paths"].items()
-            for method, operation in operations.items()
-        ]
-        return HTMLResponse(
-            "<!doctype html><html lang=en><meta charset=utf-8><title>rewardkit</title>"
-            "<h1>rewardkit</h1><p>The whole description: <a href=openapi.json>openapi.json</a></p>"
-            f"<table>{''.join(lines)}</table></html>"
-        )
-
 
 def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
-    @app.post("/run_code", summary="Run a program in the sandbox, as SandboxFusion does")
+    @app.post(
+        "/run_code",
+        summary="Run a program in the sandbox, as SandboxFusion does",
+        openapi_extra=described({"code": "print(6 * 7)", "language": "python", "run_timeout": 5}),
+    )
     async def run_code_route(request: Request) -> Response:
         body = decode_object(await request.body())
         current = CURRENT.get()

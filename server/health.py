@@ -65,7 +65,7 @@ class Health:
 
 def router(health: Health) -> APIRouter:
     """The routes of the probes."""
-    routes = APIRouter(tags=["probes"])
+    routes = APIRouter(tags=["Probes"])
 
     @routes.get("/healthz", summary="Is the process alive?")
     @routes.get("/health", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""What has been scored lately, for the page: rates, score distributions, the latest failures.
+"""What has been scored lately, for the page: rates, score distributions, and the latest responses (`recent`).
 
 In memory. Of several server processes each counts its own share, and the one that is asked adds them up.
 """
@@ -6,11 +6,11 @@ In memory. Of several server processes each counts its own share, and the one th
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.server.recent import Recent
 from rewardkit.server.scoring import Outcome
 from rewardkit.types import Sample, Score
 
@@ -21,8 +21,6 @@ BINS = 20
 MAX_SOURCES = 50
 """Further data sources are counted together: the names are the callers' to choose."""
 OTHERS = "(others)"
-MAX_FAILURES = 50
-_SHOWN = 300
 
 
 @dataclass
@@ -32,6 +30,8 @@ class _Source:
     total: int = 0
     scored: int = 0
     sum: float = 0.0
+    decided: int = 0
+    """Of the scored ones those that were called right or wrong: some rewards know neither."""
     correct: int = 0
     failed: int = 0
     scores: dict[float, int] = field(default_factory=dict)
@@ -47,6 +47,7 @@ class _Source:
             return
         self.scored += n
         self.sum += score * n
+        self.decided += n * (correct is not None)
         self.correct += n * bool(correct)
         rounded = round(score * BINS) / BINS
         if rounded in self.scores or len(self.scores) < 2 * BINS:  # a reward model's are unbounded
@@ -61,6 +62,7 @@ class _Source:
         self.total += other["total"]
         self.scored += other["scored"]
         self.sum += other["sum"]
+        self.decided += other["decided"]
         self.correct += other["correct"]
         self.failed += other["failed"]
 
@@ -72,6 +74,7 @@ class _Source:
             "total": self.total,
             "scored": self.scored,
             "sum": self.sum,
+            "decided": self.decided,
             "correct": self.correct,
             "failed": self.failed,
         }
@@ -81,7 +84,7 @@ class _Source:
             "total": self.total,
             "failed": self.failed,
             "mean": self.sum / self.scored if self.scored else None,
-            "correct": self.correct / self.scored if self.scored else None,
+            "correct": self.correct / self.decided if self.decided else None,
             "per_second": [self.seconds.get(second, 0) for second in range(now - SECONDS, now)],
             "scores": sorted(self.scores.items()),
         }
@@ -92,67 +95,66 @@ class Traffic:
 
     Args:
         clock: seconds, for tests.
+        place: this process's number among the server's.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, place: int = 0) -> None:
         self._clock = clock
         self._sources: dict[str, _Source] = {}
-        self._failures: deque[dict[str, Any]] = deque(maxlen=MAX_FAILURES)
+        self.recent = Recent(place)
 
     def record(
         self, outcomes: Mapping[Outcome, int], samples: Sequence[Sample], scores: Sequence[Score]
     ) -> None:
         """Count a scored batch."""
         now = self._clock()
+        names: dict[str, str] = {}
         failed = False
         for (data_source, score, correct, status), n in outcomes.items():
-            name = self._name(data_source)
+            name = names[data_source] = self._name(data_source)
             source = self._sources.get(name)
             if source is None:
                 source = self._sources[name] = _Source()
             source.add(score, correct, status, int(now), n)
             failed |= status != "ok"
-        if failed:
-            self._record_failures(samples, scores, now)
+        if failed or self.recent.wants_more(now):
+            self.recent.record(samples, scores, names, now)
 
     def _name(self, source: str) -> str:
         name = source[:100]
         return name if name in self._sources or len(self._sources) < MAX_SOURCES else OTHERS
 
-    def _record_failures(self, samples: Sequence[Sample], scores: Sequence[Score], now: float) -> None:
-        for sample, score in zip(samples, scores, strict=True):
-            if not score.ok:
-                self._failures.appendleft(
-                    {
-                        "time": now,
-                        "data_source": self._name(sample.data_source),
-                        "status": score.status,
-                        "detail": (score.detail or "")[:_SHOWN],
-                        "response": sample.response[:_SHOWN],
-                    }
-                )
-
     def counts(self) -> dict[str, Any]:
         """Return what this process has counted, for another to add to its own."""
-        sources = {name: source.counts() for name, source in self._sources.items()}
-        return {"sources": sources, "failures": list(self._failures)}
+        return {"sources": {name: source.counts() for name, source in self._sources.items()}}
 
-    def snapshot(self, others: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-        """Return everything the page shows, as plain data.
+    def snapshot(
+        self, others: Sequence[Mapping[str, Any]] = (), reward_of: Callable[[str], str] = str
+    ) -> dict[str, Any]:
+        """Return rates and distributions by reward and by data source, the busiest first, as plain data.
 
         Args:
             others: the `counts` of the server's other processes.
+            reward_of: the name of the reward that scores a data source.
         """
         now = int(self._clock())
-        merged: dict[str, _Source] = {}
-        failures: list[dict[str, Any]] = []
+        sources: dict[str, _Source] = {}
+        rewards: dict[str, _Source] = {}
+        scored_by: dict[str, str] = {}
         for counted in (self.counts(), *others):
             for name, counts in counted["sources"].items():
-                merged.setdefault(name, _Source()).take(counts)
-            failures += counted["failures"]
-        sources = sorted(merged.items(), key=lambda item: -item[1].total)
+                reward = scored_by.setdefault(name, reward_of(name))
+                sources.setdefault(name, _Source()).take(counts)
+                rewards.setdefault(reward, _Source()).take(counts)
         return {
             "seconds": SECONDS,
-            "sources": {name: source.summary(now) for name, source in sources},
-            "failures": sorted(failures, key=lambda failure: -failure["time"])[:MAX_FAILURES],
+            "rewards": {name: counted.summary(now) for name, counted in _busiest_first(rewards)},
+            "sources": {
+                name: {"reward": scored_by[name], **counted.summary(now)}
+                for name, counted in _busiest_first(sources)
+            },
         }
+
+
+def _busiest_first(counted: Mapping[str, _Source]) -> list[tuple[str, _Source]]:
+    return sorted(counted.items(), key=lambda item: -item[1].total)

@@ -19,6 +19,7 @@ def open_browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium here; on Debian: apt-get install chromium")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    sync_api.expect.set_options(timeout=PATIENCE_MS)
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE_MS
@@ -27,3 +28,9 @@ def open_browser() -> Iterator[Any]:
         context.set_default_timeout(PATIENCE_MS)
         yield context
         browser.close()
+
+
+def expect(locator: Any) -> Any:
+    """What a locator must come to be: `expect(...).to_have_text(...)`. Works under a page's policy, which runs no
+    script of a test that waits."""
+    return pytest.importorskip("playwright.sync_api").expect(locator)

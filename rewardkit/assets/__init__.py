@@ -1,7 +1,8 @@
 """Files that ship with the package.
 
 `temml.min.js`: Temml 0.13.5 (temml.org, MIT, see temml.LICENSE), LaTeX to MathML in the browser, so that our
-pages need no network. `responses.jsonl`: four responses to each of 20 word problems of our own, to try out.
+pages need no network; `maths.js` finds the maths in a text for it. `responses.jsonl`: four responses to each
+of 20 word problems of our own, to try out.
 """
 
 from __future__ import annotations

@@ -248,6 +248,12 @@ def failed_header(scores: Sequence[Score]) -> dict[str, str]:
     return {FAILED_HEADER: str(failed)} if failed else {}
 
 
+CARRIES_NO_TRUTH = (
+    "The request carries no ground truth: the server finds it by the prompt, in the rows of --gold. Put one "
+    "of their prompts in place of the example's. Reward models need neither."
+)
+"""The note on routes of which this is so."""
+
 Handle = Callable[[bytes, str | None], Awaitable[Response]]
 """Answers a request: (body, data source in the path) -> response."""
 
@@ -261,6 +267,7 @@ def mount(
     example: Mapping[str, Any],
     *,
     method: str = "POST",
+    note: str | None = None,
 ) -> None:
     """Add a function of the body, and of the data source in the path if there is one there, as routes.
 
@@ -281,11 +288,40 @@ def mount(
             context.log_once(f"{request.scope['route'].path}: {error}"[:500])
             return refusal(422, "bad_request", str(error))
 
-    body = {"schema": {"type": "object"}, "example": example}
-    described = {"requestBody": {"required": True, "content": {"application/json": body}}}
-    in_path = {"name": "data_source", "in": "path", "required": True, "schema": {"type": "string"}}
     for path in paths:
-        parameters = {"parameters": [in_path]} if "{data_source" in path else {}
+        named = {"data_source": "gsm8k"} if "{data_source" in path else {}
         routes.add_api_route(
-            path, endpoint, methods=[method], summary=summary, openapi_extra=described | parameters
+            path,
+            endpoint,
+            methods=[method],
+            summary=summary,
+            description=note,
+            openapi_extra=described(example, path=named),
         )
+
+
+def described(
+    body: Mapping[str, Any] | None,
+    *,
+    path: Mapping[str, str] = {},
+    headers: Mapping[str, str] = {},
+) -> dict[str, Any]:
+    """What an OpenAPI document says of a route that reads its request itself; `/docs` sends these examples.
+
+    Args:
+        body: an example of a JSON body; None: it has none.
+        path: examples of the parameters in the path.
+        headers: examples of headers that are needed.
+    """
+    given = [("path", name, value) for name, value in path.items()]
+    given += [("header", name, value) for name, value in headers.items()]
+    found: dict[str, Any] = {}
+    if given:
+        found["parameters"] = [
+            {"name": name, "in": place, "required": True, "schema": {"type": "string"}, "example": value}
+            for place, name, value in given
+        ]
+    if body is not None:
+        content = {"schema": {"type": "object"}, "example": body}
+        found["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return found

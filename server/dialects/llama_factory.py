@@ -12,7 +12,15 @@ import uuid
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.server.dialects.base import Context, ask_text, failed_header, mount, reward_of, score_all
+from rewardkit.server.dialects.base import (
+    CARRIES_NO_TRUTH,
+    Context,
+    ask_text,
+    failed_header,
+    mount,
+    reward_of,
+    score_all,
+)
 from rewardkit.server.wire import Decoder, reply
 
 
@@ -49,5 +57,5 @@ def router(context: Context) -> APIRouter:
 
     routes = APIRouter(tags=["LLaMA-Factory"])
     paths = ("/llama_factory", "/llama_factory/{data_source:path}", "/v1/score/evaluation")
-    mount(context, routes, paths, score, "LLaMA-Factory's reward API", _EXAMPLE)
+    mount(context, routes, paths, score, "LLaMA-Factory's reward API", _EXAMPLE, note=CARRIES_NO_TRUTH)
     return routes

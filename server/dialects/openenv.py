@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError
-from rewardkit.server.dialects.base import Asked, Context, parts_of, score_all
+from rewardkit.server.dialects.base import Asked, Context, described, parts_of, score_all
 from rewardkit.server.request import CURRENT
 from rewardkit.server.tasks import TaskSet, task_set_of
 from rewardkit.server.wire import Decoder, decode_object, encode, reply
@@ -95,15 +95,22 @@ def router(context: Context) -> APIRouter:
         await socket.accept()
         await _converse(context, socket, task_set)
 
-    for base in ("", "/openenv/{environment}"):
-        for method, name, answer in (
-            ("POST", "reset", _reset_by_http),
-            ("POST", "step", _step_by_http),
-            ("GET", "schema", _schema),
-            ("GET", "metadata", _metadata),
+    first = next(iter(context.tasks.values()))
+    row = {"split": next(iter(first.splits)), "index": 0}
+    for base, named in (("", {}), ("/openenv/{environment}", {"environment": first.name})):
+        for method, name, answer, example in (
+            ("POST", "reset", _reset_by_http, row),
+            ("POST", "step", _step_by_http, {"action": {"response": "6 * 12 = 72\n#### 72", **row}}),
+            ("GET", "schema", _schema, None),
+            ("GET", "metadata", _metadata, None),
         ):
-            endpoint = _endpoint(context, answer)
-            routes.add_api_route(f"{base}/{name}", endpoint, methods=[method], summary=f"OpenEnv: {name}")
+            routes.add_api_route(
+                f"{base}/{name}",
+                _endpoint(context, answer),
+                methods=[method],
+                summary=f"OpenEnv: {name}",
+                openapi_extra=described(example, path=named),
+            )
     return routes
 
 

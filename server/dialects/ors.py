@@ -24,7 +24,7 @@ from rewardkit import __version__
 from rewardkit.errors import OverloadedError
 from rewardkit.server.chat import content_text
 from rewardkit.server.dialects.background import Store, elsewhere
-from rewardkit.server.dialects.base import Asked, Context, parts_of, score_all
+from rewardkit.server.dialects.base import Asked, Context, described, parts_of, score_all
 from rewardkit.server.dialects.sessions import Session, Sessions
 from rewardkit.server.tasks import Task, TaskSet, task_set_of
 from rewardkit.server.wire import Decoder, encode, reply
@@ -54,6 +54,9 @@ _CHUNK = 4_096
 _KEEP_ALIVE_S = 10.0
 _POLL_S = 0.5
 _RUNNING = {"running": True}
+_SESSION = "X-Session-ID"
+_IN_SESSION = ("create", "ping", "delete", "delete_session", "prompt", "messages", "call")
+"""Routes of one session, named by its header."""
 
 
 class Which(msgspec.Struct):
@@ -116,7 +119,10 @@ class _Environments:
             ("POST", "delete", self._delete),
             ("POST", "delete_session", self._delete),
         ):
-            routes.add_api_route(f"/{name}", handle, methods=[method], summary=f"ORS: {name}")
+            said = self._described(name, {})
+            routes.add_api_route(
+                f"/{name}", handle, methods=[method], summary=f"ORS: {name}", openapi_extra=said
+            )
         for method, name, answer in (
             ("GET", "splits", self._splits),
             ("GET", "tools", self._tools),
@@ -129,9 +135,30 @@ class _Environments:
             ("GET", "messages", self._messages),
             ("POST", "call", self._call),
         ):
-            for path in (f"/{{environment}}/{name}", f"/{name}"):
-                endpoint = self._of_environment(answer)
-                routes.add_api_route(path, endpoint, methods=[method], summary=f"ORS: {name}")
+            endpoint = self._of_environment(answer)
+            for path, named in (
+                (f"/{{environment}}/{name}", {"environment": next(iter(self._sets))}),
+                (f"/{name}", {}),
+            ):
+                said = self._described(name, named)
+                routes.add_api_route(
+                    path, endpoint, methods=[method], summary=f"ORS: {name}", openapi_extra=said
+                )
+
+    def _described(self, name: str, path: Mapping[str, str]) -> dict[str, Any]:
+        """A route's example, with the first task."""
+        first = next(iter(self._sets.values()))
+        split = next(iter(first.splits))
+        bodies: dict[str, Any] = {
+            "tasks": {"split": split},
+            "num_tasks": {"split": split},
+            "task": {"split": split, "index": 0},
+            "task_range": {"split": split, "start": 0, "stop": 2},
+            "create": {"env_name": first.name, "split": split, "index": 0},
+            "call": {"name": SUBMIT, "input": {_ARGUMENT: "6 * 12 = 72\n#### 72"}},
+        }
+        headers = {_SESSION: "a-session-of-mine"} if name in _IN_SESSION else {}
+        return described(bodies.get(name), path=path, headers=headers)
 
     def _of_environment(self, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
@@ -312,9 +339,9 @@ def _size(task_set: TaskSet, split: str) -> int:
 
 
 def _session_id(request: Request) -> str:
-    found = request.headers.get("x-session-id", "").strip()
+    found = request.headers.get(_SESSION, "").strip()
     if not found:
-        raise HTTPException(400, "the header X-Session-ID is needed")
+        raise HTTPException(400, f"the header {_SESSION} is needed")
     return found
 
 

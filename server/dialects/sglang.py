@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from rewardkit.server.dialects.base import Asked, Context, Handle, mount
+from rewardkit.server.dialects.base import CARRIES_NO_TRUTH, Asked, Context, Handle, mount
 from rewardkit.server.dialects.texts import (
     ask_documents,
     ask_inputs,
@@ -44,9 +44,11 @@ def router(context: Context) -> APIRouter:
     routes = APIRouter(tags=["SGLang"])
     for base in ("/sglang", "/sglang/{data_source:path}"):
         for path, (handle, example) in handlers.items():
-            mount(context, routes, [base + path], handle, f"SGLang's {path}", example)
+            said = f"SGLang's {path}"
+            mount(context, routes, [base + path], handle, said, example, note=CARRIES_NO_TRUTH)
     handle, example = handlers["/v1/embeddings"]
-    mount(context, routes, ["/v1/embeddings"], handle, "SGLang's /v1/embeddings", example)
+    said = "SGLang's /v1/embeddings"
+    mount(context, routes, ["/v1/embeddings"], handle, said, example, note=CARRIES_NO_TRUTH)
     return routes
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from rewardkit.errors import InputError
-from rewardkit.server.dialects.base import Asked, Context, Handle, mount
+from rewardkit.server.dialects.base import CARRIES_NO_TRUTH, Asked, Context, Handle, mount
 from rewardkit.server.dialects.texts import (
     ask_documents,
     ask_inputs,
@@ -51,7 +51,8 @@ def router(context: Context) -> APIRouter:
     for name, (handle, example) in by_name.items():
         at_root = [path for path in _AT_ROOT if path.endswith(name)]
         below = [base + path for base in _BASES for path in _BELOW if path.endswith(name)]
-        mount(context, routes, [*at_root, *below], handle, f"vLLM's {name}", example)
+        paths = [*at_root, *below]
+        mount(context, routes, paths, handle, f"vLLM's {name}", example, note=CARRIES_NO_TRUTH)
     return routes
 
 

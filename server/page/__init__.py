@@ -1,4 +1,5 @@
-"""The page at `/`: score a response by hand, see why, watch the traffic. Static files and three small routes.
+"""The pages: `/`, to score a response by hand, see why and watch the traffic; `/docs`, every route with an
+example to try. Static files and a few small routes.
 
 The files hold no data and need no token; the routes they call do, where the server has tokens.
 """
@@ -7,20 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import ipaddress
 import json
 from importlib import resources
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
 
+from rewardkit.assets import asset
 from rewardkit.errors import OverloadedError, RewardkitError
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.server.recent import newest
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.traffic import Traffic
-from rewardkit.server.wire import decode_sample, refusal, reply
+from rewardkit.server.wire import JSON, decode_sample, refusal, reply
 
-_TYPES = {"index.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
-PATHS = frozenset({"/", *(f"/page/{name}" for name in _TYPES)})
+_PAGES = {"/": "index.html", "/docs": "docs.html"}
+_SHARED = ("temml.min.js", "maths.js")
+"""Those of `rewardkit.assets`: the offline report has them too."""
+_OWN = ("page.css", "common.js", "page.js", "form.js", "traffic.js", "docs.js")
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+PATHS = frozenset({*_PAGES, *(f"/page/{name}" for name in (*_OWN, *_SHARED))})
 """What a browser asks for before it can have a token."""
 
 _HEADERS = {
@@ -34,23 +43,20 @@ _HEADERS = {
 _MAX_EXPLAINING = 8
 
 
-def router(scorer: Scorer, traffic: Traffic, siblings: Siblings | None = None) -> APIRouter:
-    """Return the page's routes."""
+def router(
+    scorer: Scorer, traffic: Traffic, siblings: Siblings | None = None, *, guarded: bool = False
+) -> APIRouter:
+    """Return the pages' routes.
+
+    Args:
+        guarded: a token is needed. Without one only this machine is shown responses: they, and the ground
+            truths with them, could otherwise be read by whatever the responses come from.
+    """
     routes = APIRouter(include_in_schema=False)
-    files = {name: resources.files(__package__).joinpath(name).read_bytes() for name in _TYPES}
-    examples = json.loads(resources.files(__package__).joinpath("examples.json").read_bytes())
+    _add_files(routes)
+    examples = json.loads(_file("examples.json"))
     one_at_a_time = asyncio.Lock()
     waiting = 0
-
-    @routes.get("/")
-    async def index() -> Response:
-        return Response(files["index.html"], media_type="text/html", headers=_HEADERS)
-
-    @routes.get("/page/{name}")
-    async def file(name: str) -> Response:
-        if name not in files:
-            return Response(status_code=404)
-        return Response(files[name], media_type=_TYPES[name], headers=_HEADERS)
 
     @routes.get("/examples")
     async def give_examples() -> Response:
@@ -58,7 +64,33 @@ def router(scorer: Scorer, traffic: Traffic, siblings: Siblings | None = None) -
 
     @routes.get("/traffic")
     async def give_traffic() -> Response:
-        return reply(traffic.snapshot(await siblings.ask_others("traffic") if siblings else ()))
+        others = await siblings.ask_others("traffic") if siblings else ()
+        return reply(traffic.snapshot(others, lambda source: _reward_of(scorer, source)))
+
+    @routes.get("/traffic/responses")
+    async def give_responses(
+        request: Request, source: str = "", verdict: str = "", text: str = ""
+    ) -> Response:
+        """The latest responses that fit, each cut short."""
+        _refuse_strangers(request, guarded)
+        wanted = (source, verdict, text)
+        others = await siblings.ask_others("responses", wanted) if siblings else []
+        return reply({"responses": newest([traffic.recent.find(*wanted), *others])})
+
+    @routes.get("/traffic/responses/{id}")
+    async def give_response(request: Request, id: str) -> Response:
+        """One of them as the sample that it was."""
+        _refuse_strangers(request, guarded)
+        place, _, number = id.partition("-")
+        if not (place.isdecimal() and number.isdecimal()):
+            raise HTTPException(404, f"'{id[:100]}' is no id of a response")
+        if siblings is None or int(place) == siblings.place:
+            found = traffic.recent.sample(int(number))
+        else:
+            found = await siblings.ask(int(place), "response", int(number))
+        if found is None:
+            raise HTTPException(404, "this response is not kept any more: others have come since")
+        return Response(found, media_type=JSON)
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
@@ -78,6 +110,48 @@ def router(scorer: Scorer, traffic: Traffic, siblings: Siblings | None = None) -
         return reply({"text": explained and str(explained), "fields": _fields(explained)})
 
     return routes
+
+
+def _add_files(routes: APIRouter) -> None:
+    files = {f"/page/{name}": _file(name) for name in _OWN}
+    files |= {f"/page/{name}": asset(name).encode() for name in _SHARED}
+    files |= {path: _file(name) for path, name in _PAGES.items()}
+    for path, content in files.items():
+        name = _PAGES.get(path, path)
+        routes.add_api_route(path, _giver(content, _TYPES[name.rpartition(".")[2]]), methods=["GET"])
+
+
+def _giver(content: bytes, type_: str) -> Any:
+    async def give() -> Response:
+        return Response(content, media_type=type_, headers=_HEADERS)
+
+    return give
+
+
+def _file(name: str) -> bytes:
+    return resources.files(__package__).joinpath(name).read_bytes()
+
+
+def _refuse_strangers(request: Request, guarded: bool) -> None:
+    if guarded or request.client is None:
+        return
+    try:
+        local = ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise HTTPException(
+            403,
+            "responses, whose ground truths stand beside them, are shown on this machine alone: start the "
+            "server with a token, or look at them through a tunnel (ssh -L, kubectl port-forward)",
+        )
+
+
+def _reward_of(scorer: Scorer, source: str) -> str:
+    try:
+        return scorer.reward_for(source).name
+    except RewardkitError:
+        return "no reward"
 
 
 def _fields(explained: object | None) -> dict[str, Any] | None:

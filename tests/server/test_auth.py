@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import subprocess
 import urllib.request
@@ -48,8 +49,10 @@ def test_everything_but_the_probes_wants_a_token(scorer: Scorer) -> None:
         for path in (
             "/rewards",
             "/metrics",
-            "/docs",
             "/openapi.json",
+            "/traffic",
+            "/traffic/responses",
+            "/traffic/responses/0-1",
             "/nowhere",
             "/healthz/",
             "http://testserver//healthz",
@@ -134,9 +137,13 @@ def test_request_ids_are_given_back_or_made(scorer: Scorer) -> None:
 
 def test_no_page_loads_anything_from_elsewhere(scorer: Scorer) -> None:
     with TestClient(create_app(scorer)) as http:
-        page = http.get("/docs").text
-        assert "/score" in page and "openapi.json" in page
-        assert "//" not in page
+        for path in ("/", "/docs"):
+            page = http.get(path)
+            assert "default-src 'none'" in page.headers["content-security-policy"]
+            loaded = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+            assert loaded and not any("//" in name for name in loaded)
+            files = [name for name in loaded if name.startswith("page/")]
+            assert all(http.get(f"/{name}").status_code == 200 for name in files)
         assert http.get("/redoc").status_code == 404
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browsing import open_browser
+from tests.browsing import expect, open_browser
 from tests.server.serving import serve
 
 
@@ -43,6 +43,15 @@ def score(page: Any, example: str) -> None:
     page.wait_for_selector(".verdict")
 
 
+def fill(page: Any, source: str, response: str, truth: str, *, prompt: str = "", extra: str = "") -> None:
+    """Fill in the form and send it."""
+    page.evaluate("document.getElementById('more').open = true")
+    values = {"source": source, "response": response, "truth": truth, "prompt": prompt, "extra": extra}
+    for name, value in values.items():
+        page.fill(f"#{name}", value)
+    page.click("#go")
+
+
 def test_an_example_is_scored_and_the_answer_is_marked_in_the_response(page: Any) -> None:
     score(page, "GSM8K: right, in format")
     assert page.inner_text(".score") == "1"
@@ -60,11 +69,83 @@ def test_a_failing_test_of_a_program_shows_what_differs(page: Any) -> None:
     score(page, "Code: one test fails")
     assert page.inner_text(".score") == "0"
     tests = page.locator("details.test")
-    assert [tests.nth(i).locator(".badge").inner_text() for i in range(3)] == ["passed", "wrong", "passed"]
+    assert [tests.nth(i).locator(".badge").inner_text() for i in range(3)] == ["passed", "wrong", "not run"]
     failing = tests.nth(1)
     assert failing.get_attribute("open") is not None
     assert failing.locator("ins").all_inner_texts() == ["3"]
     assert failing.locator("del").all_inner_texts() == ["3"]
+
+
+def test_the_page_counts_tests_as_the_score_does(page: Any) -> None:
+    score(page, "Code: one test fails")
+    assert page.inner_text("#result dd >> nth=0").startswith("1/3 tests passed, 1 not run")
+    assert page.inner_text("#tests") == "Tests: 1 of 3 passed, 1 not run"
+
+
+def test_prompt_and_extra_info_are_sent(page: Any) -> None:
+    with page.expect_request("**/score") as asked:
+        fill(
+            page,
+            "choice",
+            "The answer is Lyon.",
+            "B",
+            prompt="Which city?",
+            extra='{"choices": ["Paris", "Lyon"]}',
+        )
+    sent = asked.value.post_data_json
+    assert sent["prompt"] == "Which city?" and sent["extra_info"] == {"choices": ["Paris", "Lyon"]}
+    page.wait_for_selector(".verdict")
+    assert page.inner_text(".badge") == "correct"
+
+
+def test_messages_are_sent_as_such_and_other_text_in_brackets_as_text(page: Any) -> None:
+    for prompt, sent in (
+        ('[{"role": "user", "content": "6 * 12?"}]', [{"role": "user", "content": "6 * 12?"}]),
+        ("[1, 2] is a list", "[1, 2] is a list"),
+        ("[1, 2]", "[1, 2]"),
+    ):
+        with page.expect_request("**/score") as asked:
+            fill(page, "gsm8k", "#### 72", "72", prompt=prompt)
+        assert asked.value.post_data_json["prompt"] == sent
+
+
+@pytest.mark.parametrize(("extra", "said"), [('{"a": 1', "is not JSON"), ("[1]", "must be a JSON object")])
+def test_extra_info_that_cannot_be_read_is_said_beside_it(page: Any, extra: str, said: str) -> None:
+    fill(page, "gsm8k", "#### 72", "72", extra=extra)
+    assert said in page.inner_text("#extra-problem")
+    assert not page.locator("#result").is_visible()
+    fill(page, "gsm8k", "#### 72", "72", extra="{}")
+    page.wait_for_selector(".verdict")
+    assert page.inner_text("#extra-problem") == ""
+
+
+def test_maths_is_set_and_what_cannot_be_set_stays_as_it_is(page: Any) -> None:
+    response = (
+        r"From $x^2=4$ and \[y=\frac{1}{2}\] but \(\unknownthing\) and $5 or $6, so \boxed{\frac{1}{2}}"
+    )
+    fill(page, "math", response, r"\frac{1}{2}", prompt="Solve $x$.")
+    page.wait_for_selector(".set")
+    prompt, answer = page.locator(".set").all()
+    assert prompt.locator("math").count() == 1
+    assert answer.locator("math").count() >= 2 and answer.locator("mfrac").count() == 1
+    assert "$5 or $6" in answer.inner_text()
+    assert page.locator("dl mfrac").count() == 2  # the answer taken and the ground truth
+
+
+def test_maths_of_a_hostile_response_does_nothing(page: Any) -> None:
+    hostile = (
+        r"$\href{javascript:document.title='taken over'}{click}$ $\includegraphics{https://example.org/x.png}$ "
+        r"$\class{x\" onmouseover=alert(1)}{a}$ $\text{<img src=x onerror=\"document.title='taken over'\">}$ "
+        + r"\(" * 20_000
+        + "$" * 20_000
+    )
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    fill(page, "gsm8k", hostile, "72")
+    page.wait_for_selector(".set")
+    assert page.locator("#result a, #result img, #result script, #result [onmouseover]").count() == 0
+    assert page.title() == "rewardkit"
+    assert not [url for url in asked if "example.org" in url]
 
 
 def test_html_in_a_response_is_shown_as_text(page: Any) -> None:
@@ -87,15 +168,84 @@ def test_it_can_be_used_with_the_keyboard_alone(page: Any) -> None:
     assert page.locator("#traffic").is_visible() and not page.locator("#try").is_visible()
 
 
-def test_traffic_shows_what_came_and_what_could_not_be_scored(page: Any, url: str) -> None:
-    page.fill("#source", "no/such<b>source</b>")
-    page.click("#go")
+def test_traffic_shows_what_came_and_what_could_not_be_scored(page: Any) -> None:
+    fill(page, "no/such<b>source</b>", "", "")
     page.wait_for_selector(".verdict")
     assert "not scored: invalid" in page.inner_text(".badge")
     page.click("#tab-traffic")
-    row = page.locator("#failures tbody tr", has_text="no/such<b>source</b>").first
+    page.select_option("#of-verdict", "failed")
+    row = page.locator("#latest tbody tr", has_text="no/such<b>source</b>").first
     row.wait_for()
     assert "no reward is registered" in row.inner_text()
+
+
+def test_any_scored_response_is_found_in_the_traffic_and_opened_in_the_form(page: Any) -> None:
+    fill(
+        page,
+        "choice",
+        "By the river: the answer is Lyon.",
+        "B",
+        prompt="Which?",
+        extra='{"choices": ["Paris", "Lyon"]}',
+    )
+    page.wait_for_selector(".verdict")
+    page.click("#tab-traffic")
+    page.fill("#of-text", "by the RIVER")
+    rows = page.locator("#latest tbody tr")
+    expect(rows).to_have_count(1)
+    assert rows.first.locator(".badge").inner_text() == "correct"
+    page.select_option("#of-verdict", "wrong")
+    expect(page.locator("#none")).to_have_text("No response fits.")
+    page.select_option("#of-verdict", "right")
+    rows.first.locator("a").click()
+    expect(page.locator("#response")).to_have_value("By the river: the answer is Lyon.")
+    page.wait_for_selector(".verdict")
+    assert (page.input_value("#source"), page.input_value("#truth")) == ("choice", "B")
+    assert page.input_value("#prompt") == "Which?" and "Lyon" in page.input_value("#extra")
+
+
+def test_a_response_that_is_no_longer_kept_is_said_to_be_so(page: Any, url: str) -> None:
+    page.goto(f"{url}/#response=0-999999")
+    page.wait_for_selector("#result .error")
+    assert "not kept any more" in page.inner_text("#result .error")
+
+
+def test_data_sources_stand_under_their_reward_and_distributions_have_axes(page: Any) -> None:
+    for source, response in (
+        ("rewardkit/arithmetic", "#### 72"),
+        ("arithmetic", "no"),
+        ("repetition", "a a a a a a a"),
+    ):
+        with page.expect_response("**/score"):
+            fill(page, source, response, "72")
+    page.click("#tab-traffic")
+    row = page.locator("#rates tbody tr", has_text="data sources").first
+    row.wait_for()
+    assert page.locator("#rates td:first-child", has_text="arithmetic").count() == 0
+    row.locator("button").click()
+    page.locator("tr.below", has_text="rewardkit/arithmetic").wait_for()
+    labels = row.locator(".histogram text").all_text_contents()
+    assert labels[1:] == ["0", "0", "0.5", "1"] and labels[0].isdecimal()
+    assert row.locator(".histogram line").count() == 2
+    lowest = page.locator("#rates tbody tr", has_text="repetition").locator(".histogram text").nth(2)
+    assert float(lowest.text_content()) < 0
+
+
+@pytest.mark.parametrize("path", ["/", "/#traffic", "/docs"])
+@pytest.mark.parametrize("width", [375, 768, 1280])
+def test_the_page_is_never_wider_than_the_screen(browser: Any, url: str, path: str, width: int) -> None:
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(url)
+    page.wait_for_selector("#example option:nth-child(2)", state="attached")
+    score(page, "Code: one test fails" if path == "/" else "Hostile: HTML in the response")
+    if path != "/":
+        page.goto(f"{url}{path}")
+    page.wait_for_selector({"/": "#example", "/docs": ".operation"}.get(path, "#latest tbody tr"))
+    if path == "/docs":
+        page.locator(".operation summary").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
 
 
 def test_what_cannot_be_reached_is_said_rather_than_hidden(browser: Any) -> None:
@@ -109,7 +259,7 @@ def test_what_cannot_be_reached_is_said_rather_than_hidden(browser: Any) -> None
     page.close()
 
 
-def test_a_server_with_tokens_serves_the_page_and_asks_for_one(
+def test_a_wrong_token_is_said_to_be_wrong_and_a_right_one_clears_that(
     browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REWARDKIT_TOKEN", "secret-token")
@@ -117,12 +267,33 @@ def test_a_server_with_tokens_serves_the_page_and_asks_for_one(
     with serve() as server:
         page.goto(server.url)
         page.wait_for_selector("#token-form:not([hidden])")
+        assert page.inner_text("#token-problem") == "This server wants a token."
+        page.fill("#token", "secret-tokem")
+        page.keyboard.press("Enter")
+        expect(page.locator("#token-problem")).to_have_text("This token is not valid here.")
+        assert page.locator("#token-form").is_visible()
         page.fill("#token", "secret-token")
         page.keyboard.press("Enter")
         page.wait_for_selector("#example option:nth-child(2)", state="attached")
+        assert page.locator(".error:visible").count() == 0
         score(page, "GSM8K: wrong, but in format")
         assert page.inner_text(".score") == "0.1"
+        page.goto(f"{server.url}/docs")  # the token is known there as well
+        page.wait_for_selector(".operation")
+        assert page.locator(".error:visible").count() == 0
         page.close()
+
+
+def test_an_example_of_the_routes_is_sent_and_answered(page: Any, url: str) -> None:
+    page.goto(f"{url}/docs#POST/openrlhf")
+    page.click(".operation[open] button[type=submit]")
+    page.wait_for_selector(".answer pre")
+    assert page.inner_text(".answer .badge") == "200"
+    assert '"rewards"' in page.inner_text(".answer pre")
+    assert "/openrlhf/gsm8k" in (page.text_content(".curl") or "")
+    page.fill("#find", "slime")
+    groups = page.locator(".group:visible h2").all_inner_texts()
+    assert groups == ["slime"]
 
 
 def test_no_script_from_elsewhere_may_run(url: str) -> None:
@@ -143,13 +314,7 @@ def test_a_composition_is_drawn_as_a_tree_with_what_each_member_said(browser: An
     with serve("--rewards", str(made)) as server:
         page.goto(server.url)
         page.wait_for_selector("#example option:nth-child(2)", state="attached")
-        for name, text in (
-            ("source", "drawn"),
-            ("response", "<think>6 * 12</think>#### 72"),
-            ("truth", "72"),
-        ):
-            page.fill(f"#{name}", text)
-        page.click("#go")
+        fill(page, "drawn", "<think>6 * 12</think>#### 72", "72")
         page.wait_for_selector("#tree")
         assert page.inner_text(".score") == "1.1"
         items = [" ".join(text.split()) for text in page.locator("#tree > li > ul > li").all_inner_texts()]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rewardkit.server.scoring import count_outcomes
-from rewardkit.server.traffic import BINS, MAX_FAILURES, MAX_SOURCES, OTHERS, SECONDS, Traffic
+from rewardkit.server.traffic import BINS, MAX_SOURCES, OTHERS, SECONDS, Traffic
 from rewardkit.types import Sample, Score, failure
 
 
@@ -23,7 +23,11 @@ def record(traffic: Traffic, samples: list[Sample], scores: list[Score]) -> None
 def test_rates_means_and_failures_are_counted_per_data_source() -> None:
     clock = Clock()
     traffic = Traffic(clock)
-    record(traffic, [sample(), sample(), sample("math")], [Score(1.0, correct=True), Score(0.1), Score(0.5)])
+    record(
+        traffic,
+        [sample(), sample(), sample("math")],
+        [Score(1.0, correct=True), Score(0.1, correct=False), Score(0.5)],
+    )
     clock.now += 1
     record(traffic, [sample()], [failure("timeout", "too slow")])
     clock.now += 1
@@ -32,17 +36,18 @@ def test_rates_means_and_failures_are_counted_per_data_source() -> None:
     assert seen["gsm8k"]["per_second"][-2:] == [2, 1] and sum(seen["gsm8k"]["per_second"]) == 3
     assert seen["gsm8k"]["total"] == 3 and seen["gsm8k"]["failed"] == 1
     assert seen["gsm8k"]["mean"] == 0.55 and seen["gsm8k"]["correct"] == 0.5
+    assert seen["math"]["correct"] is None  # this reward has called nothing right or wrong
     assert seen["gsm8k"]["scores"] == [(0.1, 1), (1.0, 1)]
 
 
-def test_the_latest_failure_comes_first_and_long_texts_are_cut() -> None:
+def test_data_sources_and_aliases_are_added_up_under_their_reward() -> None:
     traffic = Traffic(Clock())
-    for i in range(MAX_FAILURES + 5):
-        record(traffic, [sample(response=f"{i}" + "x" * 10_000)], [failure("error", "y" * 10_000)])
-    failures = traffic.snapshot()["failures"]
-    assert len(failures) == MAX_FAILURES
-    assert failures[0]["response"].startswith(str(MAX_FAILURES + 4))
-    assert len(failures[0]["response"]) <= 300 and len(failures[0]["detail"]) <= 300
+    right = Score(1.0, correct=True)
+    record(traffic, [sample("openai/gsm8k"), sample("gsm8k"), sample("math")], [right, right, right])
+    seen = traffic.snapshot(reward_of=lambda source: source.rpartition("/")[2])
+    assert {name: one["total"] for name, one in seen["rewards"].items()} == {"gsm8k": 2, "math": 1}
+    assert seen["rewards"]["gsm8k"]["scores"] == [(1.0, 2)]
+    assert seen["sources"]["openai/gsm8k"]["reward"] == "gsm8k"
 
 
 def test_memory_is_bounded_whatever_names_scores_and_times_come() -> None:

@@ -119,23 +119,6 @@ function element(name, text, className) {
   return made;
 }
 
-// Text with its maths as MathML. Temml makes elements of it; nothing of the text becomes markup otherwise.
-// A dollar sign before a space, or with one or a digit after its partner, is money.
-const MATHS = /\$\$([^$]+)\$\$|\$(?!\s)([^$\n]*[^$\s])\$(?!\d)|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]/g;
-function withMaths(target, text) {
-  let from = 0;
-  for (const found of text.matchAll(MATHS)) {
-    target.append(text.slice(from, found.index));
-    const latex = found.slice(1).find((x) => x !== undefined);
-    const place = document.createElement("span");
-    try {
-      temml.render(latex, place, { displayMode: found[0].startsWith("$$") || found[0].startsWith("\\["), trust: false, maxExpand: 100 });
-      target.append(place);
-    } catch { target.append(found[0]); }
-    from = found.index + found[0].length;
-  }
-  target.append(text.slice(from));
-}
 function marked(target, text, extracted) {
   const at = extracted ? text.lastIndexOf(extracted) : -1;
   if (at < 0) { target.append(text); return; }

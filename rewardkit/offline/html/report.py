@@ -76,6 +76,7 @@ def _page(payload: Payload, figures: dict[str, Figures], title: str) -> str:
         texts=_blocks("t", payload.texts),
         prompts=_blocks("p", payload.prompts),
         temml=asset("temml.min.js"),
+        maths=asset("maths.js"),
         script=_file("page.js"),
     )
 

@@ -25,6 +25,7 @@ from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take, wanted
 from rewardkit.rewards.code.problem import GroundTruthError, Problem, StdinTest
 from rewardkit.rewards.code.running import (
+    NOT_RUN,
     Rules,
     Runner,
     TookTooLong,
@@ -137,7 +138,7 @@ class Explanation:
 
 
 def explain(ground_truth: str, response: str, options: Options | None = None) -> Explanation:
-    """Return the verdict on every test, also on those after a failure.
+    """Return the verdict on every test: as it counted, and of those that did not need to run how they end.
 
     Raises:
         InputError: the ground truth holds no usable tests, or the sandbox failed.
@@ -149,11 +150,32 @@ def explain(ground_truth: str, response: str, options: Options | None = None) ->
         program = _program(response, options, problem, sandbox)
         if program is None:
             return Explanation(None, ())
-        rules = replace(_rules(problem, options, program.language), stop=False)
-        tests = run_tests(sandbox, _complete(program, problem), problem, rules)
-        return Explanation(program.source, tuple(tests))
+        return Explanation(program.source, _laid_open(sandbox, program, problem, options))
     except (GroundTruthError, SandboxUnavailable, SandboxFailed, TookTooLong) as error:
         raise InputError(str(error)) from None
+
+
+def _laid_open(sandbox: Runner, program: Program, problem: Problem, options: Options) -> tuple[Verdict, ...]:
+    """The verdicts that make the score, and a word on the tests that were not run for it."""
+    judged = problem if options.first_k is None else _first(problem, options.first_k)
+    source = _complete(program, problem)
+    counted = run_tests(sandbox, source, judged, _rules(judged, options, program.language))
+    counted += [NOT_RUN] * (len(problem.tests) - len(counted))
+    if all(v.status != "not_run" for v in counted):
+        return tuple(counted)
+    rules = replace(_rules(problem, options, program.language), stop=False)
+    alone = run_tests(sandbox, source, problem, rules)
+    return tuple(_with_note(*pair) for pair in zip(counted, alone, strict=True))
+
+
+def _with_note(counted: Verdict, alone: Verdict) -> Verdict:
+    """A verdict that counts; of a test that was not run, with a word on how it ends."""
+    if counted.status != "not_run" or alone.status == "not_run":
+        return counted
+    said = f"{alone.status}: {alone.reason}" if alone.reason else alone.status
+    return replace(
+        alone, passed=False, status="not_run", reason=f"not needed for the score; run alone: {said}"
+    )
 
 
 def _program(response: str, options: Options, problem: Problem, sandbox: Runner) -> Program | None:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from rewardkit.errors import InputError
-from rewardkit.rewards.code import explain
+from rewardkit.rewards.code import Options, explain, score
+from rewardkit.types import Sample
 
 TRUTH = json.dumps(
     {"tests": [{"input": "1", "output": "2"}, {"input": "2", "output": "4"}, {"input": "5", "output": "6"}]}
@@ -13,15 +14,34 @@ TRUTH = json.dumps(
 PLUS_ONE = "```python\nprint(int(input()) + 1)\n```"
 
 
-def test_every_test_has_its_verdict_also_after_a_failure() -> None:
-    laid_open = explain(TRUTH, PLUS_ONE)
-    assert [t.status for t in laid_open.tests] == ["passed", "wrong", "passed"]
-    assert (laid_open.tests[1].given, laid_open.tests[1].expected, laid_open.tests[1].got) == (
-        "2",
-        "4",
-        "3\n",
-    )
-    assert "expected '4', got '3" in str(laid_open)
+def test_a_failing_test_is_laid_open() -> None:
+    failing = explain(TRUTH, PLUS_ONE).tests[1]
+    assert (failing.given, failing.expected, failing.got) == ("2", "4", "3\n")
+    assert "expected '4', got '3" in str(explain(TRUTH, PLUS_ONE))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(),
+        Options(continuous=True),
+        Options(continuous=True, stop_at_first_failure=True),
+        Options(first_k=1),
+        Options(compat="verl"),
+    ],
+)
+def test_an_explanation_counts_as_the_score_does(options: Options) -> None:
+    parts = score(Sample("code", PLUS_ONE, TRUTH), options).parts
+    tests = explain(TRUTH, PLUS_ONE, options).tests
+    assert len(tests) == 3
+    assert sum(test.passed for test in tests) == parts["passed"]
+
+
+def test_a_test_that_the_score_did_not_need_is_said_to_be_none_and_how_it_ends() -> None:
+    last = explain(TRUTH, PLUS_ONE).tests[2]
+    assert (last.passed, last.status) == (False, "not_run")
+    assert last.reason == "not needed for the score; run alone: passed"
+    assert explain(TRUTH, PLUS_ONE, Options(continuous=True)).tests[2].passed
 
 
 def test_long_outputs_are_cut() -> None:

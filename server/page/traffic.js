@@ -1,0 +1,144 @@
+// The tab of recent traffic: rates and distributions by reward, and the latest responses, filtered.
+
+import { $, ask, draw, make, number, short } from "./common.js";
+
+const opened = new Set(); // rewards whose data sources are shown
+let latest = ""; // ids of the responses that are shown
+let asked = 0;
+
+export async function refresh() {
+  if ($("traffic").hidden || document.hidden) return;
+  const mine = ++asked;
+  try {
+    const seen = await ask("traffic");
+    if (mine !== asked) return;
+    const rewards = Object.entries(seen.rewards);
+    $("quiet").textContent = "Nothing has been scored yet.";
+    $("quiet").hidden = rewards.length > 0;
+    $("rates").hidden = $("responses").hidden = !rewards.length;
+    const rows = rewards.flatMap(([name, counted]) => rowsOf(name, counted, seen.sources));
+    $("rates").querySelector("tbody").replaceChildren(...rows);
+    offerSources(Object.keys(seen.sources));
+    if (rewards.length && !$("hold").checked) await list(mine);
+  } catch (error) {
+    $("quiet").textContent = error.message;
+    $("quiet").hidden = false;
+  }
+}
+
+export function watchFilters() {
+  let timer;
+  for (const id of ["of-source", "of-verdict", "of-text"])
+    $(id).addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => list(++asked), 150);
+    });
+  $("hold").onchange = refresh;
+  $("filters").onsubmit = (event) => event.preventDefault();
+}
+
+// --- rates ---------------------------------------------------------------------------------------------
+
+// A reward's row, and one for each of its data sources where there are several and they are asked for.
+function rowsOf(name, counted, sources) {
+  const own = Object.entries(sources).filter(([, source]) => source.reward === name);
+  if (own.length < 2) {
+    const [only] = own[0];
+    return [rateRow([make("b", {}, name), make("div", { class: "hint" }, only)], counted)];
+  }
+  const toggle = make("button", { class: "plain toggle", "aria-expanded": opened.has(name) },
+    make("b", {}, name), make("span", { class: "hint" }, ` ${own.length} data sources`));
+  toggle.onclick = () => {
+    if (!opened.delete(name)) opened.add(name);
+    refresh();
+  };
+  const below = opened.has(name) ? own.map(([source, one]) => rateRow([source], one, "below")) : [];
+  return [rateRow([toggle], counted), ...below];
+}
+
+function rateRow(title, counted, kind = "") {
+  const last = counted.per_second.slice(-10).reduce((a, b) => a + b, 0) / 10;
+  const most = Math.max(...counted.per_second);
+  return make("tr", { class: kind },
+    make("td", {}, ...title),
+    make("td", {}, sparkline(counted.per_second), make("span", { class: "hint" }, `${number(last)} now, ${most} at most`)),
+    make("td", { class: "number" }, counted.total.toLocaleString("en")),
+    make("td", { class: "number" }, counted.mean === null ? "–" : counted.mean.toFixed(3)),
+    make("td", { class: "number" }, counted.correct === null ? "–" : `${(100 * counted.correct).toFixed(1)} %`),
+    make("td", { class: counted.failed ? "number error" : "number" }, counted.failed.toLocaleString("en")),
+    make("td", {}, histogram(counted.scores)));
+}
+
+function sparkline(values) {
+  const [width, height, top] = [200, 30, Math.max(1, ...values)];
+  const points = values.map((v, i) => `L${(i * width) / values.length},${height - (v / top) * (height - 2)}`);
+  return draw("svg", { width, height, role: "img", "aria-label": `at most ${top} a second` },
+    draw("path", { d: `M0,${height}${points.join("")}L${width},${height}Z` }));
+}
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+// Bars over an axis of scores, beside one of counts.
+function histogram(scores) {
+  if (!scores.length) return "–";
+  const [width, height, left, right, top, bottom] = [220, 66, 34, 6, 8, 16];
+  const [low, high] = [Math.min(0, scores[0][0]), Math.max(1, scores.at(-1)[0])];
+  const most = Math.max(...scores.map(([, count]) => count));
+  const x = (value) => left + 3 + ((value - low) / (high - low)) * (width - left - right - 6);
+  const y = (count) => height - bottom - (count / most) * (height - top - bottom);
+  const text = (at, down, anchor, said) => draw("text", { x: at, y: down, "text-anchor": anchor }, said);
+  const bars = scores.map(([value, count]) => draw("rect", {
+    x: x(value) - 3, width: 6, y: Math.min(y(count), height - bottom - 1.5), height: Math.max(1.5, height - bottom - y(count)),
+  }, draw("title", {}, `${number(value)}: ${count.toLocaleString("en")}`)));
+  const ticks = [low, (low + high) / 2, high].map((value, i) =>
+    text(x(value), height - 4, ["start", "middle", "end"][i], number(value)));
+  return draw("svg", { width, height, role: "img", class: "histogram", "aria-label":
+    scores.map(([value, count]) => `${number(value)}: ${count}`).join(", ") },
+    draw("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+    draw("line", { x1: left, x2: left, y1: top, y2: height - bottom }),
+    text(left - 4, top + 4, "end", compact.format(most)), text(left - 4, height - bottom + 3, "end", "0"),
+    ...ticks, ...bars);
+}
+
+// --- responses -----------------------------------------------------------------------------------------
+
+function offerSources(names) {
+  const select = $("of-source");
+  const known = new Set([...select.options].map((option) => option.value));
+  for (const name of names.toSorted()) if (!known.has(name)) select.append(make("option", { value: name }, name));
+}
+
+async function list(mine) {
+  const filter = { source: $("of-source").value, verdict: $("of-verdict").value, text: $("of-text").value };
+  let found;
+  try {
+    found = await ask(`traffic/responses?${new URLSearchParams(filter)}`);
+  } catch (error) {
+    found = { responses: [], problem: error.message };
+  }
+  if (mine !== asked) return;
+  const filtered = Object.values(filter).some(Boolean);
+  $("none").textContent = found.problem || (found.responses.length ? "" : filtered ? "No response fits." : "None is kept.");
+  $("latest").hidden = !found.responses.length;
+  const ids = found.responses.map((one) => one.id).join();
+  if (ids === latest) return; // a text that is being selected stays
+  latest = ids;
+  $("latest").querySelector("tbody").replaceChildren(...found.responses.map(responseRow));
+}
+
+const WORDS = { right: ["good", "correct"], wrong: ["bad", "wrong"], scored: ["", ""] };
+
+function responseRow(one) {
+  const [colour, word] = WORDS[one.verdict] || ["unsure", one.status];
+  const said = one.verdict === "failed" ? "" : number(one.score);
+  const open = one.whole
+    ? make("a", { href: `#response=${one.id}`, class: "open" }, "Open in the form")
+    : make("span", { class: "hint" }, "too long to be kept whole");
+  return make("tr", {},
+    make("td", { class: "when" }, new Date(one.time * 1000).toLocaleTimeString("en-GB")),
+    make("td", { class: "break" }, one.data_source),
+    make("td", {}, said, " ", word ? make("span", { class: `badge ${colour}` }, word) : null),
+    make("td", { class: "break" }, short(one.extracted, 80) || "–"),
+    make("td", { class: "break why" }, short(one.detail, 200) || "–"),
+    make("td", { class: "text" }, make("pre", {}, one.response), open));
+}
