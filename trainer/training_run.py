@@ -45,3 +45,7 @@ class TrainingRun:
     """Tokens that end a response; none where `rollout.ignore_eos` is set."""
     needs_old_log_probs: bool
     """Whether the policy's log-probabilities are computed before its update."""
+    first_kl: float | None = None
+    """k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
+    syncs: int = 0
+    """How often the rollout engine was given the actor's weights."""

@@ -255,9 +255,11 @@ class RolloutConfig:
     calculate_log_probs: bool = True
     """Give each token its log-probability in the distribution it was drawn from."""
     parity_warn: float | None = None
-    """Warn where `training/rollout_actor_kl` is above this. None: 1e-7 in float32, 0.01 below it."""
+    """Warn where `training/rollout_actor_kl` is above this. None: 1e-7 in float32; else 4 times what the
+    first step showed, at most 0.01."""
     parity_error: float | None = None
-    """End the run where it is above this: the engine has other weights. None: 1e-5 in float32, else 0.2."""
+    """End the run where it is above this: the engine has other weights. None: 1e-5 in float32; else 16 times
+    what the first step showed, at most 0.2."""
     dtype: str = "bfloat16"
     """Type of the copy of the weights that generates."""
     micro_batch_size: int | None = None

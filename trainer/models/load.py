@@ -85,6 +85,8 @@ def load_value_model(
 def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None) -> Any:
     config = load_model_config(path, options)
     remote = options is not None and options.trust_remote_code
+    if getattr(config.get_text_config(), "attn_logit_softcapping", None):
+        config._attn_implementation = "eager"  # torch's own attention leaves the cap out, and says nothing
     try:
         model = kind.from_pretrained(path, config=config, dtype=dtype, trust_remote_code=remote)
     except (OSError, ValueError) as error:

@@ -7,17 +7,13 @@ workers: each process has its own engine, or `tensor_model_parallel_size` neighb
 from __future__ import annotations
 
 import gc
-import logging
 import math
 import os
-import random
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-import numpy as np
 import psutil  # type: ignore[import-untyped]
 import torch
 import torch.distributed as dist
@@ -29,6 +25,7 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.shape import Shape, has_experts, read_config
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import Ended, EngineSetup, Play, Rollout, Sampling, TurnCosts
+from rewardkit.trainer.rollout.beside import no_compiling, own_classes, undisturbed
 from rewardkit.trainer.rollout.stepping import Stepper
 
 E = TypeVar("E")
@@ -102,10 +99,9 @@ def open_engine(setup: EngineSetup) -> VllmRollout:
     refuse_experts(setup.model.config.to_dict())  # a model of the hub: preflight could not look into it
     return VllmRollout(
         setup.policy.model.path,
-        setup.model.config,
+        setup.model,
         setup.policy.rollout,
         device=setup.device,
-        weight_names=[name for name, _ in setup.model.named_parameters()],
         eos_ids=setup.eos_ids,
         pad_id=setup.pad_id,
     )
@@ -117,32 +113,31 @@ class VllmRollout:
     def __init__(
         self,
         model_path: str,
-        model_config: Any,
+        model: Any,
         config: RolloutConfig,
         *,
         device: torch.device,
-        weight_names: Iterable[str],
         eos_ids: Sequence[int],
         pad_id: int,
     ) -> None:
         """Start the engine; the process group must exist, or vLLM would make one of size 1.
 
         Args:
-            model_path, model_config: the Hugging Face folder and its configuration.
-            weight_names: the parameters that every sync must bring.
+            model_path: the Hugging Face folder.
+            model: the policy, whose parameters every sync must bring.
         """
         self.pad_id = pad_id
         self.response_length = config.response_length
         self.turn_costs = TurnCosts()
         self._eos_ids = list(eos_ids)
-        self._weight_names = frozenset(weight_names)
+        self._weight_names = frozenset(name for name, _ in model.named_parameters())
         self._cuda = [device] if device.type == "cuda" else []
         self._sleeps = config.free_cache_engine and bool(self._cuda)
         self._asleep = False
-        with _undisturbed(self._cuda), _no_compiling(not self._cuda):
+        with undisturbed(self._cuda), own_classes(model), no_compiling(not self._cuda):
             from vllm import LLM
 
-            self.llm: Any = LLM(model_path, **engine_arguments(config, model_config, on_cpu=not self._cuda))
+            self.llm: Any = LLM(model_path, **engine_arguments(config, model.config, on_cpu=not self._cuda))
         # Its clean-up would destroy the process group that training runs in; ours is `close`.
         self.llm.llm_engine.engine_core._finalizer.detach()
         self.release()
@@ -210,7 +205,7 @@ class VllmRollout:
         every request has its own."""
         if self._cuda:
             torch.cuda.set_device(self._cuda[0])
-        with torch.random.fork_rng(self._cuda), _no_compiling(not self._cuda):
+        with torch.random.fork_rng(self._cuda), no_compiling(not self._cuda):
             yield
 
     def converse(
@@ -357,49 +352,3 @@ def _gather(requests: list[E]) -> tuple[list[E], slice]:
         dist.all_gather_object(shares, requests, group=group.cpu_group)
     start = sum(map(len, shares[: group.rank_in_group]))
     return [r for share in shares for r in share], slice(start, start + len(requests))
-
-
-@contextmanager
-def _undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
-    """Let vLLM start, and take back what it does to the process.
-
-    It seeds every generator, sets LOCAL_WORLD_SIZE, LD_PRELOAD and others for its children, and on a CPU
-    replaces `torch.set_num_threads` by a function that does nothing.
-    """
-    environment = dict(os.environ)
-    set_num_threads = torch.set_num_threads
-    threads = torch.get_num_threads()
-    states = random.getstate(), np.random.get_state()
-    level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
-    logging.getLogger("vllm").setLevel(level)  # it speaks before it has read its own setting
-    os.environ.update(
-        {
-            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-            "VLLM_NO_USAGE_STATS": "1",
-            "VLLM_LOGGING_LEVEL": level,
-            # What torchrun sets, for a process that it did not start. The group is there: no port is opened.
-            "RANK": str(dist.get_rank()),
-            "WORLD_SIZE": str(dist.get_world_size()),
-            "LOCAL_RANK": environment.get("LOCAL_RANK", "0"),
-            "MASTER_ADDR": environment.get("MASTER_ADDR", "127.0.0.1"),
-            "MASTER_PORT": environment.get("MASTER_PORT", "0"),
-        }
-    )
-    try:
-        with torch.random.fork_rng(cuda), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of torch, about vLLM
-            yield
-    finally:
-        os.environ.clear()
-        os.environ.update(environment)
-        torch.set_num_threads = set_num_threads
-        torch.set_num_threads(threads)
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-
-
-def _no_compiling(on_cpu: bool) -> Any:
-    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
-    import torch._dynamo
-
-    return torch._dynamo.config.patch(disable=True) if on_cpu else nullcontext()

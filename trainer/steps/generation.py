@@ -20,6 +20,10 @@ from rewardkit.trainer.training_run import TrainingRun
 
 TRAINING = 0
 """First part of the key of a training response's seed; validation's is 1."""
+FIRST_PROOFS = 2
+"""Syncs that are proved at the start: into an engine that is new, and into one that was released."""
+PROOF_EVERY = 20
+"""After that one sync in so many is: it takes twice the time."""
 
 
 def generate(
@@ -58,9 +62,17 @@ def training_sampling(rollout: RolloutConfig) -> Sampling:
 
 
 def sync_weights(run: TrainingRun) -> None:
-    """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type."""
+    """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type.
+
+    At times it gets NaN for all of them first. A tensor that the sync then does not reach, or a copy of it
+    that some kernel keeps, leaves no log-probability a number, and the next step's check ends the run.
+    """
     dtype = DTYPES[run.config.actor_rollout_ref.rollout.dtype]
+    if run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0:
+        weights = full_tensors(run.actor.model, dtype)
+        run.rollout.sync_weights((name, torch.full_like(tensor, torch.nan)) for name, tensor in weights)
     run.rollout.sync_weights(full_tensors(run.actor.model, dtype))
+    run.syncs += 1
 
 
 def _as_batch(rows: Sequence[Row], ids: Tensor, mask: Tensor, drawn: Rollout, n: int) -> Batch:

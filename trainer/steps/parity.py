@@ -1,6 +1,8 @@
 """Do the rollout engine and the policy agree? Measured at every step, so that no engine stays stale unseen.
 
-A trainer whose rollouts come from old weights still learns a little, and nothing else shows it.
+A trainer whose rollouts come from old weights still learns a little, and nothing else shows it. What an
+engine does not take over is NaN (see `sync_weights` in `generation.py`), and found whatever the precision;
+weights that are otherwise wrong are found by comparing, as far as rounding allows.
 """
 
 from __future__ import annotations
@@ -22,6 +24,11 @@ HALF_LIMITS = (1e-2, 0.2)
 """k3 above which to warn, and to stop. Equal weights were measured at 3e-9 in float32 and 4e-3 in bfloat16
 on a model of 135M parameters; one step of training moves a policy by 1e-4 and more, and output heads that
 stayed behind by whole nats."""
+HALF_MULTIPLES = (4.0, 16.0)
+"""In half precision: the same as multiples of what the run's first comparison found, where that is less. Tiny
+models of eight families were between 3e-5 and 1e-3, and within twice that after other weights."""
+HALF_FLOOR = 1e-5
+"""A first comparison below this is luck: its few tokens were certain."""
 
 
 def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
@@ -58,7 +65,6 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
         ParityError: in every process, where one of them is above `rollout.parity_error`.
     """
     world = run.world
-    config = run.config.actor_rollout_ref
     mine = probe["old_log_probs"] if "old_log_probs" in probe.tensors else run.actor.log_probs(probe)
     kept = probe["response_mask"].bool()
     drift = (mine - probe["rollout_log_probs"])[kept].double()
@@ -67,25 +73,48 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
     # The worst process decides: among many, one stale engine would hardly move the mean.
     extremes = torch.stack([k3.mean(), drift.abs().max()]) if len(k3) else k3.new_zeros(2)
     worst, largest = world.max(extremes.nan_to_num(nan=torch.inf)).tolist()
-    warn, error = limits(config)
-    if worst > error:
-        raise ParityError(
-            f"step {step}: the rollout engine does not have the policy's weights: training/rollout_actor_kl="
-            f"{worst:.2g} is above {error:g}; a weight sync was missed or came through in part (for noisy "
-            "kernels raise actor_rollout_ref.rollout.parity_error)"
-        )
-    if worst > warn and world.is_main:
-        run.logger.say(f"step {step}: training/rollout_actor_kl = {worst:.2g} is above {warn:g}")
+    _judge(run, worst, step)
     return {
         "training/rollout_actor_kl": total / max(count, 1.0),
         "training/rollout_actor_diff_max": largest,
     }
 
 
-def limits(config: ActorRolloutRefConfig) -> tuple[float, float]:
-    """Return the k3 above which to warn and above which to stop; None in the config follows the dtype."""
+def _judge(run: TrainingRun, worst: float, step: int) -> None:
+    """Warn, or raise ParityError, where the k3 of the worst process is above a limit."""
+    config = run.config.actor_rollout_ref
+    if run.first_kl is None and worst < torch.inf:
+        run.first_kl = worst
+    warn, error = limits(config, run.first_kl)
+    found = f"step {step}: training/rollout_actor_kl = {worst:.2g} is above"
+    first = "" if run.first_kl in (None, worst) else f" (the run's first was {run.first_kl:.2g})"
+    if not worst < torch.inf:
+        raise ParityError(
+            f"step {step}: log-probabilities of the rollout engine or of the policy are not finite numbers: "
+            "some weights never reached the engine, which held NaN before the sync, or training diverged"
+        )
+    if worst > error:
+        raise ParityError(
+            f"{found} {error:.2g}{first}: the rollout engine does not have the policy's weights; a weight "
+            "sync was missed or came through in part (for noisy kernels raise "
+            "actor_rollout_ref.rollout.parity_error)"
+        )
+    if worst > warn and run.world.is_main:
+        run.logger.say(f"{found} {warn:.2g}{first}")
+
+
+def limits(config: ActorRolloutRefConfig, first: float | None = None) -> tuple[float, float]:
+    """Return the k3 above which to warn and above which to stop; None in the config follows the dtype.
+
+    Args:
+        first: what the run's first comparison found, with weights just loaded.
+    """
     exact = {config.rollout.dtype, config.actor.fsdp_config.dtype} == {"float32"}
     warn, error = FLOAT32_LIMITS if exact else HALF_LIMITS
+    if not exact and first is not None:
+        shown = max(first, HALF_FLOOR)
+        warn = min(warn, HALF_MULTIPLES[0] * shown)
+        error = min(error, HALF_MULTIPLES[1] * shown)
     rollout = config.rollout
     return (
         warn if rollout.parity_warn is None else rollout.parity_warn,

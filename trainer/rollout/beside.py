@@ -1,0 +1,84 @@
+"""What vLLM changes in a process when it starts there, and how that is taken back."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+@contextmanager
+def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
+    """Let vLLM start, and take back what it does to the process.
+
+    It seeds every generator, sets LOCAL_WORLD_SIZE, LD_PRELOAD and others for its children, and on a CPU
+    replaces `torch.set_num_threads` by a function that does nothing.
+    """
+    environment = dict(os.environ)
+    set_num_threads = torch.set_num_threads
+    threads = torch.get_num_threads()
+    states = random.getstate(), np.random.get_state()
+    level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
+    logging.getLogger("vllm").setLevel(level)  # it speaks before it has read its own setting
+    os.environ.update(
+        {
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_LOGGING_LEVEL": level,
+            # What torchrun sets, for a process that it did not start. The group is there: no port is opened.
+            "RANK": str(dist.get_rank()),
+            "WORLD_SIZE": str(dist.get_world_size()),
+            "LOCAL_RANK": environment.get("LOCAL_RANK", "0"),
+            "MASTER_ADDR": environment.get("MASTER_ADDR", "127.0.0.1"),
+            "MASTER_PORT": environment.get("MASTER_PORT", "0"),
+        }
+    )
+    try:
+        with torch.random.fork_rng(cuda), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of torch, about vLLM
+            yield
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+        torch.set_num_threads = set_num_threads
+        torch.set_num_threads(threads)
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+def no_compiling(on_cpu: bool) -> Any:
+    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
+    import torch._dynamo
+
+    return torch._dynamo.config.patch(disable=True) if on_cpu else nullcontext()
+
+
+@contextmanager
+def own_classes(model: nn.Module) -> Iterator[None]:
+    """Let vLLM change the classes of a model in the block, and keep the change to vLLM's own instances.
+
+    An architecture that vLLM has no code for runs on that of transformers, whose class vLLM then rewrites:
+    the policy, of the same class, would fail in its next forward, and no other model of it could be made.
+    """
+    before = {kind: (kind.__init__, kind.__call__) for kind in {type(module) for module in model.modules()}}
+    yield
+    for kind, (init, call) in before.items():
+        if kind.__call__ is not call:
+            kind.__init__ = init  # type: ignore[method-assign]
+            kind.__call__ = _by_owner(kind.__call__, call)  # type: ignore[method-assign]
+
+
+def _by_owner(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return (theirs if hasattr(self, "do_not_compile") else ours)(self, *args, **kwargs)
+
+    return call
