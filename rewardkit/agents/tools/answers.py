@@ -1,0 +1,118 @@
+"""`calc_gsm8k_reward`, `calc_geo3k_reward`: the model hands in an answer and is told what it is worth.
+
+The ground truth comes with the row (`create_kwargs`). As in verl's examples, a call that brings no better
+answer costs something; unlike there, the best answer is kept from call to call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+
+from rewardkit.agents.tools.arguments import BadCall
+from rewardkit.agents.tools.declaring import tool
+from rewardkit.agents.types import Observation
+from rewardkit.errors import ConfigError
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample, Score
+
+NO_BETTER = -0.05
+"""The reward of a call that brings no better answer than the best so far. (verl's Gsm8kTool.)"""
+_MAX_CHARS = 10_000
+
+
+@functools.cache
+def shared_scorer() -> Scorer:
+    """Return the scorer of this process's tools and interactions. Its workers start when one is needed."""
+    import rewardkit.rewards  # noqa: F401
+
+    scorer = Scorer(workers=1)
+    atexit.register(scorer.close)
+    return scorer
+
+
+async def judge(data_source: str, response: str, ground_truth: str) -> Score:
+    """Score a response.
+
+    Raises:
+        RuntimeError: it could not be judged, which is no fault of the response.
+    """
+    score = await shared_scorer().ascore(Sample(data_source, response, ground_truth))
+    if not score.ok:
+        raise RuntimeError(f"{data_source}: {score.status}: {score.detail}")
+    return score
+
+
+class _Answers:
+    """What the two tools share."""
+
+    _data_source: str
+    _form: str
+
+    def __init__(self, no_better: float = NO_BETTER) -> None:
+        self._no_better = no_better
+        self._ground_truth: str | None = None
+        self._best = 0.0
+
+    async def create(self, ground_truth: str | None = None) -> None:
+        """Take the row's ground truth."""
+        self._ground_truth = None if ground_truth is None else str(ground_truth)
+
+    async def reward(self) -> float | None:
+        """The worth of the best answer."""
+        return self._best if self._ground_truth else None
+
+    async def _judge(self, answer: str) -> Observation:
+        if not self._ground_truth:
+            where = "extra_info.tools_kwargs.NAME.create_kwargs.ground_truth"
+            raise ConfigError(f"the row has no ground truth for this tool; it is expected in {where}")
+        if len(answer) > _MAX_CHARS:
+            raise BadCall(f"the answer is longer than {_MAX_CHARS} characters")
+        found = await judge(self._data_source, self._form % answer.strip(), self._ground_truth)
+        worth = found.score if found.correct else 0.0
+        better = worth > self._best
+        self._best = max(self._best, worth)
+        said = f"Current parsed answer: {found.extracted}; its reward: {worth:g}"
+        return Observation(said, reward=0.0 if better else self._no_better, metrics={"best": self._best})
+
+
+@tool(name="calc_gsm8k_reward")
+class Gsm8kAnswer(_Answers):
+    """Check an answer to a GSM8K problem."""
+
+    _data_source = "openai/gsm8k"
+    _form = "#### %s"
+
+    async def execute(self, answer: str) -> Observation:
+        """Calculate the reward of an answer to a GSM8K problem: 1.0 if it is right, 0.0 if it is not.
+
+        Args:
+            answer: The final number.
+        """
+        return await self._judge(answer.strip().removeprefix("####"))
+
+
+@tool(name="calc_geo3k_reward")
+class Geo3kAnswer(_Answers):
+    """Check an answer to a Geometry3K problem."""
+
+    _data_source = "hiyouga/geometry3k"
+    _form = "<think>\n</think>\n\\boxed{%s}"
+
+    async def execute(self, answer: str) -> Observation:
+        """Calculate the reward of an answer to a geometry problem: 0 if it is wrong, more if it is right.
+
+        Args:
+            answer: The final answer, a number or an expression.
+        """
+        return await self._judge(answer)
+
+
+async def close_scorer() -> None:
+    """End the workers of the shared scorer; it starts afresh when it is needed again."""
+    if shared_scorer.cache_info().currsize:
+        scorer = shared_scorer()
+        shared_scorer.cache_clear()
+        atexit.unregister(scorer.close)
+        await asyncio.to_thread(scorer.close)

@@ -1,0 +1,20 @@
+"""`calculator`: arithmetic, exactly. `arithmetic.py` does it."""
+
+from __future__ import annotations
+
+from rewardkit.agents.tools.arguments import BadCall
+from rewardkit.agents.tools.arithmetic import BadExpression, calculate
+from rewardkit.agents.tools.declaring import tool
+
+
+@tool(inline=True)
+def calculator(expression: str) -> str:
+    """Calculate an arithmetic expression.
+
+    Args:
+        expression: Numbers, + - * / // % ** and parentheses, such as (12 + 3) * 4.
+    """
+    try:
+        return calculate(expression)
+    except BadExpression as error:
+        raise BadCall(str(error)) from None

@@ -1,0 +1,265 @@
+"""`@tool`: a typed function, or a class with state, as a tool; `ToolKind`: what each episode gets one of.
+
+A function's name, hints and docstring are the schema. A class has `execute` (typed, likewise), and what it
+needs of `create`, `reward` and `release`; an instance is made at the start of every episode, with the tool's
+configuration. Any of these may be a coroutine.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar, overload
+
+from rewardkit.agents.tools.arguments import BadCall, fit
+from rewardkit.agents.tools.results import called, number, observation_of
+from rewardkit.agents.tools.signatures import function_schema, read_signature
+from rewardkit.agents.types import Observation
+from rewardkit.errors import ConfigError, did_you_mean
+
+T = TypeVar("T")
+_MARK = "__rewardkit_tool__"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one episode's tool is made of. None: nothing to do."""
+
+    execute: Callable[..., Any]
+    """Called with the arguments by name."""
+    create: Callable[..., Any] | None = None
+    reward: Callable[[], Any] | None = None
+    release: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolKind:
+    """A tool as it is configured: what models are shown of it, and how an episode gets one."""
+
+    name: str
+    schema: Mapping[str, Any]
+    """OpenAI's function schema."""
+    make: Callable[[], Parts]
+    convert: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """A call's arguments -> those of `execute`. Raises BadCall."""
+    inline: bool = False
+    """It is pure and takes microseconds: needs no thread."""
+
+    def open(self) -> OpenTool:
+        """Return a tool for one episode."""
+        return OpenTool(self)
+
+
+class OpenTool:
+    """The tool of one episode. See `rewardkit.agents.types.Tool`."""
+
+    def __init__(self, kind: ToolKind) -> None:
+        self.name = kind.name
+        self.schema = kind.schema
+        self._kind = kind
+        self._parts: Parts | None = None
+
+    async def create(self, **kwargs: Any) -> None:
+        """Begin. Of `kwargs`, what is null or not asked for is left out: rows of other sets have it."""
+        self._parts = self._kind.make()
+        if self._parts.create is not None:
+            await self._called(self._parts.create, **accepted(self._parts.create, kwargs))
+
+    async def execute(self, arguments: Mapping[str, Any]) -> Observation:
+        """Answer one call; one that does not fit the schema gets an observation that says why."""
+        try:
+            fitted = self._kind.convert(arguments)
+            if self._parts is None:
+                self._parts = self._kind.make()
+            return observation_of(await self._called(self._parts.execute, **fitted))
+        except BadCall as error:
+            return Observation(f"Error: {self.name}: {error}", status="bad_call")
+
+    async def reward(self) -> float | None:
+        """What its state is worth."""
+        if self._parts is None or self._parts.reward is None:
+            return None
+        return number(await self._called(self._parts.reward))
+
+    async def release(self) -> None:
+        """Give back what it holds; a second time does nothing."""
+        parts, self._parts = self._parts, None
+        if parts is not None and parts.release is not None:
+            await self._called(parts.release)
+
+    async def _called(self, function: Callable[..., Any], **kwargs: Any) -> Any:
+        return await called(function, inline=self._kind.inline, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What `@tool` knows of the function or class below it."""
+
+    name: str
+    target: Any
+    inline: bool = False
+    parameters: Mapping[str, Any] | None = None
+    """JSON schema that stands for the hints."""
+
+
+@overload
+def tool(target: T) -> T: ...
+
+
+@overload
+def tool(
+    target: None = None,
+    *,
+    name: str | None = None,
+    inline: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> Callable[[T], T]: ...
+
+
+def tool(
+    target: Any = None,
+    *,
+    name: str | None = None,
+    inline: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> Any:
+    """Make a function or a class a tool.
+
+    Args:
+        target: A typed function, or a class with a typed `execute`.
+        name: Its name; None: the function's, or the class's in lower case.
+        inline: It is pure and takes microseconds: it is called in the event loop, without a thread.
+        parameters: JSON schema of the arguments, where hints cannot say it.
+
+    Example:
+        >>> @tool
+        ... def weather(city: str, days: int = 1) -> str:
+        ...     '''Forecast the weather.
+        ...
+        ...     Args:
+        ...         city: Where.
+        ...         days: How far ahead.
+        ...     '''
+        ...     return f"{city}: dry for {days} days"
+    """
+
+    def declare(made: Any) -> Any:
+        called = name or (_snake(made.__name__) if inspect.isclass(made) else made.__name__)
+        setattr(made, _MARK, Declared(called, made, inline, parameters))
+        return made
+
+    return declare if target is None else declare(target)
+
+
+def declared(target: Any) -> Declared | None:
+    """Return what `@tool` made of it, if it did."""
+    found = getattr(target, "__dict__", {}).get(_MARK)
+    return found if isinstance(found, Declared) else None
+
+
+def kind_of(
+    target: Any, config: Mapping[str, Any] | None = None, schema: Mapping[str, Any] | None = None
+) -> ToolKind:
+    """Return the kind that a function or class is, with its configuration.
+
+    Args:
+        target: With or without `@tool` above it.
+        config: Arguments of the class's constructor.
+        schema: OpenAI's function schema, from a file: shown instead of what the hints say.
+
+    Raises:
+        ConfigError: it cannot be a tool, or the configuration does not fit.
+    """
+    found = declared(target) or declared(tool(target) if inspect.isfunction(target) else target)
+    found = found or Declared(_snake(getattr(target, "__name__", str(target))), target)
+    config = dict(config or {})
+    if not inspect.isclass(target):
+        return _function_kind(found, config, schema)
+    make = _maker(found, config)
+    method = getattr(make(), "execute", None)
+    if not callable(method):
+        raise ConfigError(f"tool {found.name}: {target.__qualname__} has no method 'execute'")
+    return _kind(found, method, inspect.getdoc(target) or "", lambda: _parts_of(make()), schema)
+
+
+def accepted(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of `kwargs` that are not null and that the function takes."""
+    parameters = inspect.signature(function).parameters
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return {
+        name: value
+        for name, value in kwargs.items()
+        if value is not None and (takes_all or name in parameters)
+    }
+
+
+def _function_kind(found: Declared, config: dict[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
+    if config:
+        raise ConfigError(
+            f"tool {found.name} is a function, which takes no config; found {', '.join(config)}"
+        )
+    if not callable(found.target):
+        raise ConfigError(f"tool {found.name}: {found.target!r:.60} is no function and no class")
+    return _kind(found, found.target, "", lambda: Parts(found.target), schema)
+
+
+def _kind(
+    found: Declared,
+    method: Callable[..., Any],
+    about: str,
+    make: Callable[[], Parts],
+    schema: Mapping[str, Any] | None,
+) -> ToolKind:
+    takes, described, convert = _shape(found, method)
+    shown = (schema or {}).get("function") or {}
+    name = str(shown.get("name") or found.name)
+    description = str(shown.get("description") or described or first_paragraph(about))
+    parameters = shown.get("parameters") or takes
+    known = list(takes.get("properties") or ())
+    for one in parameters.get("properties") or ():
+        if one not in known:
+            hint = did_you_mean(one, known) or f"; it takes {', '.join(known) or 'none'}"
+            raise ConfigError(
+                f"tool {name}: its schema has the argument '{one}', which it does not take{hint}"
+            )
+    return ToolKind(name, function_schema(name, description, parameters), make, convert, found.inline)
+
+
+def _shape(
+    found: Declared, method: Callable[..., Any]
+) -> tuple[Mapping[str, Any], str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """The JSON schema of the arguments, a description, and what converts arguments."""
+    if found.parameters is not None:
+        return found.parameters, first_paragraph(inspect.getdoc(method) or ""), partial(fit, found.parameters)
+    signature = read_signature(method)
+    return signature.parameters, signature.description, signature.convert
+
+
+def first_paragraph(text: str) -> str:
+    """Return a docstring's first paragraph in one line."""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
+    """A function that makes an instance; that it can is seen here, before any model is loaded."""
+    try:
+        inspect.signature(found.target).bind(**config)
+    except TypeError as error:
+        shown = ", ".join(inspect.signature(found.target).parameters) or "nothing"
+        raise ConfigError(f"tool {found.name}: its config does not fit: {error}; it takes {shown}") from None
+    return lambda: found.target(**config)
+
+
+def _parts_of(instance: Any) -> Parts:
+    return Parts(
+        instance.execute,
+        getattr(instance, "create", None),
+        getattr(instance, "reward", None),
+        getattr(instance, "release", None),
+    )
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))

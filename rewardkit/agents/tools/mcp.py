@@ -1,0 +1,256 @@
+"""Tools of MCP servers, by the official package (extra `mcp`, 2 or newer): stdio and streamable HTTP.
+
+One connection to each server serves all episodes of a process; it lives in an event loop and thread of its
+own, so that it can be opened before any other loop runs, and used from all of them. A connection that broke
+is opened again at the next call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import importlib
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.agents.tools.arguments import fit
+from rewardkit.agents.tools.declaring import Parts, ToolKind
+from rewardkit.agents.tools.signatures import function_schema
+from rewardkit.agents.types import Observation
+from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
+
+CONNECT_S = 60.0
+"""To open a connection: a server of its own process has to start."""
+_CLOSE_S = 5.0
+
+
+class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One server: an address, or a command to start."""
+
+    url: str | None = None
+    auth_token: str | None = None
+    """Sent as a bearer token."""
+    headers: dict[str, str] = {}
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+
+
+def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
+    """Return the tools of the servers that a configuration names, having asked them.
+
+    Args:
+        config: `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same, in place),
+            `tool_selected_list`, `timeout_s`; or all of this under `mcp`, as verl has it.
+
+    Raises:
+        ConfigError: a server cannot be reached, or has no such tool.
+        MissingDependencyError: the package is not installed.
+    """
+    given = dict(config.get("mcp") or config)
+    unknown = given.keys() - {"mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s"}
+    if unknown:
+        raise ConfigError(f"mcp: there is no setting '{sorted(unknown)[0]}'")
+    timeout_s = float(given.get("timeout_s", 30.0))
+    servers = _servers(given)
+    kinds = {}
+    for name, server in servers.items():
+        connection = connection_to(msgspec.json.encode(server))
+        for one in connection.tools(name):
+            if one.name in kinds:
+                raise ConfigError(f"two MCP servers have a tool '{one.name}'; choose by tool_selected_list")
+            kinds[one.name] = _kind(connection, one, timeout_s)
+    selected = given.get("tool_selected_list") or list(kinds)
+    for name in selected:
+        if name not in kinds:
+            hint = did_you_mean(name, kinds) or f"; there are {', '.join(kinds) or 'none'}"
+            raise ConfigError(f"no MCP server has a tool '{name}'{hint}")
+    return [kinds[name] for name in selected]
+
+
+def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
+    raw, where = given.get("servers"), "servers"
+    if raw is None:
+        where = str(given.get("mcp_servers_config_path") or "")
+        if not where:
+            raise ConfigError("mcp needs mcp_servers_config_path (a JSON file) or servers")
+        try:
+            raw = msgspec.json.decode(Path(where).read_bytes())["mcpServers"]
+        except OSError as error:
+            raise ConfigError(f"cannot read {where}: {error.strerror}") from None
+        except (msgspec.DecodeError, LookupError, TypeError):
+            raise ConfigError(f'{where} is no JSON object with "mcpServers"') from None
+    try:
+        found = msgspec.convert(raw, dict[str, Server])
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    for name, server in found.items():
+        if (server.url is None) == (server.command is None):
+            raise ConfigError(f"MCP server '{name}' of {where} needs one of url and command")
+    return found
+
+
+def _kind(connection: Connection, found: Any, timeout_s: float) -> ToolKind:
+    parameters = dict(found.input_schema or {"type": "object", "properties": {}})
+    schema = function_schema(found.name, found.description or "", parameters)
+
+    async def execute(**arguments: Any) -> Observation:
+        return await connection.call(found.name, arguments, timeout_s)
+
+    return ToolKind(found.name, schema, lambda: Parts(execute), partial(fit, parameters))
+
+
+class Connection:
+    """A connection to one server, and the thread's task that holds it. Safe from any thread and loop."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._lock = threading.Lock()
+        self._client: Future[Any] | None = None
+        self._done: asyncio.Event | None = None
+        self._task: Future[None] | None = None
+
+    def tools(self, name: str) -> Sequence[Any]:
+        """Return the server's tools. Blocks."""
+        try:
+            client = self._opened().result(CONNECT_S)
+            return list(_submit(_list(client)).result(CONNECT_S))
+        except MissingDependencyError:
+            raise
+        except Exception as error:
+            raise ConfigError(f"MCP server '{name}' cannot be used: {_reason(error)}") from None
+
+    async def call(self, name: str, arguments: Mapping[str, Any], timeout_s: float) -> Observation:
+        """Call one of its tools.
+
+        Raises:
+            RuntimeError: the server cannot be reached, or did not answer in time.
+        """
+        try:
+            client = await asyncio.wrap_future(self._opened())
+            answer = client.call_tool(name, dict(arguments), read_timeout_seconds=timeout_s)
+            result = await asyncio.wrap_future(_submit(answer))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            if "imed out" not in str(error):
+                self.close()
+            raise RuntimeError(f"the MCP server failed: {_reason(error)}") from None
+        texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
+        return Observation("\n".join(texts), status="bad_call" if result.is_error else "ok")
+
+    def close(self) -> None:
+        """End the connection; it is opened again when it is needed."""
+        with self._lock:
+            done, task = self._done, self._task
+            self._client = self._done = self._task = None
+        if done is not None and task is not None:
+            with contextlib.suppress(RuntimeError):
+                _loop().call_soon_threadsafe(done.set)
+
+    def wait_closed(self) -> None:
+        """Close, and wait for the server's process to be gone."""
+        task = self._task
+        self.close()
+        if task is not None:
+            with contextlib.suppress(Exception):
+                task.result(_CLOSE_S)
+
+    def _opened(self) -> Future[Any]:
+        with self._lock:
+            if self._client is None or (self._task is not None and self._task.done()):
+                self._client, self._done = Future(), asyncio.Event()
+                self._task = _submit(self._hold(self._client, self._done))
+            return self._client
+
+    async def _hold(self, ready: Future[Any], done: asyncio.Event) -> None:
+        """Enter and leave the client in one task, as it wants it."""
+        try:
+            async with _client_of(self._server) as client:
+                ready.set_result(client)
+                await done.wait()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(error)
+            elif isinstance(error, asyncio.CancelledError):
+                raise
+
+
+@functools.cache
+def connection_to(server: bytes) -> Connection:
+    """Return the connection to a server, given as JSON: one for each in this process."""
+    connection = Connection(msgspec.json.decode(server, type=Server))
+    atexit.register(connection.wait_closed)
+    return connection
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="mcp", daemon=True).start()
+    return loop
+
+
+def _submit(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
+
+
+async def _list(client: Any) -> list[Any]:
+    found, cursor = [], None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        found.extend(page.tools)
+        cursor = page.next_cursor
+        if not cursor:
+            return found
+
+
+@contextlib.asynccontextmanager
+async def _client_of(server: Server) -> AsyncIterator[Any]:
+    package = _package()
+    if server.command is not None:
+        target = package.StdioServerParameters(
+            command=server.command, args=server.args, env=server.env or None, cwd=server.cwd
+        )
+        async with package.Client(target) as client:
+            yield client
+        return
+    headers = dict(server.headers)
+    if server.auth_token:
+        headers["Authorization"] = f"Bearer {server.auth_token}"
+    transport: Callable[..., Any] = importlib.import_module(
+        "mcp.client.streamable_http"
+    ).streamable_http_client
+    httpx2 = importlib.import_module("httpx2")
+    async with (
+        httpx2.AsyncClient(headers=headers, follow_redirects=True) as http,
+        package.Client(transport(server.url, http_client=http)) as client,
+    ):
+        yield client
+
+
+def _package() -> Any:
+    remedy = "MCP servers need the package mcp, 2 or newer: pip install 'rewardkit[mcp]'"
+    try:
+        package = importlib.import_module("mcp")
+    except ImportError:
+        raise MissingDependencyError(remedy) from None
+    if not hasattr(package, "Client"):
+        raise MissingDependencyError(f"the mcp that is installed is older than 2. {remedy}")
+    return package
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    said = str(error).splitlines()
+    return f"{type(error).__name__}: {said[0][:200]}" if said else type(error).__name__

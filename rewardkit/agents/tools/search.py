@@ -1,0 +1,143 @@
+"""`search`: the documents nearest to a query, from a local BM25 index or a retrieval service.
+
+The index is of a jsonl or parquet file of documents, made by bm25s at the first use and kept, if `index`
+names a folder, for the next. A service answers `POST {"queries", "topk", "return_scores"}` with
+`{"result": [[{"document": {"contents"}, "score"}]]}`, as Search-R1's retriever and verl's tool have it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from rewardkit.agents.tools.arguments import BadCall
+from rewardkit.agents.tools.declaring import tool
+from rewardkit.agents.tools.index import Document, Index
+from rewardkit.agents.tools.results import called
+from rewardkit.errors import ConfigError
+from rewardkit.http_retry import RETRIED, retry_after_s
+
+MAX_QUERIES = 8
+_MAX_QUERY_CHARS = 1_000
+_ATTEMPTS = 4
+_PAUSE_S = 0.5
+_TITLES = ("title", "name")
+_opening = threading.Lock()
+
+
+@functools.cache
+def open_index(path: str, index: str | None, text_field: str | None) -> Index:
+    """Return the index of a file of documents: one for all episodes of this process."""
+    return Index(Path(path), Path(index) if index else None, text_field)
+
+
+@tool(name="search")
+class Search:
+    """Search documents.
+
+    Args of the constructor are the tool's `config`:
+        path: File of documents, jsonl or parquet.
+        index: Folder that keeps the index; made if it is not there.
+        text_field: Column of the text; None: the first of `contents`, `text`, `content`, `passage`.
+        url: Address of a retrieval service, instead of `path`.
+        top_k: Documents for each query.
+        timeout_s: Of one request to the service.
+    """
+
+    def __init__(
+        self,
+        path: str | None = None,
+        index: str | None = None,
+        text_field: str | None = None,
+        url: str | None = None,
+        top_k: int = 3,
+        timeout_s: float = 30.0,
+    ) -> None:
+        if (path is None) == (url is None):
+            raise ConfigError(
+                "search needs one of path (a jsonl or parquet of documents) and url (a service)"
+            )
+        if not isinstance(top_k, int) or not 1 <= top_k <= 100:
+            raise ConfigError(f"search: top_k is {top_k!r}; expected 1 to 100")
+        self._url, self._top_k, self._timeout_s = url, top_k, timeout_s
+        self._index: Index | None = None
+        if path is not None:
+            with _opening:  # one thread makes it, the others wait
+                self._index = open_index(path, index, text_field)
+
+    async def execute(self, query_list: list[str]) -> str:
+        """Search for information and return the documents that fit best.
+
+        Args:
+            query_list: What to search for, one or more queries.
+        """
+        queries = [query for query in query_list if query.strip()]
+        if not queries:
+            raise BadCall("there is no query")
+        if len(queries) > MAX_QUERIES or any(len(query) > _MAX_QUERY_CHARS for query in queries):
+            raise BadCall(f"at most {MAX_QUERIES} queries of {_MAX_QUERY_CHARS} characters each")
+        if self._index is not None:
+            found = await called(self._index.search, queries, self._top_k)
+        else:
+            found = await _ask(str(self._url), queries, self._top_k, self._timeout_s)
+        return "\n---\n".join(map(_shown, found))
+
+
+def _shown(documents: Sequence[Document]) -> str:
+    if not documents:
+        return "No documents found."
+    return "\n".join(
+        f"Doc {place}{f' (Title: {document.title})' if document.title else ''} {document.text}"
+        for place, document in enumerate(documents, 1)
+    )
+
+
+async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> list[list[Document]]:
+    body = {"queries": queries, "topk": top_k, "return_scores": True}
+    problem, after_s = "", 0.0
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            await asyncio.sleep(max(after_s, _PAUSE_S * 2 ** (attempt - 1)))
+        try:
+            timeout = aiohttp.ClientTimeout(total=timeout_s)
+            async with (
+                aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+                session.post(url, json=body, allow_redirects=False) as answer,
+            ):
+                content = await answer.read()
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            problem, after_s = f"cannot be reached: {type(error).__name__}: {error}", 0.0
+            continue
+        if answer.status == 200:
+            return _documents(content, len(queries))
+        problem, after_s = f"answered {answer.status}", retry_after_s(answer.headers)
+        if answer.status not in RETRIED:
+            break
+    raise RuntimeError(f"the retrieval service {url} {problem}")
+
+
+def _documents(content: bytes, queries: int) -> list[list[Document]]:
+    try:
+        results: Any = msgspec.json.decode(content)["result"]
+        if len(results) != queries:
+            raise ValueError("another number of results than of queries")
+        return [[_document(one) for one in result] for result in results]
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise RuntimeError(f"the retrieval service's answer cannot be read: {error}") from None
+
+
+def _document(found: Mapping[str, Any]) -> Document:
+    document = found.get("document", found)
+    text = str(document["contents"] if "contents" in document else document["text"])
+    title = next((str(document[name]) for name in _TITLES if document.get(name)), "")
+    first, line, rest = text.partition("\n")
+    if not title and line and first.startswith('"') and first.endswith('"'):
+        title, text = first.strip('"'), rest  # Search-R1's dump of Wikipedia
+    return Document(title, text)

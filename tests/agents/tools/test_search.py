@@ -1,0 +1,169 @@
+"""Search: the right documents, over a file or a service; a broken index is one clear line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.agents.tools.declaring import kind_of
+from rewardkit.agents.tools.search import Search, open_index
+from rewardkit.agents.types import Observation
+from rewardkit.errors import ConfigError, InputError
+
+pytest.importorskip("bm25s")
+
+ROWS = [
+    {"title": "Ulm", "text": "Ulm has the tallest church of the world."},
+    {"title": "Bern", "text": "Bern is the capital of Switzerland."},
+    {"title": "Rhein", "text": "The Rhein begins in Switzerland."},
+    {"title": None, "text": None},
+]
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "documents.parquet"
+    pq.write_table(pa.Table.from_pylist(ROWS), path)
+    yield path
+    open_index.cache_clear()
+
+
+def _ask(arguments: dict[str, Any], **config: Any) -> Observation:
+    async def use() -> Observation:
+        one = kind_of(Search, config).open()
+        await one.create()
+        return await one.execute(arguments)
+
+    return asyncio.run(use())
+
+
+def test_the_documents_that_fit_come_first_and_none_that_shares_no_word(documents: Path) -> None:
+    found = _ask({"query_list": ["capital of Switzerland", "church", "zzz"]}, path=str(documents), top_k=2)
+    switzerland, church, nothing = found.text.split("\n---\n")
+    assert switzerland.startswith("Doc 1 (Title: Bern) Bern is the capital")
+    assert "Doc 2 (Title: Rhein)" in switzerland
+    assert church == "Doc 1 (Title: Ulm) Ulm has the tallest church of the world."
+    assert nothing == "No documents found."
+
+
+def test_a_plain_query_is_a_list_of_one_and_titles_count(documents: Path) -> None:
+    assert "tallest" in _ask({"query_list": "Ulm"}, path=str(documents)).text
+
+
+def test_jsonl_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(json.dumps({"id": 1, "contents": row["text"] or ""}) + "\n" for row in ROWS))
+    assert "Doc 1 Bern" in _ask({"query_list": ["capital"]}, path=str(path)).text
+
+
+@pytest.mark.parametrize("queries", [[], ["  "], ["a"] * 9, ["a" * 1_001], [3], None])
+def test_hostile_queries_are_bad_calls(documents: Path, queries: Any) -> None:
+    assert _ask({"query_list": queries}, path=str(documents)).status == "bad_call"
+
+
+def test_an_index_is_kept_and_read_again(documents: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept" / "index"
+    config = {"path": str(documents), "index": str(kept)}
+    first = _ask({"query_list": ["capital"]}, **config)
+    times = {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+    open_index.cache_clear()
+    assert _ask({"query_list": ["capital"]}, **config) == first
+    assert times == {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "name", ["data.csc.index.npy", "vocab.index.json", "corpus.json", "params.index.json"]
+)
+@pytest.mark.parametrize("damage", ["cut", "gone", "garbage"])
+def test_a_broken_index_is_one_clear_line(documents: Path, tmp_path: Path, name: str, damage: str) -> None:
+    kept = tmp_path / "index"
+    config = {"path": str(documents), "index": str(kept)}
+    kind_of(Search, config)
+    open_index.cache_clear()
+    file = kept / name
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:10] if damage == "cut" else b"\x00garbage")
+    with pytest.raises(InputError, match=r"index.*delete the folder") as caught:
+        kind_of(Search, config)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_index_of_another_file_is_refused(documents: Path, tmp_path: Path) -> None:
+    config = {"path": str(documents), "index": str(tmp_path / "index")}
+    kind_of(Search, config)
+    open_index.cache_clear()
+    pq.write_table(pa.Table.from_pylist(ROWS[:2]), documents)
+    with pytest.raises(InputError, match="was made of another file"):
+        kind_of(Search, config)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("d.jsonl", b'{"text": "a"}\n{', "line 2 is no JSON"),
+        ("d.jsonl", b"[1]", "line 1 is no object"),
+        ("d.jsonl", b'{"words": "a"}', "has no column contents or text or content or passage; it has words"),
+        ("d.jsonl", b"", "no column"),
+        ("d.parquet", b"PAR1 not", "cannot be read"),
+        ("d.csv", b"text", "neither .jsonl nor .parquet"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_clear_line(
+    tmp_path: Path, name: str, content: bytes, why: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=why) as caught:
+        kind_of(Search, {"path": str(tmp_path / name)})
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_configuration_lacks_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        kind_of(Search, {"path": str(tmp_path / "none.jsonl")})
+    for config in ({}, {"path": "a", "url": "b"}, {"path": "a", "top_k": 0}):
+        with pytest.raises(ConfigError):
+            kind_of(Search, config)
+
+
+class _Retriever(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)  # type: ignore[attr-defined]
+        if len(self.server.asked) == 1:  # type: ignore[attr-defined]
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        one = {"document": {"contents": f'"Title"\n{asked["queries"][0]}!'}, "score": 0.5}
+        body = json.dumps({"result": [[one] for _ in asked["queries"]]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_retrieval_service_is_asked_as_verls_tool_asks_it_and_again_when_it_is_busy() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Retriever)
+    server.asked = []  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        found = _ask({"query_list": ["who"]}, url=f"http://127.0.0.1:{server.server_port}/retrieve", top_k=4)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert found.text == "Doc 1 (Title: Title) who!"
+    assert server.asked == [{"queries": ["who"], "topk": 4, "return_scores": True}] * 2  # type: ignore[attr-defined]
