@@ -11,7 +11,7 @@ import functools
 import importlib
 import importlib.metadata
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -46,6 +46,11 @@ class Toolbox:
     def schemas(self) -> list[Mapping[str, Any]]:
         """OpenAI's function schema of each."""
         return [kind.schema for kind in self.kinds.values()]
+
+    @property
+    def makers(self) -> dict[str, Callable[[], OpenTool]]:
+        """What makes a fresh tool, by name."""
+        return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:
         """Return tools for one episode.

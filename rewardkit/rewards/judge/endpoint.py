@@ -6,14 +6,13 @@ import asyncio
 import os
 import random
 import weakref
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import aiohttp
 import msgspec
 
 from rewardkit.http_retry import RETRIED, retry_after_s
-from rewardkit.rewards.judge.options import Options
 
 _MAX_BACKOFF_S = 30.0
 
@@ -35,8 +34,38 @@ class _TransientError(EndpointError):
         self.after_s = after_s
 
 
-async def complete(messages: Sequence[dict[str, str]], options: Options) -> str:
-    """Return the text of the answer.
+class Settings(Protocol):
+    """Who is asked, and how; the judge's options are such settings."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def api_key_env(self) -> str: ...
+    @property
+    def temperature(self) -> float: ...
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def extra_body(self) -> Mapping[str, Any]: ...
+    @property
+    def request_timeout_s(self) -> float: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def backoff_s(self) -> float: ...
+
+
+async def complete(
+    messages: Sequence[dict[str, str]],
+    options: Settings,
+    who: str = "the judge",
+    session: aiohttp.ClientSession | None = None,
+) -> str:
+    """Return the text of the answer of `who`, which messages of errors name.
+
+    Without a session, one that lives as long as the event loop is used.
 
     Overload, server errors, lost connections and answers that are no completion are tried again, after a
     pause that doubles and is jittered, and no sooner than a Retry-After demands. The caller has the deadline.
@@ -46,7 +75,7 @@ async def complete(messages: Sequence[dict[str, str]], options: Options) -> str:
     """
     for attempt in range(options.retries + 1):
         try:
-            return await _attempt(messages, options)
+            return await _attempt(messages, options, who, session or _session())
         except _TransientError as error:
             if attempt == options.retries:
                 tries = f"{attempt + 1} attempts" if attempt else "1 attempt"
@@ -56,7 +85,9 @@ async def complete(messages: Sequence[dict[str, str]], options: Options) -> str:
     raise AssertionError("unreachable")
 
 
-async def _attempt(messages: Sequence[dict[str, str]], options: Options) -> str:
+async def _attempt(
+    messages: Sequence[dict[str, str]], options: Settings, who: str, session: aiohttp.ClientSession
+) -> str:
     body = {
         "model": options.model,
         "messages": list(messages),
@@ -66,7 +97,7 @@ async def _attempt(messages: Sequence[dict[str, str]], options: Options) -> str:
     }
     key = os.environ.get(options.api_key_env, "") if options.api_key_env else ""
     try:
-        async with _session().post(
+        async with session.post(
             f"{options.url.rstrip('/')}/chat/completions",
             json=body,
             headers={"Authorization": f"Bearer {key}"} if key else {},
@@ -75,34 +106,34 @@ async def _attempt(messages: Sequence[dict[str, str]], options: Options) -> str:
         ) as answer:
             content = await answer.read()
     except TimeoutError:
-        raise _TransientError(f"the judge did not answer in {options.request_timeout_s:g} s") from None
+        raise _TransientError(f"{who} did not answer in {options.request_timeout_s:g} s") from None
     except (aiohttp.ClientError, OSError) as error:
-        raise _TransientError(f"the judge cannot be reached: {type(error).__name__}: {error}") from None
+        raise _TransientError(f"{who} cannot be reached: {type(error).__name__}: {error}") from None
     if answer.status in RETRIED:
-        raise _TransientError(_refusal(answer.status, content), retry_after_s(answer.headers))
+        raise _TransientError(_refusal(answer.status, content, who), retry_after_s(answer.headers))
     if answer.status != 200:
-        raise EndpointError(_refusal(answer.status, content))
-    return _text(content, options)
+        raise EndpointError(_refusal(answer.status, content, who))
+    return _text(content, options, who)
 
 
-def _text(content: bytes, options: Options) -> str:
+def _text(content: bytes, options: Settings, who: str) -> str:
     try:
         choice: Any = msgspec.json.decode(content)["choices"][0]
         text = choice["message"]["content"]
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         shown = content[:80].decode("utf-8", "replace")
-        raise _TransientError(f"the judge's server sent no completion: {shown!r}") from None
+        raise _TransientError(f"{who}'s server sent no completion: {shown!r}") from None
     if finish == "length":
-        raise EndpointError(f"the judge's answer was cut off after max_tokens={options.max_tokens}")
+        raise EndpointError(f"{who}'s answer was cut off after max_tokens={options.max_tokens}")
     if not isinstance(text, str):
-        raise EndpointError(f"the judge's answer holds no text (finish_reason {finish!r})")
+        raise EndpointError(f"{who}'s answer holds no text (finish_reason {finish!r})")
     return text
 
 
-def _refusal(status: int, content: bytes) -> str:
+def _refusal(status: int, content: bytes, who: str) -> str:
     shown = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
-    return f"the judge's server answered {status}: {shown}"
+    return f"{who}'s server answered {status}: {shown}"
 
 
 def _session() -> aiohttp.ClientSession:

@@ -1,0 +1,49 @@
+"""`gsm8k`: tells the model that its answer is wrong, and ends the episode when it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewardkit.agents.tools.answers import judge
+from rewardkit.agents.types import UserTurn
+from rewardkit.errors import InputError
+from rewardkit.types import Message
+
+WRONG = (
+    "This is not the right answer. Go through your reasoning again, find the mistake, and give the final "
+    "number after ####."
+)
+
+
+class Gsm8k:
+    """Feedback on answers to GSM8K problems. The reward of a turn is 1.0 for the right answer, else 0.0.
+
+    Args of the constructor are the interaction's `config`:
+        wrong: What is said to a wrong answer.
+    """
+
+    def __init__(self, wrong: str = WRONG) -> None:
+        self._wrong = wrong
+        self._ground_truth = ""
+
+    async def start(self, ground_truth: str = "") -> None:
+        """Take the row's ground truth."""
+        if not ground_truth:
+            raise InputError("the interaction gsm8k needs the row's ground truth")
+        self._ground_truth = str(ground_truth)
+
+    async def respond(self, messages: Sequence[Message]) -> UserTurn:
+        """Judge the last answer, strictly: the number after `####`."""
+        score = await judge("openai/gsm8k", last_answer(messages), self._ground_truth)
+        if score.correct:
+            return UserTurn("This is the right answer.", reward=1.0, done=True)
+        return UserTurn(self._wrong, reward=0.0)
+
+
+def last_answer(messages: Sequence[Message]) -> str:
+    """Return the text of the last assistant's turn."""
+    for message in reversed(messages):
+        if message.get("role") == "assistant":
+            content = message.get("content")
+            return content if isinstance(content, str) else ""
+    return ""

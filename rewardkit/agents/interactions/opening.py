@@ -1,0 +1,264 @@
+"""Interactions by name or by a file -> those of an episode. What can be wrong is said before a model loads.
+
+A source is the path of a YAML (verl's `interaction:` list), or names, with commas between: those that ship,
+`path.py:Class`, an import path, or an entry point of the group `rewardkit.interactions`. A class has `start`,
+`respond`, `score` and `finish` (only `respond` must be there; each may be a coroutine), or verl's methods.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import inspect
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.agents.tools.declaring import accepted
+from rewardkit.agents.tools.opening import read_entries
+from rewardkit.agents.tools.results import called, number
+from rewardkit.agents.types import UserTurn
+from rewardkit.errors import ConfigError, InputError, did_you_mean
+from rewardkit.registry import import_reward_file
+from rewardkit.types import Message
+
+ENTRY_POINT_GROUP = "rewardkit.interactions"
+SHIPPED = {
+    "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
+    "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
+}
+_VERLS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
+"""Classes that verl shipped (0.9 has removed them)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one episode's interaction is made of. None: nothing to do."""
+
+    respond: Callable[..., Any]
+    start: Callable[..., Any] | None = None
+    score: Callable[[], Any] | None = None
+    finish: Callable[[], Any] | None = None
+
+
+class OpenInteraction:
+    """The interaction of one episode. See `rewardkit.agents.types.Interaction`."""
+
+    def __init__(self, make: Callable[[], Parts]) -> None:
+        self._make = make
+        self._parts: Parts | None = None
+
+    async def start(self, **kwargs: Any) -> None:
+        """Begin. Of `kwargs`, what is null or not asked for is left out."""
+        self._parts = self._make()
+        if self._parts.start is not None:
+            await called(self._parts.start, **accepted(self._parts.start, kwargs))
+
+    async def respond(self, messages: Sequence[Message]) -> UserTurn:
+        """Answer the last turn."""
+        if self._parts is None:
+            self._parts = self._make()
+        return user_turn(await called(self._parts.respond, messages))
+
+    async def score(self) -> float | None:
+        """What the episode is worth as a whole."""
+        if self._parts is None or self._parts.score is None:
+            return None
+        return number(await called(self._parts.score))
+
+    async def finish(self) -> None:
+        """Give back what it holds; a second time does nothing."""
+        parts, self._parts = self._parts, None
+        if parts is not None and parts.finish is not None:
+            await called(parts.finish)
+
+
+Maker = Callable[[], OpenInteraction]
+
+
+def open_interaction(source: str | Path | Sequence[str], name: str) -> OpenInteraction:
+    """Return a fresh interaction for one episode.
+
+    Args:
+        source: A YAML's path, or names. Read once.
+        name: That of the row's `interaction_kwargs`.
+
+    Raises:
+        ConfigError: `load_interactions` says why.
+        InputError: the row names one that is not there.
+    """
+    makers = load_interactions(source)
+    if name not in makers:
+        hint = did_you_mean(name, makers) or f"; this run has {', '.join(makers) or 'none'}"
+        raise InputError(f"a row names the interaction '{name}', which is not there{hint}")
+    return makers[name]()
+
+
+def load_interactions(source: str | Path | Sequence[str]) -> Mapping[str, Maker]:
+    """Return what makes the interactions of a YAML's path or of names, by name.
+
+    Raises:
+        ConfigError: there is no such interaction, or its configuration does not fit.
+        InputError: a file cannot be read.
+    """
+    if isinstance(source, Path):
+        return _load((str(source),))
+    parts = source.split(",") if isinstance(source, str) else source
+    return _load(tuple(part.strip() for part in parts if part.strip()))
+
+
+def user_turn(said: Any) -> UserTurn:
+    """Return the turn that an interaction's answer means: a `UserTurn`, a text, None for the end, or verl's
+    tuple of (is it the end, text, score, more).
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if isinstance(said, UserTurn):
+        return said
+    if said is None:
+        return UserTurn(done=True)
+    if isinstance(said, str):
+        return UserTurn(said)
+    if isinstance(said, tuple) and 2 <= len(said) <= 4 and isinstance(said[0], bool):
+        done, text, reward, more = (*said, None, None)[:4]
+        metrics = more if isinstance(more, Mapping) else {}
+        numbers = {str(k): float(v) for k, v in metrics.items() if isinstance(v, int | float)}
+        return UserTurn(str(text or ""), number(reward), done, numbers)
+    raise TypeError(f"an interaction answers with a UserTurn, a text or None; found {said!r:.60}")
+
+
+@functools.cache
+def _load(parts: tuple[str, ...]) -> Mapping[str, Maker]:
+    makers: dict[str, Maker] = {}
+    for part in parts:
+        is_file = part.endswith((".yaml", ".yml"))
+        for name, maker in _from_file(Path(part)) if is_file else [(_name_of(part), _maker(part, {}))]:
+            if name in makers:
+                raise ConfigError(f"there are two interactions of the name '{name}'")
+            makers[name] = maker
+    return makers
+
+
+def interaction_names(path: Path) -> list[str]:
+    """Return the names of a YAML's interactions; nothing is opened.
+
+    Raises:
+        ConfigError, InputError: the file cannot be read.
+    """
+    entries = read_entries(path, "interaction")
+    return [str(entry.get("name") or _name_of(str(entry.get("class_name") or ""))) for entry in entries]
+
+
+def _from_file(path: Path) -> list[tuple[str, Maker]]:
+    found = []
+    for place, entry in enumerate(read_entries(path, "interaction"), 1):
+        name, class_name, config = entry.get("name"), entry.get("class_name"), entry.get("config")
+        where = f"{path}, interaction {place}"
+        unknown = entry.keys() - {"name", "class_name", "config"}
+        if unknown or not isinstance(class_name, str):
+            what = f"there is no key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
+            raise ConfigError(f"{where}: {what}; an entry has name, class_name and config")
+        if config is not None and not isinstance(config, Mapping):
+            raise ConfigError(f"{where}: config is {config!r:.40}; expected a mapping")
+        try:
+            found.append((str(name or _name_of(class_name)), _maker(class_name, config or {})))
+        except (ConfigError, InputError) as error:
+            raise type(error)(f"{where}: {error}") from error
+    return found
+
+
+def _name_of(class_name: str) -> str:
+    """The name of one that is given none: as verl has it, the class's less `Interaction`, in lower case."""
+    if class_name in SHIPPED:
+        return class_name
+    last = class_name.replace(":", ".").rpartition(".")[2]
+    return (last.removesuffix("Interaction") or last).lower()
+
+
+def _maker(class_name: str, config: Mapping[str, Any]) -> Maker:
+    target = _target(_VERLS.get(class_name, class_name))
+    if hasattr(target, "generate_response"):
+        shared = _made(target, class_name, {"config": dict(config)})
+        return lambda: OpenInteraction(lambda: _verl_parts(shared))
+    _made(target, class_name, config)  # that it can be made is seen here
+    if not callable(getattr(target, "respond", None)):
+        raise ConfigError(f"{class_name} has no method 'respond'")
+    return lambda: OpenInteraction(lambda: _parts(target(**config)))
+
+
+def _made(target: Any, name: str, config: Mapping[str, Any]) -> Any:
+    if not inspect.isclass(target):
+        raise ConfigError(f"{name} is no class")
+    try:
+        inspect.signature(target).bind(**config)
+    except TypeError as error:
+        takes = ", ".join(inspect.signature(target).parameters) or "nothing"
+        raise ConfigError(f"{name}: its config does not fit: {error}; it takes {takes}") from None
+    return target(**config)
+
+
+def _parts(instance: Any) -> Parts:
+    return Parts(
+        instance.respond,
+        getattr(instance, "start", None),
+        getattr(instance, "score", None),
+        getattr(instance, "finish", None),
+    )
+
+
+def _verl_parts(shared: Any) -> Parts:
+    """One object of verl's form serves all episodes, each under an id.
+
+    Its `calculate_score` is what it calls itself for a turn's score, so it is not asked for again at the end:
+    the same answer would be paid twice.
+    """
+    state: dict[str, Any] = {"id": str(uuid.uuid4()), "kwargs": {}}
+
+    async def start(**kwargs: Any) -> None:
+        state["kwargs"] = kwargs
+        made = await called(
+            shared.start_interaction, state["id"], **accepted(shared.start_interaction, kwargs)
+        )
+        state["id"] = made if isinstance(made, str) else state["id"]
+
+    async def respond(messages: Sequence[Message]) -> Any:
+        given = accepted(shared.generate_response, state["kwargs"])
+        return await called(shared.generate_response, state["id"], list(messages), **given)
+
+    async def finish() -> None:
+        await called(shared.finalize_interaction, state["id"])
+
+    return Parts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
+
+
+def _target(name: str) -> Any:
+    if name in SHIPPED:
+        return _attribute(importlib.import_module(SHIPPED[name].partition(":")[0]), SHIPPED[name], ":")
+    path, _, attribute = name.partition(":")
+    if path.endswith(".py"):
+        if not attribute:
+            raise ConfigError(f"name the class of the interaction: {path}:Class")
+        return _attribute(import_reward_file(Path(path)), name, ":")
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP, name=name):
+        return entry.load()
+    if "." not in name:
+        hint = did_you_mean(name, SHIPPED) or f"; there are {', '.join(SHIPPED)}"
+        raise ConfigError(f"there is no interaction '{name}'{hint}; one of your own is path.py:Class")
+    dotted = name.replace(":", ".")
+    try:
+        return _attribute(importlib.import_module(dotted.rpartition(".")[0]), dotted, ".")
+    except ImportError as error:
+        raise ConfigError(f"{name} cannot be imported: {error}") from None
+
+
+def _attribute(module: Any, name: str, separator: str) -> Any:
+    where, _, attribute = name.rpartition(separator)
+    found = getattr(module, attribute, None)
+    if found is None:
+        classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
+        raise ConfigError(f"{where} has no class '{attribute}'{did_you_mean(attribute, classes)}")
+    return found

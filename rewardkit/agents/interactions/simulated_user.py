@@ -1,0 +1,124 @@
+"""`simulated_user`: another model plays the user, behind an OpenAI-compatible endpoint.
+
+It sees the conversation with the roles turned round, under instructions that the row fills in. It ends the
+episode by saying `stop_word`. It gives no reward: what the episode is worth is the row's reward's business.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from rewardkit.agents.types import UserTurn
+from rewardkit.errors import ConfigError, InputError
+from rewardkit.rewards.judge.endpoint import EndpointError, complete
+from rewardkit.types import Message
+
+INSTRUCTIONS = """\
+You play a user who talks to an assistant. Stay in this part, and write one short message at a time, as a user
+would. What you want: {query}
+When you have it, or see that you will not get it, say {stop_word} and nothing else.\
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Who plays the user: the interaction's `config`."""
+
+    url: str = ""
+    """Base of the API, such as `http://localhost:8000/v1`."""
+    model: str = ""
+    instructions: str = INSTRUCTIONS
+    """With the names of the row's `interaction_kwargs` in braces, and `{stop_word}`."""
+    stop_word: str = "[DONE]"
+    temperature: float = 0.7
+    seed: int | None = None
+    """Sent with every request, plus the number of the turn. None: none is sent."""
+    max_tokens: int = 256
+    api_key_env: str = ""
+    """The environment variable with the key; empty: none is sent."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    request_timeout_s: float = 60.0
+    """For one attempt. The whole answer has `Limits.tool_seconds`."""
+    retries: int = 4
+    backoff_s: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith(("http://", "https://")) or not self.model:
+            raise ConfigError(
+                f"simulated_user needs url (http://...) and model; found {self.url!r} and {self.model!r}"
+            )
+        if not self.stop_word:
+            raise ConfigError("simulated_user needs a stop_word")
+
+
+class SimulatedUser:
+    """The user of one episode."""
+
+    def __init__(self, **config: Any) -> None:
+        try:
+            self._settings = Settings(**config)
+        except TypeError as error:
+            raise ConfigError(f"simulated_user: {str(error).partition(') ')[2]}") from None
+        self._system = ""
+        self._turns = 0
+        self._session: aiohttp.ClientSession | None = None
+
+    async def start(self, **kwargs: Any) -> None:
+        """Fill the instructions in."""
+        values = {**kwargs, "stop_word": self._settings.stop_word}
+        wanted = [name for _, name, _, _ in string.Formatter().parse(self._settings.instructions) if name]
+        missing = [name for name in wanted if name not in values]
+        if missing:
+            raise InputError(f"the simulated user's instructions name '{missing[0]}', which the row has not")
+        self._system = self._settings.instructions.format_map(values)
+
+    async def respond(self, messages: Sequence[Message]) -> UserTurn:
+        """Ask for the user's next turn.
+
+        Raises:
+            RuntimeError: the server refused, or its retries were of no use.
+        """
+        settings = self._settings
+        asked = [{"role": "system", "content": self._system}, *_turned(messages)]
+        self._session = self._session or aiohttp.ClientSession(trust_env=True)
+        seeded = _Seeded(settings, self._turns)
+        try:
+            text = (await complete(asked, seeded, "the simulated user", self._session)).strip()
+        except EndpointError as error:
+            raise RuntimeError(str(error)) from None
+        self._turns += 1
+        done = settings.stop_word in text or not text
+        return UserTurn(text.replace(settings.stop_word, "").strip(), done=done)
+
+    async def finish(self) -> None:
+        """Close its connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+class _Seeded:
+    """The settings of one request."""
+
+    def __init__(self, settings: Settings, turn: int) -> None:
+        self._settings = settings
+        self.extra_body: Mapping[str, Any] = settings.extra_body
+        if settings.seed is not None:
+            self.extra_body = {"seed": settings.seed + turn, **settings.extra_body}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._settings, name)
+
+
+def _turned(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """What was said, with the user's turns as the model's own; tools and system prompts are not shown."""
+    turned = {"assistant": "user", "user": "assistant"}
+    return [
+        {"role": turned[message["role"]], "content": message["content"]}
+        for message in messages
+        if message.get("role") in turned and isinstance(message.get("content"), str) and message["content"]
+    ]
