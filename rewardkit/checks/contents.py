@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rewardkit.checks.agents import AGENTS, SINGLE_TURN, VERL_AGENTS, VERL_INTERACTIONS, VERL_TOOLS
+from rewardkit.checks.agents import (
+    SINGLE_TURN,
+    VERL_INTERACTIONS,
+    VERL_TOOLS,
+    agent_names,
+    agent_problem,
+)
 from rewardkit.checks.findings import Findings, Level
 from rewardkit.checks.forms import Form
 from rewardkit.checks.items import MEDIA, Item, content_text
@@ -24,7 +30,7 @@ class Known:
     """What rows may refer to."""
 
     registry: Registry
-    agents: tuple[str, ...] = AGENTS
+    agents: tuple[str, ...] = field(default_factory=agent_names)
     tools: frozenset[str] = frozenset()
     interactions: frozenset[str] = frozenset()
     verl: bool = True
@@ -120,11 +126,8 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
     if "agent_name" in item.raw:
         if not agent:
             say("warning", "agent", f"agent_name is null; a plain question has '{SINGLE_TURN}'", "null")
-        elif known.verl and agent in VERL_AGENTS and agent not in known.agents:
-            say("warning", "agent", f"'{agent}' is verl's; our trainer has {', '.join(AGENTS)}", str(agent))
-        elif agent not in known.agents:
-            near = did_you_mean(str(agent), known.agents) or f"; known: {', '.join(known.agents)}"
-            say("error", "agent", f"there is no agent '{agent}'{near}", str(agent))
+        elif problem := agent_problem(str(agent), known.agents):
+            say("error", "agent", problem, str(agent))
     tools = _tools(item)
     interaction = _interaction(item)
     for name, settings in tools.items():

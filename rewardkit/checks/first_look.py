@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known, check_contents
 from rewardkit.checks.findings import Finding, Findings
 from rewardkit.checks.forms import check_columns, form_of
@@ -35,6 +36,9 @@ def look_at_prompts(
     scorer: Scorer | None = None,
     *,
     data_source: str | None = None,
+    agents: tuple[str, ...] | None = None,
+    tools: frozenset[str] = frozenset(),
+    interactions: frozenset[str] = frozenset(),
 ) -> list[Finding]:
     """Return what is odd about the first rows of files of prompts, but for what is far away.
 
@@ -42,12 +46,21 @@ def look_at_prompts(
         names: columns by name; None: the first that is there of those that are known.
         scorer: tries the ground truths, and knows the data sources; None: neither is looked at.
         data_source: of every row, whatever the file says.
+        agents: the loops that rows may name; None: all that there are.
+        tools, interactions: those of the run.
 
     Raises:
         InputError: a file cannot be read, or has no form of prompts.
     """
     findings = Findings()
-    known = Known(REGISTRY, verl=False, any_source=scorer is None)
+    known = Known(
+        REGISTRY,
+        agent_names() if agents is None else agents,
+        tools,
+        interactions,
+        verl=False,
+        any_source=scorer is None,
+    )
     for source in _near(paths):
         file = open_rows(source)
         try:

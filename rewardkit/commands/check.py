@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from rewardkit.checks.agents import AGENTS
+from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import Finding, Findings
 from rewardkit.checks.lengths import Lengths
@@ -94,7 +94,7 @@ def command(
     settings = Settings(
         RowNames(data_source_key, None, ground_truth_key, prompt_key),
         data_source,
-        Known(REGISTRY, (*AGENTS, *agents), tools, interactions),
+        Known(REGISTRY, (*agent_names(), *agents), tools, interactions),
         Lengths(tokenizer, max_prompt_tokens) if tokenizer else None,
         against,
     )

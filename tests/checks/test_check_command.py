@@ -78,7 +78,7 @@ def test_rows_without_fault_exit_with_zero(check: Check) -> None:
         ({"prompt": "How many?"}, "prompt", "expected chat messages"),
         ({"prompt": [{"role": "user", "content": " "}]}, "prompt", "an empty message of user"),
         ({"prompt": [{"role": "human", "content": "q"}]}, "prompt", "role 'human'"),
-        ({"agent_name": "react_agent"}, "agent", "there is no agent 'react_agent'"),
+        ({"agent_name": "raect_agent"}, "agent", "there is no agent 'raect_agent'"),
         ({"ground_truth": "9"}, "ground truth", "reward_model.ground_truth is '12'"),
     ],
 )
@@ -153,10 +153,17 @@ def test_tools_and_interactions_have_to_be_there(check: Check, tmp_path: Path) -
     assert check(rows, *words)["findings"] == []
 
 
-def test_what_verl_ships_is_known_and_only_the_agent_is_a_warning(check: Check) -> None:
+def test_what_verl_ships_is_known(check: Check, tmp_path: Path) -> None:
     extra = {**row()["extra_info"], "tools_kwargs": {"search": {}}, "interaction_kwargs": {"name": "gsm8k"}}
-    finding = only(check([row(0, extra_info=extra, agent_name="tool_agent")]), "warning", "agent")
-    assert finding["what"] == "'tool_agent' is verl's; our trainer has single_turn_agent"
+    assert check([row(0, extra_info=extra, agent_name="tool_agent")])["findings"] == []
+    assert (
+        "did you mean tool_agent" in only(check([row(0, agent_name="toolagent")]), "error", "agent")["what"]
+    )
+    mine = tmp_path / "mine.py"
+    mine.write_text("async def loop(episode): ...")
+    assert check([row(0, agent_name=f"{mine}:loop")])["findings"] == []
+    finding = only(check([row(0, agent_name=f"{mine}:lop")]), "error", "agent")
+    assert "did you mean loop" in finding["what"]
 
 
 def test_tools_of_a_single_turn_agent_are_never_called(check: Check, tmp_path: Path) -> None:

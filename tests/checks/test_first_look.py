@@ -54,7 +54,9 @@ def test_score_says_it_before_it_scores(tmp_path: Path, capsys: pytest.CaptureFi
 def test_generate_says_it_before_a_model_is_loaded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path / "rows.jsonl", [row(agent_name="tool_agent")])
+    path = write(tmp_path / "rows.jsonl", [row(agent_name="tool_agnet")])
     words = ["--model", str(tmp_path / "no-model"), "--engine", "hf", "--out", str(tmp_path / "out.jsonl")]
     assert run(["generate", str(path), *words]) != 0
-    assert capsys.readouterr().err.startswith(f"warning: {path}, row 0: there is no agent 'tool_agent'")
+    assert capsys.readouterr().err.startswith(
+        f"warning: {path}, row 0: there is no agent 'tool_agnet'; did you mean"
+    )

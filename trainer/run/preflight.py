@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rewardkit.checks.agents import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.registry import REGISTRY
@@ -309,7 +310,7 @@ def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> li
         ConfigError: rows need an agent, tools or an interaction that is not there.
     """
     scorer = rewards if isinstance(rewards, Scorer) else None
-    found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer)
+    found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer, agents=(SINGLE_TURN,))
     for finding in found:
         if finding.check in ("agent", "tools", "interaction") and finding.level == "error":
             raise ConfigError(finding.line())

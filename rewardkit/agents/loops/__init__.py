@@ -1,5 +1,5 @@
 """The loops that are there, one file each. Importing this registers them."""
 
-from rewardkit.agents.loops import single_turn, tool
+from rewardkit.agents.loops import math_expression, react, single_turn, tool
 
-__all__ = ["single_turn", "tool"]
+__all__ = ["math_expression", "react", "single_turn", "tool"]

@@ -189,7 +189,9 @@ def train_file(folder: Path, **changed: Any) -> Path:
 
 def test_an_agent_that_there_is_not_is_refused_with_its_row(model_folder: Path, tmp_path: Path) -> None:
     path = train_file(tmp_path, agent_name="tool_agent")
-    with pytest.raises(ConfigError, match="row 7: there is no agent 'tool_agent'; known: single_turn_agent"):
+    with pytest.raises(
+        ConfigError, match="row 7: there is no agent 'tool_agent' here; there are: single_turn_agent"
+    ):
         check(settings(path, model_folder, tmp_path))
 
 

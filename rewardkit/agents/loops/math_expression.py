@@ -1,0 +1,52 @@
+"""The teaching example: reach a number by steps of arithmetic, with a reward for each step.
+
+The row's question gives numbers and a target (`ground_truth`). Each turn is one step, `7 * 6`; the loop says
+what it comes to. A step may use the numbers that were given and the results of earlier steps. The episode
+ends when a step reaches the target, or a turn is no step.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.registry import agent
+
+_NUMBER = r"-?\d{1,12}(?:[./]\d{1,12})?"
+_STEP = re.compile(rf"({_NUMBER})\s*([-+*/])\s*({_NUMBER})")
+_OPERATIONS = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
+
+
+@agent("math_expression", tools="none", interaction=False)
+async def math_expression(episode: Episode) -> None:
+    """Steps of arithmetic until the target is reached."""
+    target = Fraction(episode.ground_truth)
+    asked = " ".join(str(message["content"]) for message in episode.messages)
+    known = {Fraction(number) for number in re.findall(_NUMBER, asked)} - {target}
+    while True:
+        reply = await episode.generate()
+        result = calculate(reply.text, known)
+        if isinstance(result, Fraction):
+            known.add(result)
+            episode.reward(1.0 if result == target else 0.0)
+            if result == target:
+                return episode.end("done")
+            result = f"= {result}"
+        elif _STEP.search(reply.text) is None:
+            return  # no step: this was the answer
+        await episode.append([{"role": "user", "content": str(result)}])
+
+
+def calculate(text: str, known: set[Fraction]) -> Fraction | str:
+    """Return what the first step in a text comes to, or why it is no step."""
+    found = _STEP.search(text)
+    if found is None:
+        return "there is no step such as 7 * 6"
+    left, right = Fraction(found[1]), Fraction(found[3])
+    strange = {left, right} - known
+    if strange:
+        return f"{min(strange)} is neither given nor reached by a step"
+    if found[2] == "/" and right == 0:
+        return "that divides by zero"
+    return _OPERATIONS[found[2]](left, right)

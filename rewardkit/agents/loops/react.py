@@ -1,0 +1,46 @@
+"""Thought, action, observation, in plain text: tools for models whose chat template knows none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.loops.tool import tool_agent
+from rewardkit.agents.registry import agent
+from rewardkit.types import Message
+
+INSTRUCTIONS = """Answer the question. You can use these tools:
+{tools}
+
+Write each step in this form, and then stop:
+Thought: what you think
+Action: the name of a tool
+Action Input: its arguments as a JSON object
+You are then told what the tool says, as "Observation: ...". When you know the answer, write:
+Thought: why you know it
+Final Answer: the answer"""
+
+
+def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return the prompt with the tools and the form of a step in front of its first user turn."""
+    if not schemas:
+        return messages
+    text = INSTRUCTIONS.format(tools="\n".join(_line(schema["function"]) for schema in schemas))
+    place = next((i for i, one in enumerate(messages) if one["role"] == "user"), 0)
+    asked = {**messages[place], "content": f"{text}\n\nQuestion: {messages[place]['content']}"}
+    return [*messages[:place], asked, *messages[place + 1 :]]
+
+
+@agent("react_agent", tools="text", prepare=with_instructions, calls="react")
+async def react_agent(episode: Episode) -> None:
+    """Think, act and observe, until a final answer; then as tool_agent."""
+    await tool_agent(episode)
+
+
+def _line(function: Mapping[str, Any]) -> str:
+    """A tool as a line: its name, its arguments, and what it is for."""
+    properties = (function.get("parameters") or {}).get("properties") or {}
+    arguments = {name: about.get("type", "any") for name, about in properties.items()}
+    return f"- {function['name']} {json.dumps(arguments)}: {function.get('description', '')}"

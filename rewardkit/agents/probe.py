@@ -1,0 +1,172 @@
+"""What a chat template allows: which turns can be appended as its own difference; what it does to history.
+
+`probe` is for the start of a run: a template that cannot take tools is refused there, with the reason, and
+one that would write earlier turns anew is named, with what is done about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.agents.registry import Agent
+from rewardkit.agents.transcript import Schemas, TemplateError, Transcript
+from rewardkit.types import Message
+
+_TOOL: Mapping[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "zqtool",
+        "description": "A tool.",
+        "parameters": {
+            "type": "object",
+            "properties": {"x": {"type": "string", "description": "A text."}},
+            "required": ["x"],
+        },
+    },
+}
+_ASKED: Message = {"role": "user", "content": "zqasked"}
+_MORE: Message = {"role": "user", "content": "zqmore"}
+_HEARD: Message = {"role": "tool", "name": "zqtool", "tool_call_id": "call00000", "content": "zqheard"}
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateReport:
+    """What the probe has found."""
+
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Kind of turn (`user`, `tool`, `parallel tools`) -> why it cannot be appended."""
+    rewrites: Mapping[str, str] = field(default_factory=dict)
+    """Kind of history -> how the template would write it anew. Episodes keep what was produced."""
+    notes: Sequence[str] = ()
+
+    def lines(self) -> list[str]:
+        """Return one line for each thing that a user should know."""
+        said = [f"the chat template takes no turn of {kind}: {why}" for kind, why in self.refused.items()]
+        if self.rewrites:
+            what = "; ".join(f"{kind}: {how}" for kind, how in self.rewrites.items())
+            said.append(
+                f"the chat template writes earlier turns anew ({what}); within an episode they stay as the "
+                "model produced them"
+            )
+        return [*said, *self.notes]
+
+
+def probe(transcript: Transcript) -> TemplateReport:
+    """Try a template on short conversations of every kind that changes some template's history."""
+    refused = {}
+    kinds: dict[str, tuple[list[Message], Schemas]] = {
+        "user": ([_MORE], ()),
+        "tool": ([_HEARD], (_TOOL,)),
+        "parallel tools": ([_HEARD, {**_HEARD, "tool_call_id": "call00001"}], (_TOOL,)),
+    }
+    for kind, (messages, schemas) in kinds.items():
+        try:
+            transcript.skeleton(messages, schemas)
+            _same_later(transcript, messages, schemas)
+        except TemplateError as error:
+            refused[kind] = str(error)
+    return TemplateReport(refused, dict(_rewrites(transcript)), _notes(transcript, refused))
+
+
+def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateReport:
+    """Probe a template for the loops that a run uses.
+
+    Raises:
+        TemplateError: one of them appends turns that the template cannot take.
+    """
+    report = probe(transcript)
+    for one in agents:
+        kind = {"template": "tool", "text": "user"}.get(one.tools, "")
+        if kind in report.refused:
+            hint = "; react_agent needs a template for users' turns only" if kind == "tool" else ""
+            raise TemplateError(
+                f"'{one.name}' cannot run with this chat template, which takes no {kind} turn behind an "
+                f"assistant's: {report.refused[kind]}{hint}"
+            )
+    return report
+
+
+def _same_later(transcript: Transcript, messages: Sequence[Message], schemas: Schemas) -> None:
+    """A second round must be written as the first, or the difference is not that of the place."""
+    said: Message = {"role": "assistant", "content": "zqsaid"}
+    later: list[str] = []
+    for before in ([_ASKED, said], [_ASKED, said, {"role": "user", "content": "zqagain"}, said]):
+        if messages[0]["role"] != "user":
+            return
+        text = _rendered(transcript, [*before, *messages], schemas)
+        later.append(text.rpartition("zqsaid")[2])
+    if later[0] != later[1]:
+        raise TemplateError("it writes a turn otherwise where more turns stand before it")
+
+
+def _shows_tools(transcript: Transcript) -> bool:
+    try:
+        return "zqtool" in transcript.render([_ASKED], (_TOOL,))
+    except Exception:  # whatever a template's Jinja raises: then it cannot show them
+        return False
+
+
+def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
+    """Histories that the template writes otherwise once something follows, or not as they were said."""
+    for kind, said, new, schemas in _histories():
+        try:
+            alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)
+            whole = _rendered(transcript, [_ASKED, *said, *new], schemas)
+        except TemplateError:
+            continue  # said by `refused`, or a field that the template does not take
+        lost = "zqthought" in alone and "zqthought" not in whole
+        if lost:
+            yield kind, "is dropped when a turn follows"
+        elif not whole.startswith(alone.rstrip()):
+            yield kind, "is written otherwise when a turn follows"
+        elif kind == "outer spaces" and "  zqsaid  " not in whole:
+            yield kind, "are trimmed"
+
+
+def _histories() -> list[tuple[str, list[Message], list[Message], Schemas]]:
+    def said(content: str, **more: Any) -> Message:
+        return {"role": "assistant", "content": content, **more}
+
+    call = {
+        "type": "function",
+        "id": "call00000",
+        "function": {"name": "zqtool", "arguments": {"x": "zq"}},
+    }
+    thought = "<think>\nzqthought\n</think>\n\nzqsaid"
+    called = said("", tool_calls=[call])
+    return [
+        ("plain answers", [said("zqsaid")], [_MORE], ()),
+        ("outer spaces", [said("  zqsaid  ")], [_MORE], ()),
+        ("reasoning in the content", [said(thought)], [_MORE], ()),
+        ("reasoning beside the content", [said("zqsaid", reasoning_content="zqthought")], [_MORE], ()),
+        ("calls", [called], [_HEARD], (_TOOL,)),
+        ("calls with reasoning", [said(thought, tool_calls=[call])], [_HEARD], (_TOOL,)),
+        ("a round of tools", [called, _HEARD, said("zqsaid")], [_MORE], (_TOOL,)),
+    ]
+
+
+def _notes(transcript: Transcript, refused: Mapping[str, str]) -> list[str]:
+    template = str(transcript.tokenizer.chat_template or "")
+    notes = []
+    if "tool" not in refused and not _shows_tools(transcript):
+        notes.append(
+            "the chat template does not tell the model which tools there are: the prompts must say it, or "
+            "react_agent does"
+        )
+    if "strftime_now" in template and "date_string" not in transcript.template_kwargs:
+        notes.append(
+            "the chat template can write today's date into the prompt: a run that goes on tomorrow has other "
+            "prompts; a date_string in the template's arguments prevents it, where the template reads one"
+        )
+    return notes
+
+
+def _rendered(
+    transcript: Transcript, messages: Sequence[Message], schemas: Schemas, *, prompt: bool = True
+) -> str:
+    try:
+        return transcript.render(messages, schemas, prompt=prompt)
+    except Exception as error:  # whatever a template's Jinja raises
+        raise TemplateError(str(error)) from None
