@@ -30,6 +30,7 @@ from statistics import median
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import requests
 from wires import WIRES, Again, Row, Server
 
 from rewardkit.datasets_prep.common.schema import SCHEMA, chat
@@ -330,6 +331,7 @@ def main() -> None:
             assert line, "the server did not start"
         url = "http://" + line.split("http://")[1].split()[0]
         sink = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr)
+        assert requests.get(f"{url}/healthz", timeout=300).ok  # it listens before it is up
         clients = Clients(Server(url, TOKEN), args.clients, args.pause)
         soak = Soak(args, process, clients)
         try:

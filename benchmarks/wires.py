@@ -10,7 +10,6 @@ import json
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import requests
 from websockets.sync.client import connect
@@ -179,8 +178,7 @@ def ors(server: Server, row: Row) -> float:
 def openenv(server: Server, row: Row) -> float:
     """OpenEnv: one episode over a WebSocket."""
     address = f"{server.url.replace('http', 'ws', 1)}/openenv/{server.tasks}/ws"
-    host = urlsplit(server.url).netloc
-    with connect(address, additional_headers=server.bearer | {"Host": host}, open_timeout=60) as socket:
+    with connect(address, additional_headers=server.bearer, open_timeout=TIMEOUT_S) as socket:
         for kind, data in (
             ("reset", {"split": row.split, "index": row.index}),
             ("step", {"response": row.response}),

@@ -119,7 +119,8 @@ def create_app(
     app.include_router(native.router(request_scorer))
     app.include_router(health.router(state))
     app.include_router(page.router(scorer, traffic, siblings, guarded=bool(tokens)))
-    _add_metrics(app, metrics)
+    context.answers["refresh"] = lambda nothing: metrics.refresh()
+    _add_metrics(app, metrics, siblings)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
     for router in ROUTERS:
@@ -207,9 +208,11 @@ async def _keep_fresh(metrics: Metrics) -> None:
         await asyncio.sleep(REFRESH_S)
 
 
-def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
+def _add_metrics(app: FastAPI, metrics: Metrics, siblings: Siblings | None) -> None:
     @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
     async def figures() -> Response:
+        if siblings is not None:  # theirs are written where we read them
+            await siblings.ask_others("refresh")
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
 

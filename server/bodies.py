@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import zlib
 from collections.abc import Mapping
 
@@ -19,12 +20,49 @@ _PIECE_BYTES = 1 << 20
 """Of inflated data handed on at a time: a small piece that comes in may hold a thousand times as much."""
 
 
+class Patience:
+    """How long pieces of bodies may take to arrive: the tasks that wait for one longer are cancelled.
+
+    One timer for all, as hardly any body is waited for at all and a timer each would cost every request.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._waiting: dict[Body, tuple[float, asyncio.Task[object]]] = {}
+        """Since when, the oldest first."""
+        self._armed = False
+
+    def begin(self, body: Body) -> None:
+        """The running task waits for a piece of this body."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._waiting[body] = time.monotonic(), task
+        if not self._armed:
+            self._armed = True
+            asyncio.get_running_loop().call_later(self.seconds, self._look)
+
+    def end(self, body: Body) -> None:
+        """The piece has come, or will not."""
+        del self._waiting[body]
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for body, (since, task) in self._waiting.items():
+            if since + self.seconds > now:
+                asyncio.get_running_loop().call_later(since + self.seconds - now, self._look)
+                return
+            if not body.too_slow:
+                body.too_slow = True
+                task.cancel()
+        self._armed = False
+
+
 class Body:
     """One request's body.
 
     Args:
         max_bytes: a larger one gets 413, whether it announces its length or not, and as it is once inflated.
-        timeout_s: how long each piece may take to arrive.
+        patience: how long each piece may take to arrive.
         streamed: scored line by line as it comes in: never held as a whole, so its length does not matter.
     """
 
@@ -35,13 +73,13 @@ class Body:
         headers: Mapping[bytes, bytes],
         *,
         max_bytes: int,
-        timeout_s: float,
+        patience: Patience,
         streamed: bool,
     ) -> None:
         self.request = request
         self.admission = admission
         self.max_bytes = max_bytes
-        self.timeout_s = timeout_s
+        self.patience = patience
         self.streamed = streamed
         length = headers.get(b"content-length", b"")
         self.declared = int(length) if length.isdigit() and len(length) < 19 and not streamed else 0
@@ -49,7 +87,7 @@ class Body:
         self._inflating: _Inflating | None = None
         self._came = 0
         self._held = 0
-        self._too_slow = False
+        self.too_slow = False
 
     def open(self) -> None:
         """Take the room that the body says it needs.
@@ -116,23 +154,18 @@ class Body:
         return {"type": "http.request", "body": inflating.piece(), "more_body": inflating.has_more()}
 
     async def _in_time(self) -> Message:
-        """What comes in next. Like `asyncio.timeout`, at half its price: every request passes here."""
-        task = asyncio.current_task()
-        assert task is not None
-        timer = asyncio.get_running_loop().call_later(self.timeout_s, self._give_up, task)
+        """What comes in next."""
+        self.patience.begin(self)
         try:
             return await self.request.receive()
         except asyncio.CancelledError:
-            if not self._too_slow:
+            task = asyncio.current_task()
+            if not self.too_slow or task is None:
                 raise
             task.uncancel()
             raise HTTPException(408, "the body took too long to arrive") from None
         finally:
-            timer.cancel()
-
-    def _give_up(self, task: asyncio.Task[object]) -> None:
-        self._too_slow = True
-        task.cancel()
+            self.patience.end(self)
 
 
 class _Inflating:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import Any
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 MAX_HEADER_BYTES = 64 << 10
@@ -35,6 +35,45 @@ class _Refused:
 
 
 _REFUSED: Any = _Refused()
+
+
+class _Corked:
+    """A transport as the handling of one request sees it: the head of an answer waits for its body.
+
+    uvicorn writes them one after the other, and each would be a system call and a packet of its own. Only
+    what announces its length waits; the head of a stream goes out at once.
+    """
+
+    __slots__ = ("_cycle", "_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, cycle: RequestResponseCycle) -> None:
+        self._transport = transport
+        self._cycle = cycle
+        self._head = b""
+
+    def write(self, data: bytes) -> None:
+        """Write, or keep for the next time."""
+        if self._head:
+            data = self._head + data
+            self._head = b""
+        elif (
+            self._cycle.chunked_encoding is False
+            and not self._cycle.response_complete
+            and data[:5] == b"HTTP/"
+        ):
+            self._head = data
+            return
+        self._transport.write(data)
+
+    def close(self) -> None:
+        """Close, once what was kept is written."""
+        if self._head:
+            self._transport.write(self._head)
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether the transport is."""
+        return self._transport.is_closing()
 
 
 class Places:
@@ -141,6 +180,8 @@ class Connection(HttpToolsProtocol):
             return
         self.places.idle.pop(self, None)
         super().on_headers_complete()
+        if self.cycle is not None and self.scope["method"] != "HEAD":  # which has a length and no body
+            self.cycle.transport = _Corked(self.transport, self.cycle)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""

@@ -34,8 +34,34 @@ _STOPPED = ("timed_out", "over_limit")
 """The parts of a score in which a reward says how many runs of a program the sandbox stopped, and why."""
 
 
+class _Tally:
+    """What a histogram is told of later: prometheus-client takes a lock for every figure."""
+
+    __slots__ = ("_bounds", "_buckets", "_child", "_sum")
+
+    def __init__(self, child: Histogram, bounds: tuple[float, ...]) -> None:
+        self._child = child
+        self._bounds = bounds
+        self._sum = 0.0
+        self._buckets = [0] * (len(bounds) + 1)
+
+    def add(self, value: float, n: int = 1) -> None:
+        """Observe a value `n` times."""
+        self._sum += value * n
+        self._buckets[bisect_left(self._bounds, value)] += n
+
+    def tell(self) -> None:
+        """Hand everything on."""
+        self._child._sum.inc(self._sum)
+        self._sum = 0.0
+        for i, n in enumerate(self._buckets):
+            if n:
+                self._child._buckets[i].inc(n)
+                self._buckets[i] = 0
+
+
 class Metrics:
-    """All figures of one server process."""
+    """All figures of one server process. What requests count is handed on when the figures are refreshed."""
 
     def __init__(self, request_scorer: RequestScorer) -> None:
         self.request_scorer = request_scorer
@@ -93,27 +119,26 @@ class Metrics:
         self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
         self._told: dict[str, float] = {}
-        # prometheus-client looks labels up slowly, and these are looked up for every request.
-        self._request_children: dict[tuple[str, int], Histogram] = {}
-        self._client_children: dict[str, Counter] = {}
-        self._score_children: dict[str, Histogram] = {}
-        self._sample_children: dict[tuple[str, Status], tuple[Counter, Histogram]] = {}
+        self._request_tallies: dict[tuple[str, int], _Tally] = {}
+        self._score_tallies: dict[str, _Tally] = {}
+        self._judged_tallies: dict[tuple[str, Status], _Tally] = {}
+        self._sample_counts: dict[tuple[str, Status], int] = {}
+        self._client_counts: dict[str, int] = {}
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        child = self._request_children.get((route, status))
-        if child is None:
-            child = self._request_children[route, status] = self._requests.labels(route, status)
-        child.observe(seconds)
+        tally = self._request_tallies.get((route, status))
+        if tally is None:
+            child = self._requests.labels(route, status)
+            tally = self._request_tallies[route, status] = _Tally(child, _BUCKETS)
+        tally.add(seconds)
 
     def client(self, name: str, samples: int) -> None:
         """Count the samples of one request of a client."""
-        child = self._client_children.get(name)
-        if child is None:
-            if len(self._client_children) >= _MAX_CLIENTS:
-                name = OTHER_CLIENTS
-            child = self._client_children[name] = self._clients.labels(name)
-        child.inc(samples)
+        counts = self._client_counts
+        if name not in counts and len(counts) >= _MAX_CLIENTS:
+            name = OTHER_CLIENTS
+        counts[name] = counts.get(name, 0) + samples
 
     def observe(self, outcomes: Mapping[Outcome, int], scores: Sequence[Score], seconds: float) -> None:
         """Count a scored batch."""
@@ -126,12 +151,11 @@ class Metrics:
             counts[key] = counts.get(key, 0) + n
             in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
         for key, n in counts.items():
-            children = self._sample_children.get(key)
-            if children is None:
-                children = self._samples.labels(*key), self._judged.labels(*key)
-                self._sample_children[key] = children
-            children[0].inc(n)
-            children[1].observe(seconds)
+            self._sample_counts[key] = self._sample_counts.get(key, 0) + n
+            tally = self._judged_tallies.get(key)
+            if tally is None:
+                tally = self._judged_tallies[key] = _Tally(self._judged.labels(*key), _BUCKETS)
+            tally.add(seconds)
         if in_sandbox:
             for one in scores:
                 for reason in _STOPPED:
@@ -139,19 +163,18 @@ class Metrics:
                         self.sandbox_kills(reason, runs)
 
     def _count_score(self, label: str, score: float, n: int) -> None:
-        """Like `observe` of a histogram `n` times, in one step."""
-        child = self._score_children.get(label)
-        if child is None:
-            child = self._score_children[label] = self._scores.labels(label)
-        child._sum.inc(score * n)
-        child._buckets[bisect_left(_SCORE_BUCKETS, score)].inc(n)
+        tally = self._score_tallies.get(label)
+        if tally is None:
+            tally = self._score_tallies[label] = _Tally(self._scores.labels(label), _SCORE_BUCKETS)
+        tally.add(score, n)
 
     def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
         """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""
         self._sandbox_kills.labels(reason).inc(runs)
 
     def refresh(self) -> None:
-        """Take over what others count: call it now and then, and before the figures are read."""
+        """Take over what requests and others count: call it now and then, and before the figures are read."""
+        self._tell()
         admission = self.request_scorer.admission
         workers = self.request_scorer.scorer.worker_counts
         self._in_flight.set(admission.samples)
@@ -162,6 +185,20 @@ class Metrics:
         self._restarts.labels("killed").inc(self._news("killed", workers.killed))
         self._queue_seconds.inc(self._news("waited", workers.waited_s))
         self._queue_chunks.inc(self._news("begun", workers.begun))
+
+    def _tell(self) -> None:
+        """Hand on what requests have counted."""
+        for tallies in (self._request_tallies, self._score_tallies, self._judged_tallies):
+            for tally in tallies.values():
+                tally.tell()
+        for key, n in self._sample_counts.items():
+            if n:
+                self._samples.labels(*key).inc(n)
+                self._sample_counts[key] = 0
+        for name, n in self._client_counts.items():
+            if n:
+                self._clients.labels(name).inc(n)
+                self._client_counts[name] = 0
 
     def _news(self, name: str, total: float) -> float:
         new = total - self._told.get(name, 0.0)
