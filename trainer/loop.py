@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.batch import Batch, Row
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
+from rewardkit.trainer.logging.utilization import peak_flops, utilization
+from rewardkit.trainer.models.sharding import language_model
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.dumps import dump
@@ -89,6 +92,7 @@ def ppo_step(run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock) 
     metrics |= assign_rewards(run, drawn, step, clock)
     metrics |= batch_metrics(drawn.batch, run.world)
     metrics |= update_models(run, drawn.batch, step, clock)
+    metrics |= _utilization(run, drawn.batch, clock)
     with clock("update_weights"):
         sync_weights(run)
     return metrics
@@ -156,6 +160,16 @@ def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> di
         with clock("update_actor"):
             metrics |= _named("actor", run.actor.update(batch, step, seed))
     return metrics
+
+
+def _utilization(run: TrainingRun, batch: Batch, clock: Clock) -> dict[str, float]:
+    models: dict[str, tuple[Any, int]] = {
+        "actor": (language_model(run.actor.model), run.config.actor_rollout_ref.actor.ppo_epochs)
+    }
+    if run.critic is not None:
+        models["critic"] = (run.critic.model.body, run.config.critic.ppo_epochs)
+    lengths = batch["attention_mask"].sum(dim=1)
+    return utilization(models, lengths, clock.seconds, peak_flops(run.world.device))
 
 
 def _due(step: int, every: int) -> bool:

@@ -100,6 +100,9 @@ class FsdpConfig:
     """Gather each layer's weights again in backward, rather than keep them from the forward."""
     fsdp_size: int = -1
     """Shard over groups of so many processes, and replicate over the groups; -1: over all of them."""
+    no_sync: bool = False
+    """Add up gradients over processes once for a mini-batch, not after each micro-batch: fewer messages, but
+    each process holds the whole gradient in between, as large as the model in float32."""
     param_offload: bool = False
     """Weights, gradients and Adam's state live in the host's memory; layers visit the GPU to compute."""
     offload_policy: bool = False

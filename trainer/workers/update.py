@@ -50,14 +50,13 @@ class Optimizer:
         return lr
 
     def accumulate(self, *, last: bool) -> None:
-        """Prepare for a backward; gradients are added up over processes in the last of a mini-batch.
+        """Prepare for a backward: gradients are added up over processes after each, and each keeps its shard.
 
-        Until then each process holds whole gradients. One that offloads has no room for that, and adds them
-        up each time.
+        With `fsdp_config.no_sync` that is done in the last of a mini-batch alone, and until then each process
+        holds whole gradients.
         """
         if isinstance(self.model, FSDPModule):
-            scarce = self._fsdp.param_offload or self._fsdp.offload_policy
-            self.model.set_requires_gradient_sync(last or scarce)
+            self.model.set_requires_gradient_sync(last or not self._fsdp.no_sync)
 
     def step(self) -> float:
         """Take one step and return the gradient norm before clipping; none where it is not finite."""

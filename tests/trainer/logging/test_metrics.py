@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock, explained_variance
+from rewardkit.trainer.logging.utilization import peak_flops, training_flops, utilization
 from rewardkit.trainer.loop import _performance
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -32,3 +35,37 @@ def test_throughput_is_per_process_as_verl_s_is_per_gpu() -> None:
     assert found["perf/throughput"] == 100.0
     assert found["perf/time_per_step"] == 2.0
     assert found["perf/cpu_memory_used_gb"] > 0.01
+
+
+def test_the_operations_of_an_update_are_those_of_its_weights_and_pairs_of_tokens(model: Any) -> None:
+    attention = 2 * 128 * 128 + 2 * 128 * 64
+    block = attention + 3 * 128 * 384 + 2 * 128  # the MLP and two norms
+    weights = 2 * block + 128 + model.config.vocab_size * 128  # the tied embeddings once, as the output layer
+    lengths = torch.tensor([3, 5])
+    assert training_flops(model, lengths) == 6 * weights * 8 + 12 * 2 * 128 * (9 + 25)
+
+
+def test_mfu_is_what_was_computed_as_a_share_of_what_could_be(model: Any) -> None:
+    lengths = torch.tensor([3, 5])
+    once = training_flops(model, lengths)
+    seconds = {"update_actor": 2.0, "step": 9.0}
+    found = utilization({"actor": (model, 4), "critic": (model, 1)}, lengths, seconds, once)
+    assert found == {"perf/mfu/actor": 2.0}, "no critic was updated"
+    assert utilization({"actor": (model, 4)}, lengths, seconds, None) == {}
+    assert peak_flops(torch.device("cpu")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "peak"),
+    [
+        ("NVIDIA H100 80GB HBM3", 989e12),
+        ("NVIDIA A100-SXM4-80GB", 312e12),
+        ("NVIDIA H20", 148e12),
+        ("x", None),
+    ],
+)
+def test_the_peak_is_that_of_the_device(
+    name: str, peak: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
+    assert peak_flops(torch.device("cuda", 0)) == peak

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 from rewardkit.trainer.workers.forward import response_log_probs, response_values
-from rewardkit.trainer.workers.update import lr_factor
+from rewardkit.trainer.workers.update import Optimizer, lr_factor
 
 FSDP = FsdpConfig(dtype="float32")
 OPTIM = OptimConfig(lr=1e-3, weight_decay=0.0)
@@ -308,3 +309,19 @@ def test_the_head_s_gradient_is_summed_over_chunks_in_float32(
     at_once = float((gradient(halved, 2**25) - wanted).norm())
     in_chunks = float((gradient(halved, 4 * model.config.vocab_size) - wanted).norm())
     assert in_chunks < 1.5 * at_once, "6 times as much where chunks are added up in bfloat16"
+
+
+@pytest.mark.parametrize("no_sync", [False, True])
+def test_between_micro_batches_a_process_holds_the_shards_of_gradients_alone(
+    no_sync: bool, world: World, model_folder: Path
+) -> None:
+    fsdp = FsdpConfig("float32", no_sync=no_sync)
+    sharded = shard(load_causal_lm(str(model_folder)), world, fsdp)
+    optimizer = Optimizer(sharded, OptimConfig(lr=1e-4), fsdp, 1.0, 1)
+    ids = torch.tensor([[5, 6, 7]])
+    places = torch.tensor([0, 1])
+    for last in (False, True):
+        optimizer.accumulate(last=last)
+        log_probs, _ = sharded(ids, torch.arange(3).view(1, 3), places, ids[0, 1:], 1.0, "no")
+        log_probs.sum().backward()
+        assert all((p.grad is not None) == (last or not no_sync) for p in sharded.parameters())

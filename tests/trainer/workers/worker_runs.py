@@ -52,6 +52,7 @@ SETTINGS = {
     "weights kept after forward": Setting(fsdp={"reshard_after_forward": False}, micro=2),
     "parameters offloaded": Setting(fsdp={"param_offload": True}, micro=2),
     "optimizer offloaded": Setting(fsdp={"optimizer_offload": True}),
+    "gradients added up once": Setting(fsdp={"no_sync": True}, micro=2),
     "replicated": Setting(fsdp={"fsdp_size": 1}, micro=2),
 }
 
@@ -61,6 +62,7 @@ IN_TWO_PROCESSES = (
     "balanced",
     "weights kept after forward",
     "parameters offloaded",
+    "gradients added up once",
     "replicated",
 )
 

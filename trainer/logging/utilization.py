@@ -1,0 +1,67 @@
+"""Model FLOPs utilization: what the updates compute, as a share of what the GPUs could in that time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+PEAKS = {
+    "B200": 2250e12,
+    "H200": 989e12,
+    "H100": 989e12,
+    "H800": 989e12,
+    "L40S": 362e12,
+    "A100": 312e12,
+    "A800": 312e12,
+    "H20": 148e12,
+    "A10": 125e12,
+}
+"""Operations a second in bfloat16, dense, by what is in the device's name (NVIDIA's data sheets)."""
+
+
+def peak_flops(device: torch.device) -> float | None:
+    """Return what a device computes in a second at most; None for a CPU and for what is not in the table."""
+    if device.type != "cuda":
+        return None
+    words = torch.cuda.get_device_name(device).replace("-", " ").split()
+    return next((peak for name, peak in PEAKS.items() if name in words), None)
+
+
+def training_flops(model: Any, lengths: Tensor) -> float:
+    """Return the operations of a forward and a backward over sequences of these lengths.
+
+    6 for each weight and token, and 12 for each pair of tokens, head unit and layer, half of which a causal
+    kernel need not compute (Chowdhery et al. 2022, appendix B). What checkpointing computes again is not
+    counted, nor is looking up embeddings.
+    """
+    config = model.config.get_text_config()
+    weights: int = sum(p.numel() for p in model.parameters())
+    if not config.tie_word_embeddings or model.get_output_embeddings() is None:
+        weights -= model.get_input_embeddings().weight.numel()
+    heads = config.num_attention_heads
+    width: int = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
+    tokens = lengths.double()
+    linear = 6.0 * weights * float(tokens.sum())
+    pairs = float(tokens.square().sum()) * int(config.num_hidden_layers)
+    return linear + 12.0 * width * pairs
+
+
+def utilization(
+    models: Mapping[str, tuple[Any, int]], lengths: Tensor, seconds: Mapping[str, float], peak: float | None
+) -> dict[str, float]:
+    """Return `perf/mfu/<name>` of each model that was updated; nothing where the peak is not known.
+
+    Args:
+        models: Hugging Face model and passes over the batch, by name.
+        lengths: of this process's sequences; those of the others are taken to be as long.
+        seconds: of the step's phases; `update_<name>` is this model's.
+    """
+    found = {name: seconds.get(f"update_{name}", 0.0) for name in models}
+    return {
+        f"perf/mfu/{name}": passes * training_flops(model, lengths) / found[name] / peak
+        for name, (model, passes) in models.items()
+        if peak and found[name] > 0
+    }
