@@ -19,11 +19,12 @@ from rewardkit.errors import InputError, OverloadedError
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server import health, native, page
+from rewardkit.server import episode_routes, health, native, page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
 from rewardkit.server.dialects.base import described
+from rewardkit.server.episodes import Episodes
 from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
@@ -67,6 +68,7 @@ def create_app(
     on_failure: float = 0.0,
     siblings: Siblings | None = None,
     tasks: Mapping[str, TaskSet] | None = None,
+    episodes: Episodes | None = None,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
@@ -86,6 +88,7 @@ def create_app(
         on_failure: the reward of what could not be scored, for protocols that want a number for everything.
         siblings: the other processes of this server; the limits hold for all of them together.
         tasks: what environment protocols hand out, by name; without any they are not served.
+        episodes: tools and interactions for trainers with a loop of their own; None: no route runs them.
     """
     shared = SharedLoad(siblings) if siblings else None
     admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers, shared=shared)
@@ -109,7 +112,7 @@ def create_app(
     context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
     context.answers["response"] = traffic.recent.sample
 
-    lifespan = _lifespan(state, metrics, context, shared)
+    lifespan = _lifespan(state, metrics, context, shared, episodes)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
@@ -123,6 +126,9 @@ def create_app(
     _add_metrics(app, metrics, siblings)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
+    if episodes is not None:
+        state.held.append(episodes.__len__)
+        app.include_router(episode_routes.router(episodes, siblings, context.answers))
     for router in ROUTERS:
         app.include_router(router(context))
     _answer_errors(app)
@@ -183,7 +189,11 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 
 
 def _lifespan(
-    state: health.Health, metrics: Metrics, context: Context, shared: SharedLoad | None
+    state: health.Health,
+    metrics: Metrics,
+    context: Context,
+    shared: SharedLoad | None,
+    episodes: Episodes | None,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """What runs beside the requests: preparing, fresh gauges, answers to the other processes."""
 
@@ -192,6 +202,8 @@ def _lifespan(
         tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
         answering = await context.siblings.listen(context.answers) if context.siblings else None
         yield
+        if episodes is not None:
+            await episodes.close()
         if answering is not None:
             answering.close()
         for task in tasks:

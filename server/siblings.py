@@ -7,6 +7,7 @@ file. With one process there is nothing of this.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import mmap
 import struct
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ _MAX_LINE_BYTES = 1 << 24
 _LOAD = struct.Struct("qq")
 
 Answers = Mapping[str, Callable[[Any], Any]]
-"""What siblings may ask, by name; arguments and answers are JSON-ready."""
+"""What siblings may ask, by name; arguments and answers are JSON-ready. An answer may be awaited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,10 @@ class Siblings:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
                 name, argument = msgspec.json.decode(await reader.readline())
-                writer.write(msgspec.json.encode(answers[name](argument)) + b"\n")
+                answer = answers[name](argument)
+                if inspect.isawaitable(answer):
+                    answer = await answer
+                writer.write(msgspec.json.encode(answer) + b"\n")
                 await writer.drain()
             except (OSError, ValueError, KeyError):
                 pass  # who asked goes on without an answer

@@ -23,6 +23,7 @@ from rewardkit.scoring.scorer import Scorer
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from rewardkit.server.episodes import Episodes
     from rewardkit.server.siblings import Siblings
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -104,6 +105,23 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Prepared parquet, a file or a folder, served as an environment (Open Reward Standard). Repeatable.",
 )
 @click.option(
+    "--tools",
+    metavar="SOURCE",
+    help="Tools for episodes over HTTP: names with commas between, or a YAML in verl's form.",
+)
+@click.option(
+    "--interactions",
+    metavar="SOURCE",
+    help="Interactions for episodes over HTTP: names with commas between, or a YAML in verl's form.",
+)
+@click.option("--max-episodes", default=1_000, show_default=True, help="Episodes open at once; more get 503.")
+@click.option(
+    "--episode-idle-s",
+    default=900.0,
+    show_default=True,
+    help="An episode that nothing is asked of for so long is released.",
+)
+@click.option(
     "--on-failure",
     default=0.0,
     show_default=True,
@@ -132,6 +150,10 @@ def command(
     ground_truth_files: tuple[Path, ...],
     ground_truth_tokenizer: str | None,
     task_words: tuple[str, ...],
+    tools: str | None,
+    interactions: str | None,
+    max_episodes: int,
+    episode_idle_s: float,
     on_failure: float,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
@@ -161,6 +183,9 @@ def command(
     if ground_truths is not None:
         logs.write_line(ground_truths.report())
     tasks = open_task_sets(task_words)
+    if max_episodes < workers or not episode_idle_s > 0:
+        raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
+    limits = (max_episodes // workers, episode_idle_s)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
@@ -193,6 +218,7 @@ def command(
                 on_failure=on_failure,
                 siblings=siblings,
                 tasks=tasks,
+                episodes=_episodes(tools, interactions, limits, siblings),
             )
 
     return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
@@ -209,6 +235,22 @@ def _tracebacks_logged() -> Iterator[None]:
         os.environ.pop(TRACEBACKS)
         if before is not None:
             os.environ[TRACEBACKS] = before
+
+
+def _episodes(
+    tools: str | None, interactions: str | None, limits: tuple[int, float], siblings: Siblings | None
+) -> Episodes | None:
+    """The episodes of one server process. Opened there: sandboxes and connections are not inherited."""
+    if tools is None and interactions is None:
+        return None
+    from rewardkit.agents.interactions import load_interactions
+    from rewardkit.agents.tools import load_tools
+    from rewardkit.server.episodes import Episodes, Settings
+
+    most, idle_s = limits
+    settings = Settings(idle_s=idle_s, most=most, most_per_client=max(1, most // 2))
+    place = siblings.place if siblings else 0
+    return Episodes(load_tools(tools or ()), load_interactions(interactions or ()), settings, place)
 
 
 def _share(scorers: int, workers: int) -> int:

@@ -247,7 +247,7 @@ def _target(name: str) -> Any:
         return entry.load()
     if "." not in name:
         hint = did_you_mean(name, SHIPPED) or f"; there are {', '.join(SHIPPED)}"
-        raise ConfigError(f"there is no interaction '{name}'{hint}; one of your own is path.py:Class")
+        raise ConfigError(f"there is no interaction '{name}' (one of your own is path.py:Class){hint}")
     dotted = name.replace(":", ".")
     try:
         return _attribute(importlib.import_module(dotted.rpartition(".")[0]), dotted, ".")

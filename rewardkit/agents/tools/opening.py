@@ -197,7 +197,7 @@ def _targets(name: str) -> list[Any]:
     if "." not in name:
         known = [*SHIPPED, MCP]
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-        raise ConfigError(f"there is no tool '{name}'{hint}; one of your own is path.py:name")
+        raise ConfigError(f"there is no tool '{name}' (one of your own is path.py:name){hint}")
     package, _, attribute = name.replace(":", ".").rpartition(".")
     return [_attribute(_module(package, name), attribute, package)]
 
