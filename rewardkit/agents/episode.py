@@ -145,6 +145,11 @@ class Episode:
         return self.row.extra_info
 
     @property
+    def counted_tokens(self) -> int:
+        """How many tokens a ChatModel says that its turns have; 0 where it does not count them."""
+        return self._counted
+
+    @property
     def answer(self) -> str:
         """What the model said last: the text of its last turn, without what tools and users said."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")

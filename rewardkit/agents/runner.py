@@ -41,6 +41,8 @@ class Setting:
     """The format in which the model writes calls, see `calls.py`."""
     default_agent: str = SINGLE_TURN
     """The loop of rows that name none."""
+    stop: tuple[str, ...] = ()
+    """Texts that end every turn of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,4 +319,4 @@ def _known(name: str, known: Mapping[str, object], what: str) -> None:
 def _speaking(model: TokenModel | ChatModel, agent: Agent, setting: Setting) -> Speaking:
     name = agent.calls or setting.calls
     stop = format_named(name).stop if agent.tools != "none" else ()
-    return Speaking(model, setting.transcript, partial(parse, name), stop)
+    return Speaking(model, setting.transcript, partial(parse, name), (*setting.stop, *stop))

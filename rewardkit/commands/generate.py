@@ -21,11 +21,13 @@ from rewardkit.commands.generation_options import generation_options, to_setting
 from rewardkit.commands.input_options import input_options
 from rewardkit.commands.scoring import RunOptions, on_ray, print_report, resuming_options
 from rewardkit.errors import InputError
+from rewardkit.generation.episodes import episode_rows, names_agents
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
+from rewardkit.generation.playing import check_episodes, names_of
 from rewardkit.generation.prompts import messages_of
 from rewardkit.generation.run import GenerationReport, check_columns, generate, with_responses
 from rewardkit.generation.scoring import ScoringAlong, samples_to_answer
-from rewardkit.generation.types import Completion
+from rewardkit.generation.types import Completion, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
 from rewardkit.offline import ReadOptions, Report
 from rewardkit.offline.ray_workers import RaySettings
@@ -78,6 +80,10 @@ def command(
     Writes the same rows with the columns responses, finish_reason, prompt_tokens and response_tokens: lists
     of n. The same settings give the same responses; a killed run goes on with --resume. With --score also
     what `rewardkit score` adds; each response is scored from when it ends, while others are generated.
+
+    Rows whose agent_name is a loop of several turns, or any of the options from --agent on, make each
+    response an episode: the response is what the model says last, and the columns turns, ended,
+    episode_status, turn_rewards, tool_rewards and interaction_score say the rest.
     """
     values = read_generation_config(config) if config else {}
     values |= generation | ({"model": model} if model else {})
@@ -136,13 +142,17 @@ def generate_file(
         scorer: scores each response from when it ends; None: they are not scored.
     """
     check_form(out)
-    engine, settings = to_settings(values)
     if out.exists() and not run.force:
         raise InputError(f"{out} is there already; --force writes over it")
     table = read_prompts_table(file, form.limit)
     check_columns(table.schema)
+    engine, settings = to_settings(values, episodes=names_agents(table))
     prompts = messages_of(table, file, prompt_key=form.key, system=form.system, template=form.template)
-    _look_at(file, form, scorer, read_options)
+    episodes = None
+    if settings.episodes is not None:
+        episodes = episode_rows(table, prompts, read_options.names)
+        check_episodes(episodes, settings, file)
+    _look_at(file, form, scorer, read_options, settings)
     along: ScoringAlong | None = None
     if scorer is not None:
         along = ScoringAlong(scorer, samples_to_answer(table, read_options), settings.n)
@@ -160,7 +170,15 @@ def generate_file(
             progress.update(task, advance=1, speed=speed)
 
         journal, found, report = generate(
-            prompts, out, engine, settings, resume=run.resume, restart=run.restart, told=told, cluster=run.ray
+            prompts,
+            out,
+            engine,
+            settings,
+            resume=run.resume,
+            restart=run.restart,
+            told=told,
+            cluster=run.ray,
+            episodes=episodes,
         )
     if report.failed:
         err.print(
@@ -179,12 +197,27 @@ def generate_file(
     return Generated(report, scores)
 
 
-def _look_at(file: str | Path, form: PromptForm, scorer: Scorer | None, read_options: ReadOptions) -> None:
+def _look_at(
+    file: str | Path,
+    form: PromptForm,
+    scorer: Scorer | None,
+    read_options: ReadOptions,
+    settings: GenerationSettings,
+) -> None:
     """Tell what is odd about the first rows, before a model is loaded."""
     names = replace(read_options.names, prompt=form.key)
     with ExitStack() as stack:
         used = scorer or stack.enter_context(Scorer(workers=1))
-        print_findings(look_at_prompts([file], names, used, data_source=read_options.data_source))
+        tools, interactions = names_of(settings)
+        found = look_at_prompts(
+            [file],
+            names,
+            used,
+            data_source=read_options.data_source,
+            tools=tools,
+            interactions=interactions,
+        )
+        print_findings(found)
 
 
 def _expanded(value: Any) -> str | None:
@@ -222,6 +255,9 @@ def _print(
         + (f", {report.resumed:,} from the interrupted run" if report.resumed else "")
         + (f", cost {cost:.4f}" if cost is not None else "")
     )
+    if report.ended:
+        ends = sorted(report.ended.items(), key=lambda item: -item[1])
+        click.echo("episodes ended: " + ", ".join(f"{count:,} {why}" for why, count in ends))
     if scores is not None:
         print_report(scores, str(out), Console())
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rewardkit.generation.engines import ENGINES, default_engine
-from rewardkit.generation.types import EngineSettings, GenerationSettings
+from rewardkit.generation.types import EngineSettings, EpisodeSettings, GenerationSettings
 
 _OPTIONS = (
     click.option(
@@ -50,9 +50,31 @@ _OPTIONS = (
     click.option("--retries", type=click.IntRange(min=0), help="Of a request at --url.  [default: 5]"),
 )
 
+_EPISODE_OPTIONS = (
+    click.option("--agent", help="Loop of rows that name none; path.py:name is one of your own."),
+    click.option("--tools", help="Tools that the model may call: names with commas, or verl's tool YAML."),
+    click.option("--interactions", help="What answers the model, by the rows' interaction_kwargs: a YAML."),
+    click.option("--tool-format", "calls", help="hermes, llama3_json, ...  [default: the template's]"),
+    click.option("--max-assistant-turns", type=click.IntRange(min=1), help="Of an episode."),
+    click.option("--max-user-turns", type=click.IntRange(min=0), help="Rounds of tools count."),
+    click.option("--max-turn-tokens", type=click.IntRange(min=1), help="Of one turn of the model."),
+    click.option("--max-parallel-calls", type=click.IntRange(min=1), help="Of one turn.  [default: 1]"),
+    click.option(
+        "--max-tool-response-length", type=click.IntRange(min=1), help="Characters.  [default: 256]"
+    ),
+    click.option("--tool-seconds", type=click.FloatRange(min=0, min_open=True), help="[default: 30]"),
+    click.option("--episode-seconds", type=click.FloatRange(min=0, min_open=True), help="[default: none]"),
+)
+"""Of episodes of several turns; one of them, or a row that names such an agent, makes responses episodes."""
+
 _NAMES = frozenset(
-    {*EngineSettings.__dataclass_fields__, *GenerationSettings.__dataclass_fields__, "engine"}
-    - {"name", "model"}
+    {
+        *EngineSettings.__dataclass_fields__,
+        *GenerationSettings.__dataclass_fields__,
+        *EpisodeSettings.__dataclass_fields__,
+        "engine",
+    }
+    - {"name", "model", "episodes"}
 )
 
 
@@ -66,15 +88,29 @@ def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(generation=chosen, **given)
 
     command: Callable[..., Any] = with_generation
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *_EPISODE_OPTIONS)):
         command = option(command)
     return command
 
 
-def to_settings(values: dict[str, Any]) -> tuple[EngineSettings, GenerationSettings]:
-    """Sort what was given, `model` among it, into the engine's settings and the responses'."""
+def to_settings(
+    values: dict[str, Any], *, episodes: bool = False
+) -> tuple[EngineSettings, GenerationSettings]:
+    """Sort what was given, `model` among it, into the engine's settings and the responses'.
+
+    Args:
+        episodes: rows ask for episodes, whether or not an option does.
+    """
     name = values.get("engine") or "ray"
     name = default_engine(values.get("url")) if name == "ray" else name
     of_engine = {key: value for key, value in values.items() if key in EngineSettings.__dataclass_fields__}
     of_run = {key: value for key, value in values.items() if key in GenerationSettings.__dataclass_fields__}
-    return EngineSettings(name=name, **of_engine), GenerationSettings(**of_run)
+    of_episodes = {k: value for k, value in values.items() if k in EpisodeSettings.__dataclass_fields__}
+    chosen = EpisodeSettings(**_with_agent(of_episodes)) if episodes or of_episodes else None
+    return EngineSettings(name=name, **of_engine), GenerationSettings(**of_run, episodes=chosen)
+
+
+def _with_agent(values: dict[str, Any]) -> dict[str, Any]:
+    """Whoever names tools or an interaction wants them used by rows that name no agent."""
+    uses = bool(values.get("tools") or values.get("interactions"))
+    return {"agent": "tool_agent", **values} if uses else values

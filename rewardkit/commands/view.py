@@ -22,6 +22,7 @@ from rich.text import Text
 from rewardkit.commands.input_options import looking_options
 from rewardkit.errors import InputError
 from rewardkit.offline import ReadOptions
+from rewardkit.offline.chat import chat_lines, is_chat
 from rewardkit.offline.html import write_report
 from rewardkit.offline.listing import ORDERS, PromptSummary, by_prompt, in_order
 from rewardkit.offline.scored import Row, dumps_in, read_rows, status_of
@@ -193,17 +194,16 @@ def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _print_in_full(row: Row) -> None:
     console = Console()
-    facts = {
-        k: v
-        for k, v in row.items()
-        if k not in ("file_row", "prompt", "response", "ground_truth", "extra_info")
-    }
+    turns = row.get("turns") if is_chat(row.get("turns")) else None
+    shown = ("file_row", "prompt", "response", "ground_truth", "extra_info", "turns")
+    facts = {k: v for k, v in row.items() if k not in shown or (k == "turns" and turns is None)}
     for name, value in facts.items():
         if value is not None:
             console.print(Text.assemble((f"{name:<12}", "bold"), _line(value)), soft_wrap=True)
-    for name in ("prompt", "response", "ground_truth"):
+    for name in ("prompt", "turns" if turns is not None else "response", "ground_truth"):
         console.print(Rule(name, align="left"))
-        console.print(Text(_messages(row.get(name))), soft_wrap=True)
+        text = "\n".join(chat_lines(turns or ())) if name == "turns" else _messages(row.get(name))
+        console.print(Text(text), soft_wrap=True)
 
 
 def _messages(value: Any) -> str:

@@ -14,8 +14,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from rewardkit.agents.rows import EpisodeRow
 from rewardkit.errors import InputError
 from rewardkit.generation.engines import ENGINES, open_engine
+from rewardkit.generation.episodes import EPISODE_COLUMNS, with_episodes
 from rewardkit.generation.journal import Journal
 from rewardkit.generation.types import (
     Completion,
@@ -26,9 +28,10 @@ from rewardkit.generation.types import (
     request_seed,
 )
 from rewardkit.offline.ray_workers import RaySettings
+from rewardkit.rows import plain
 from rewardkit.types import Message
 
-COLUMNS = ("responses", "finish_reason", "prompt_tokens", "response_tokens", "log_probs")
+COLUMNS = ("responses", "finish_reason", "prompt_tokens", "response_tokens", "log_probs", *EPISODE_COLUMNS)
 
 
 @dataclass
@@ -46,6 +49,8 @@ class GenerationReport:
     resumed: int = 0
     """Of the responses, those that an earlier run had made."""
     finish_reasons: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, int] = field(default_factory=dict)
+    """Why episodes ended."""
 
     def add(self, one: Completion) -> None:
         """Count a completion."""
@@ -58,6 +63,8 @@ class GenerationReport:
         self.response_tokens += one.response_tokens or 0
         self.truncated += one.finish_reason == "length"
         self.finish_reasons[one.finish_reason] = self.finish_reasons.get(one.finish_reason, 0) + 1
+        if one.episode is not None:
+            self.ended[one.episode.ended] = self.ended.get(one.episode.ended, 0) + 1
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -77,6 +84,7 @@ def generate(
     restart: bool = False,
     told: Told | None = None,
     cluster: RaySettings | None = None,
+    episodes: Sequence[EpisodeRow] | None = None,
 ) -> tuple[Journal, dict[tuple[int, int], Completion], GenerationReport]:
     """Return `settings.n` completions to each prompt, by (row, sample), and the journal that holds them.
 
@@ -85,13 +93,14 @@ def generate(
     Args:
         out: the file that the responses are for; the journal stands beside it.
         cluster: where the engines run, one in each actor; None: one in this process.
+        episodes: what the episodes of the rows need, one for each prompt; None: responses are one turn.
         told: told of each completion when it ends, and of those that an earlier run had made first.
 
     Raises:
         InputError: an interrupted run has left a journal and neither `resume` nor `restart` is given.
         ConfigError: the engine cannot be started.
     """
-    about = _about(prompts, engine, settings)
+    about = _about(prompts, engine, settings, episodes)
     found: dict[tuple[int, int], Completion] = {}
     report = GenerationReport()
     with Journal.open(out, about, resume=resume, restart=restart) as journal:
@@ -107,7 +116,13 @@ def generate(
                 told(one)
 
         requests = [
-            GenerationRequest(row, sample, list(messages), request_seed(settings.seed, row, sample))
+            GenerationRequest(
+                row,
+                sample,
+                list(messages),
+                request_seed(settings.seed, row, sample),
+                None if episodes is None else episodes[row],
+            )
             for row, messages in enumerate(prompts)
             for sample in range(settings.n)
         ]
@@ -147,17 +162,23 @@ def _slices(requests: Sequence[GenerationRequest], size: int) -> Iterator[Sequen
 
 
 def _about(
-    prompts: Sequence[Sequence[Message]], engine: EngineSettings, settings: GenerationSettings
+    prompts: Sequence[Sequence[Message]],
+    engine: EngineSettings,
+    settings: GenerationSettings,
+    episodes: Sequence[EpisodeRow] | None,
 ) -> dict[str, Any]:
     """What decides the responses: two runs that agree in it may share a journal."""
     digest = hashlib.blake2b(digest_size=16)
     for messages in prompts:
         digest.update(msgspec.json.encode(list(messages), enc_hook=str))
+    for row in episodes or ():
+        about = (row.agent_name, row.ground_truth, row.data_source, plain(row.extra_info))
+        digest.update(msgspec.json.encode(about, enc_hook=str))
     chosen = ("name", "model", "dtype", "tensor_parallel_size", "max_model_len", "max_num_seqs")
     return {
         "prompts": digest.hexdigest(),
         **{name: getattr(engine, name) for name in chosen},
-        **{name: list(v) if isinstance(v, tuple) else v for name, v in asdict(settings).items()},
+        **msgspec.json.decode(msgspec.json.encode(settings)),  # as it comes back from a file
     }
 
 
@@ -180,6 +201,8 @@ def with_responses(
     }
     if settings.log_probs:
         columns["log_probs"] = ("log_probs", pa.list_(pa.float32()))
+    if settings.episodes is not None:
+        table = with_episodes(table, rows)
     for name, (field_name, kind) in columns.items():
         values = [[getattr(one, field_name) for one in row] for row in rows]
         table = table.append_column(pa.field(name, pa.list_(kind)), pa.array(values, pa.list_(kind)))

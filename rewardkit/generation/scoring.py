@@ -5,10 +5,12 @@ What generates is in `run.py`; how rows are read in `rewardkit.offline.samples`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from rewardkit.errors import InputError
-from rewardkit.generation.types import Completion
+from rewardkit.generation.types import Completion, EpisodeRecord
 from rewardkit.offline.columns import score_columns
 from rewardkit.offline.layout import Layout, ReadOptions
 from rewardkit.offline.records import Records
@@ -41,23 +43,35 @@ class ScoringAlong:
         self._held: dict[int, dict[int, Sample]] = {}
         """Responses of rows whose reward has to see all of them at once."""
         self._pending: dict[tuple[int, int], Pending] = {}
+        self._failed: dict[tuple[int, int], Score] = {}
+        """Of episodes that nothing can be said of."""
 
     def take(self, one: Completion) -> None:
         """Start scoring a response that has ended."""
         if one.error is not None or one.row in self._prompts.bad:
             return
+        episode = one.episode
+        if episode is not None and episode.status != "ok":
+            why = f"the episode ended by {episode.ended}: {episode.detail or ''}".removesuffix(": ")
+            self._failed[one.row, one.sample] = failure(episode.status, why)
+            self._group_ends(one.row)
+            return
         prompt = self._prompts.samples[one.row]
-        sample = Sample(
-            prompt.data_source, one.text or "", prompt.ground_truth, prompt.prompt, prompt.extra_info
-        )
+        extra = prompt.extra_info if episode is None else {**prompt.extra_info, **_of_episode(episode)}
+        sample = Sample(prompt.data_source, one.text or "", prompt.ground_truth, prompt.prompt, extra)
         if sample.data_source not in self._by_group:
             self._pending[one.row, one.sample] = self._scorer.submit([sample])
             return
-        group = self._held.setdefault(one.row, {})
-        group[one.sample] = sample
-        if len(group) == self._n:
-            self._pending[one.row, 0] = self._scorer.submit([group[i] for i in range(self._n)])
-            del self._held[one.row]
+        self._held.setdefault(one.row, {})[one.sample] = sample
+        self._group_ends(one.row)
+
+    def _group_ends(self, row: int) -> None:
+        """Start scoring a group when nothing of it is missing."""
+        group = self._held.get(row, {})
+        failed = sum((row, i) in self._failed for i in range(self._n))
+        if group and len(group) + failed == self._n:
+            self._pending[row, min(group)] = self._scorer.submit([group[i] for i in sorted(group)])
+            del self._held[row]
 
     def into(self, table: pa.Table) -> tuple[pa.Table, Report]:
         """Return the rows with the scores of all their responses, lists of `n`, and the totals.
@@ -82,7 +96,18 @@ class ScoringAlong:
         if row in self._prompts.bad:
             return [failure("invalid", self._prompts.bad[row])] * self._n
         pending = (self._pending.get((row, i)) for i in range(self._n))
-        return [score for one in pending if one is not None for score in one.wait()]
+        scores = iter([score for one in pending if one is not None for score in one.wait()])
+        return [self._failed.get((row, i)) or next(scores) for i in range(self._n)]
+
+
+def _of_episode(episode: EpisodeRecord) -> dict[str, Any]:
+    """What a reward may look at of an episode, in `extra_info`."""
+    return {
+        "num_turns": len(episode.turns),
+        "turn_rewards": episode.turn_rewards,
+        "tool_rewards": episode.tool_rewards,
+        "interaction_score": episode.interaction_score,
+    }
 
 
 def samples_to_answer(table: pa.Table, options: ReadOptions) -> SampleBatch:

@@ -5,11 +5,37 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
-from rewardkit.types import Message
+from rewardkit.agents.registry import SINGLE_TURN
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.types import Message, Status
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSettings:
+    """How episodes of several turns are run. The names are verl's `multi_turn` keys, where it has them."""
+
+    agent: str = SINGLE_TURN
+    """The loop of rows that name none."""
+    tools: str = ""
+    """Names, or the path of a YAML, see `rewardkit.agents.tools`."""
+    interactions: str = ""
+    """The path of a YAML, or names, see `rewardkit.agents.interactions`."""
+    calls: str | None = None
+    """The format in which the model writes calls; None: as its chat template asks for."""
+    max_assistant_turns: int | None = None
+    max_user_turns: int | None = None
+    """Rounds of tools count too."""
+    max_turn_tokens: int | None = None
+    max_parallel_calls: int = 1
+    max_tool_response_length: int = 256
+    """Characters."""
+    tool_response_truncate_side: Literal["left", "middle", "right"] = "middle"
+    tool_seconds: float = 30.0
+    episode_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +50,16 @@ class GenerationSettings:
     top_k: int = -1
     """-1: all tokens."""
     max_tokens: int = 1024
-    """Of a response."""
+    """Of a response; of an episode with all that tools and users say in it."""
     max_prompt_tokens: int | None = None
     """A longer prompt is an error; None: as long as the model takes."""
     seed: int = 0
     stop: tuple[str, ...] = ()
     """Texts that end a response; they are not part of it."""
     log_probs: bool = False
-    """Keep the log-probability of each token."""
+    """Keep the log-probability of each token that the model has produced."""
+    episodes: EpisodeSettings | None = None
+    """None: a response is one turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +95,40 @@ class GenerationRequest(msgspec.Struct, frozen=True):
     """Number of the response to it, from 0."""
     messages: list[Message]
     seed: int
+    episode: EpisodeRow | None = None
+    """What an episode needs of the row; None: the response is one turn."""
+
+
+class TurnRecord(msgspec.Struct, frozen=True):
+    """One turn of an episode."""
+
+    role: str
+    """`assistant`, `tool` or `user`."""
+    text: str
+    tokens: int
+    reward: float | None = None
+    calls: list[str] = msgspec.field(default_factory=list)
+    """Of tools, as the model meant them: JSON with `name`, `arguments` and, where malformed, `error`."""
+    statuses: list[str] = msgspec.field(default_factory=list)
+    """Of a tool's turn: what each call came to."""
+
+
+class EpisodeRecord(msgspec.Struct, frozen=True):
+    """What is kept of an episode."""
+
+    agent: str
+    ended: str
+    """Why, see `rewardkit.agents.types.ENDED`."""
+    status: Status
+    turns: list[TurnRecord]
+    detail: str | None = None
+    tool_rewards: dict[str, float] = msgspec.field(default_factory=dict)
+    interaction_score: float | None = None
+
+    @property
+    def turn_rewards(self) -> list[float | None]:
+        """The reward of each of the model's turns."""
+        return [turn.reward for turn in self.turns if turn.role == "assistant"]
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -81,6 +143,8 @@ class Completion(msgspec.Struct, frozen=True):
     response_tokens: int | None = None
     log_probs: list[float] | None = None
     error: str | None = None
+    episode: EpisodeRecord | None = None
+    """Where the response is one: then `text` is what the model said last, and the tokens are its own."""
 
 
 Done = Callable[[Completion], None]

@@ -68,6 +68,16 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
         return self.status == "ok"
 
 
+OF_EPISODES = (
+    "turns",
+    "ended",
+    "episode_status",
+    "turn_rewards",
+    "tool_rewards",
+    "interaction_score",
+)
+"""What generation says of an episode of several turns."""
+
 Groups = dict[str, dict[str, list[ScoredResponse]]]
 """Data source -> prompt -> its responses, in the order of the files."""
 
@@ -227,7 +237,7 @@ def _facts(raw: Mapping[str, Any], kind: str) -> Row:
 def _one_of(own: Row, place: int) -> Row:
     """What scoring and generation say of one response of a row that has several."""
     row = own.copy()
-    for name in (*SCORED, *LENGTHS, "finish_reason"):
+    for name in (*SCORED, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)
         if isinstance(values, list):
             row[name] = values[place] if place < len(values) else None

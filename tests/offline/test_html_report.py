@@ -29,6 +29,19 @@ def rows(n: int) -> list[dict[str, Any]]:
             | {"score": float(right), "status": "ok", "correct": right, "parts": {"format": 1.0}}
         )
     made[5] |= {"response": HOSTILE, "extracted": None, "data_source": "<b>bold</b>"}
+    made[2] |= {
+        "response": "Asked an agent: #### 2",
+        "turns": [
+            {
+                "role": "assistant",
+                "text": "Let me see.",
+                "calls": ['{"name": "search", "arguments": {"q": "x"}}'],
+                "reward": 0.5,
+            },
+            {"role": "tool", "text": HOSTILE, "statuses": ["ok"]},
+            {"role": "assistant", "text": "Asked an agent: #### 2", "calls": []},
+        ],
+    }
     made[7] |= {"status": "timeout", "score": 0.0, "correct": None, "detail": "killed after 10 s"}
     return made
 
@@ -111,6 +124,18 @@ def test_a_hostile_response_is_text(page: Any) -> None:
     assert HOSTILE in page.inner_text("#detail")
     assert page.title() == "scored.jsonl"
     assert page.locator("#detail img, #detail b b").count() == 0
+
+
+def test_an_episode_is_a_chat_whose_tools_are_folded(page: Any) -> None:
+    page.fill("#text", "Asked an agent")
+    until_shown(page, 1)
+    page.click("#list .line >> nth=0")
+    page.wait_for_selector("#detail details")
+    assert '[assistant] calls search({"q": "x"}) (reward 0.5)' in page.inner_text("#detail")
+    assert not page.locator("#detail details pre").is_visible()
+    page.click("#detail summary")
+    assert page.locator("#detail details pre").inner_text() == HOSTILE
+    assert page.locator("#detail img").count() == 0
 
 
 def test_the_list_scrolls_through_every_row_with_few_elements(page: Any) -> None:

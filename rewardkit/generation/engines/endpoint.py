@@ -6,12 +6,16 @@ import asyncio
 import os
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import aiohttp
 import msgspec
 
+from rewardkit.agents.runner import drive
+from rewardkit.agents.types import Call, Reply
 from rewardkit.errors import ConfigError
+from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
     Done,
@@ -20,6 +24,7 @@ from rewardkit.generation.types import (
     GenerationSettings,
 )
 from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.types import Message
 
 _BACKOFF_S = 0.5
 _MAX_BACKOFF_S = 30.0
@@ -33,8 +38,21 @@ class _TransientError(Exception):
         self.after_s = after_s
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """Another try cannot help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One completion."""
+
+    text: str
+    finish_reason: str
+    prompt_tokens: int | None
+    tokens: int | None
+    log_probs: Sequence[float] | None
+    calls: Sequence[Call]
+    """Of tools, that the server has found in it."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> EndpointEngine:
@@ -53,12 +71,13 @@ class EndpointEngine:
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:
         self._engine, self._settings = engine, settings
+        self._player = None if settings.episodes is None else Player(settings)
         self._resting_until = 0.0
         """When the server asked us to wait, no request starts before this time of the loop's clock."""
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         """See `GenerationEngine.run`. A request that stays refused has an `error`."""
-        asyncio.run(self._run(requests, done))
+        drive(self._run(requests, done))
 
     def close(self) -> None:
         """See `GenerationEngine.close`. Connections go with each run."""
@@ -70,34 +89,60 @@ class EndpointEngine:
 
             async def work() -> None:
                 for request in waiting:  # shared: each takes the next
-                    done(await self._answer(session, request))
+                    done(await (self._play if self._player else self._complete)(session, request))
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self._engine.concurrency, len(requests))):
                     group.create_task(work())
 
-    async def _answer(self, session: aiohttp.ClientSession, request: GenerationRequest) -> Completion:
+    async def _complete(self, session: aiohttp.ClientSession, request: GenerationRequest) -> Completion:
+        body = self.body(request.messages, request.seed, self._settings.max_tokens)
+        try:
+            answer = await self.ask(session, body)
+        except RefusedError as error:
+            return Completion(request.row, request.sample, error=str(error))
+        log_probs = list(answer.log_probs) if answer.log_probs is not None else None
+        return Completion(
+            request.row,
+            request.sample,
+            answer.text,
+            answer.finish_reason,
+            answer.prompt_tokens,
+            answer.tokens,
+            log_probs,
+        )
+
+    async def _play(self, session: aiohttp.ClientSession, request: GenerationRequest) -> Completion:
+        assert self._player is not None
+        model = _Conversation(self, session)
+        one = await self._player.play(model, request)
+        return msgspec.structs.replace(one, prompt_tokens=model.prompt_tokens)
+
+    async def ask(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> Answer:
+        """Return what the server answers, in the end.
+
+        Raises:
+            RefusedError: it will not, or not in as many tries as it has.
+        """
         loop = asyncio.get_running_loop()
         for attempt in range(self._engine.retries + 1):
             await asyncio.sleep(max(0.0, self._resting_until - loop.time()))
             try:
-                return await self._attempt(session, request)
-            except _RefusedError as error:
-                return Completion(request.row, request.sample, error=str(error))
+                return await self._attempt(session, body)
             except _TransientError as error:
                 last = f"{error} ({attempt + 1} attempts)"
                 if error.after_s:
                     self._resting_until = max(self._resting_until, loop.time() + error.after_s)
                 if attempt < self._engine.retries:
                     await asyncio.sleep(random.uniform(0, min(_MAX_BACKOFF_S, _BACKOFF_S * 2**attempt)))
-        return Completion(request.row, request.sample, error=last)
+        raise RefusedError(last)
 
-    async def _attempt(self, session: aiohttp.ClientSession, request: GenerationRequest) -> Completion:
+    async def _attempt(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> Answer:
         key = os.environ.get(self._engine.api_key_env, "")
         try:
             async with session.post(
                 f"{(self._engine.url or '').rstrip('/')}/chat/completions",
-                json=self._body(request),
+                json=body,
                 headers={"Authorization": f"Bearer {key}"} if key else {},
                 timeout=aiohttp.ClientTimeout(total=self._engine.request_timeout_s),
                 allow_redirects=False,
@@ -108,21 +153,22 @@ class EndpointEngine:
         except (aiohttp.ClientError, OSError) as error:
             raise _TransientError(f"the server cannot be reached: {type(error).__name__}: {error}") from None
         if answer.status == 200:
-            return _completion(content, request)
+            return _answer(content)
         said = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
         message = f"the server answered {answer.status}: {said}"
         if answer.status in RETRIED:
             raise _TransientError(message, retry_after_s(answer.headers))
-        raise _RefusedError(message)
+        raise RefusedError(message)
 
-    def _body(self, request: GenerationRequest) -> dict[str, Any]:
+    def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
+        """Return what is asked of the server."""
         settings = self._settings
         body: dict[str, Any] = {
             "model": self._engine.model,
-            "messages": request.messages,
+            "messages": list(messages),
             "temperature": settings.temperature,
-            "max_tokens": settings.max_tokens,
-            "seed": request.seed,
+            "max_tokens": max_tokens,
+            "seed": seed,
         }
         if settings.top_p < 1.0:
             body["top_p"] = settings.top_p
@@ -135,7 +181,36 @@ class EndpointEngine:
         return body
 
 
-def _completion(content: bytes, request: GenerationRequest) -> Completion:
+class _Conversation:
+    """One episode's ChatModel."""
+
+    def __init__(self, engine: EndpointEngine, session: aiohttp.ClientSession) -> None:
+        self._engine = engine
+        self._session = session
+        self.prompt_tokens: int | None = None
+        """Of all turns: what was paid for."""
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        seed: int,
+        max_tokens: int,
+    ) -> Reply:
+        """See `ChatModel.chat`."""
+        body = self._engine.body(messages, seed, max_tokens)
+        if tools:
+            body["tools"] = list(tools)
+        answer = await self._engine.ask(self._session, body)
+        self.prompt_tokens = (self.prompt_tokens or 0) + (answer.prompt_tokens or 0)
+        finish: Literal["stop", "length"] = "length" if answer.finish_reason == "length" else "stop"
+        # Where the server finds none, they may still be in the text: it may know nothing of them.
+        calls = answer.calls or None
+        return Reply(answer.text, (), answer.log_probs, finish, calls, answer.tokens)
+
+
+def _answer(content: bytes) -> Answer:
     try:
         answer: Any = msgspec.json.decode(content)
         choice = answer["choices"][0]
@@ -145,15 +220,30 @@ def _completion(content: bytes, request: GenerationRequest) -> Completion:
         text = message.get("content")
         if text is not None and not isinstance(text, str):
             raise TypeError("content is no text")
-        return Completion(
-            request.row,
-            request.sample,
+        return Answer(
             text or "",
             str(choice.get("finish_reason") or "stop"),
             usage.get("prompt_tokens"),
             usage.get("completion_tokens"),
             [float(token["logprob"]) for token in log_probs["content"]] if log_probs else None,
+            [_call(one) for one in message.get("tool_calls") or ()],
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         shown = content[:80].decode("utf-8", "replace")
         raise _TransientError(f"the server sent no completion: {shown!r}") from None
+
+
+def _call(one: Mapping[str, Any]) -> Call:
+    """A call that the server has found; arguments that are no JSON object are the model's fault."""
+    function = one["function"]
+    name = str(function.get("name") or "")
+    error = None if name else "the call has no name"
+    arguments: Any = {}
+    try:
+        arguments = msgspec.json.decode(function.get("arguments") or "{}")
+        if not isinstance(arguments, dict):
+            raise msgspec.DecodeError("no object")
+    except msgspec.DecodeError:
+        arguments = {}
+        error = "the arguments are no JSON object"
+    return Call(name, arguments, str(one.get("id") or ""), error)

@@ -8,8 +8,11 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError
-from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer, too_long
+from rewardkit.generation.engines.limits import too_long
+from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
+from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
     Done,
@@ -64,9 +67,22 @@ class HfEngine:
         )
         longest = engine.max_model_len or getattr(model.config, "max_position_embeddings", None) or 1 << 20
         self._limit = settings.max_prompt_tokens or longest - settings.max_tokens
+        self._player: Player | None = None
+        if settings.episodes is not None:
+            self._player = Player(
+                settings,
+                Transcript(tokenizer, self._ends),
+                longest_prompt=self._limit,
+                context=self._limit + settings.max_tokens,
+            )
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         """See `GenerationEngine.run`."""
+        if self._player is not None:
+            self._player.check(requests)
+            play = self._player.play
+            self._rollout.converse(play, requests, self._sampling(), lambda _, one: done(one))
+            return
         ids = [encode(self._tokenizer, request.messages) for request in requests]
         fitting = []
         for request, prompt in zip(requests, ids, strict=True):
@@ -79,16 +95,9 @@ class HfEngine:
         width = max(len(prompt) for _, prompt in fitting)
         padded = torch.tensor([[self._pad] * (width - len(prompt)) + prompt for _, prompt in fitting])
         mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for _, prompt in fitting])
-        settings = self._settings
-        sampling = Sampling(
-            1,
-            settings.temperature > 0,
-            settings.temperature or 1.0,
-            settings.top_k,
-            settings.top_p,
-            log_probs=settings.log_probs,
+        found = self._rollout.generate(
+            padded, mask, self._sampling(), [request.seed for request, _ in fitting]
         )
-        found = self._rollout.generate(padded, mask, sampling, [request.seed for request, _ in fitting])
         for i, (request, prompt) in enumerate(fitting):
             length = int(found.response_mask[i].sum())
             log_probs = (
@@ -98,6 +107,17 @@ class HfEngine:
 
     def close(self) -> None:
         """See `GenerationEngine.close`. There is nothing to end."""
+
+    def _sampling(self) -> Sampling:
+        settings = self._settings
+        return Sampling(
+            1,
+            settings.temperature > 0,
+            settings.temperature or 1.0,
+            settings.top_k,
+            settings.top_p,
+            log_probs=settings.log_probs,
+        )
 
     def _completion(
         self, request: GenerationRequest, prompt_tokens: int, ids: list[int], log_probs: list[float] | None

@@ -47,10 +47,3 @@ def eos_ids(path: str, tokenizer: Any) -> list[int]:
         given = None
     ids = [] if given is None else [given] if isinstance(given, int) else list(given)
     return sorted({*ids, tokenizer.eos_token_id} - {None})
-
-
-def too_long(length: int, limit: int) -> str | None:
-    """Say why a prompt cannot be answered, if it cannot."""
-    if length <= limit:
-        return None
-    return f"the prompt has {length} tokens, over {limit}; raise --max-prompt-tokens or --max-model-len"

@@ -11,8 +11,11 @@ from typing import Any
 import torch
 import torch._dynamo
 
+from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.generation.engines.tokens import encode, load_tokenizer, too_long
+from rewardkit.generation.engines.limits import too_long
+from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
+from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
     Done,
@@ -20,6 +23,7 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
+from rewardkit.trainer.rollout.stepping import Stepper
 
 DEFAULT_PROMPT = 4096
 """Tokens of the longest prompt where nothing says more; otherwise a whole context would be reserved."""
@@ -51,7 +55,13 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ConfigError(f"vLLM cannot load '{engine.model}': {reason}") from None
-    return VllmEngine(llm, tokenizer, settings, on_cpu=on_cpu)
+    player = None
+    if settings.episodes is not None:
+        context = llm.llm_engine.model_config.max_model_len
+        transcript = Transcript(tokenizer, eos_ids(engine.model, tokenizer))
+        longest = context - settings.max_tokens
+        player = Player(settings, transcript, longest_prompt=longest, context=context)
+    return VllmEngine(llm, tokenizer, settings, player, on_cpu=on_cpu)
 
 
 def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: bool) -> dict[str, Any]:
@@ -83,12 +93,27 @@ def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: b
 class VllmEngine:
     """A running `vllm.LLM`."""
 
-    def __init__(self, llm: Any, tokenizer: Any, settings: GenerationSettings, *, on_cpu: bool) -> None:
-        self._llm, self._tokenizer, self._settings, self._on_cpu = llm, tokenizer, settings, on_cpu
+    def __init__(
+        self,
+        llm: Any,
+        tokenizer: Any,
+        settings: GenerationSettings,
+        player: Player | None = None,
+        *,
+        on_cpu: bool,
+    ) -> None:
+        self._llm = llm
+        self._tokenizer = tokenizer
+        self._settings = settings
+        self._player = player
+        self._on_cpu = on_cpu
         self._limit = llm.llm_engine.model_config.max_model_len - settings.max_tokens
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         """See `GenerationEngine.run`."""
+        if self._player is not None:
+            self._converse(self._player, requests, done)
+            return
         fitting = []
         for request in requests:
             ids = encode(self._tokenizer, request.messages)
@@ -112,20 +137,54 @@ class VllmEngine:
         """See `GenerationEngine.close`."""
         del self._llm
 
-    def _parameters(self, seed: int) -> Any:
+    def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
+        """Run episodes: their turns are added between the engine's steps."""
+        player.check(requests)
+        config = self._llm.llm_engine.model_config
+        stepper = Stepper(
+            self._llm.llm_engine,
+            _Alone(),
+            self._turn_parameters,
+            lambda _, one: done(one),
+            at_work=lambda: _no_compiling(self._on_cpu),
+            max_len=config.max_model_len,
+            vocabulary=config.get_vocab_size(),
+        )
+        stepper.run(player.play, requests)
+
+    def _turn_parameters(self, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
+        """Of one turn of an episode, which cuts at stop texts itself."""
+        given = self._common(seed, max_tokens)
         from vllm import SamplingParams
 
+        return SamplingParams(
+            **given, stop_token_ids=list(stop_token_ids), detokenize=False, flat_logprobs=True
+        )
+
+    def _parameters(self, seed: int) -> Any:
+        given = self._common(seed, self._settings.max_tokens)
+        from vllm import SamplingParams
+
+        return SamplingParams(**given, stop=list(self._settings.stop) or None)
+
+    def _common(self, seed: int, max_tokens: int) -> dict[str, Any]:
         settings = self._settings
         greedy = settings.temperature == 0
-        return SamplingParams(
-            temperature=settings.temperature,
-            top_p=1.0 if greedy else settings.top_p,
-            top_k=-1 if greedy else settings.top_k,
-            seed=None if greedy else seed,
-            max_tokens=settings.max_tokens,
-            stop=list(settings.stop) or None,
-            logprobs=0 if settings.log_probs else None,  # 0: of the drawn token alone
-        )
+        return {
+            "temperature": settings.temperature,
+            "top_p": 1.0 if greedy else settings.top_p,
+            "top_k": -1 if greedy else settings.top_k,
+            "seed": None if greedy else seed,
+            "max_tokens": max_tokens,
+            "logprobs": 0 if settings.log_probs else None,  # 0: of the drawn token alone
+        }
+
+
+class _Alone:
+    """Nobody shares the engine with this process: vLLM's own workers, if it has any, are behind it."""
+
+    rank_in_group = 0
+    world_size = 1
 
 
 def _completion(request: GenerationRequest, result: Any) -> Completion:

@@ -128,7 +128,7 @@ function marked(target, text, extracted) {
 async function open(row) {
   opened = row;
   draw();
-  const [response, extracted, detail, parts] = await texts(row);
+  const [response, extracted, detail, parts, turns] = await texts(row);
   const [question, truth] = await prompt(numbers.prompt[row]);
   const panel = $("detail");
   panel.replaceChildren();
@@ -144,6 +144,7 @@ async function open(row) {
   panel.append(list, siblings(row));
   for (const turn of Array.isArray(question) ? question : question ? [{ role: "prompt", content: question }] : [])
     panel.append(turnOf(turn.role, (box) => withMaths(box, contentText(turn.content))));
+  for (const [heading, text, own] of turns || []) panel.append(own ? turnOf(heading, (box) => box.append(text)) : folded(heading, text));
   panel.append(turnOf("response, as written", (box) => marked(box, response, extracted)));
   if (response.search(MATHS) >= 0) panel.append(turnOf("response, its maths set", (box) => withMaths(box, response)));
   panel.scrollIntoView({ block: "nearest" });
@@ -156,6 +157,11 @@ function turnOf(role, fillIn) {
   const box = element("pre");
   fillIn(box);
   turn.append(element("b", role), box);
+  return turn;
+}
+function folded(heading, text) {
+  const turn = element("details", undefined, "turn");
+  turn.append(element("summary", `${heading} ${text.slice(0, 100)}`), element("pre", text));
   return turn;
 }
 function siblings(row) {

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.offline.chat import heading, is_chat
 from rewardkit.offline.scored import Row, ScoredResponse, prompt_key, scored_response
 
 BLOCK = 1_000
@@ -32,7 +33,7 @@ class Payload:
     numbers: str
     """One packed block: lists by column, a value for each row."""
     texts: list[str]
-    """Packed blocks of [response, extracted, detail, parts] for each row."""
+    """Packed blocks of [response, extracted, detail, parts, turns] for each row."""
     prompts: list[str]
     """Packed blocks of [prompt, ground truth] for each prompt."""
     sources: list[str]
@@ -88,7 +89,16 @@ class _Builder:
         for name, value in values.items():
             self._columns[name].append(value)
         response = self._fitting(row.get("response") or "")
-        self._texts.add([response, one.extracted, row.get("detail"), one.parts or None])
+        self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
+
+    def _turns(self, row: Row) -> list[tuple[str, str, bool]] | None:
+        """An episode's turns: a heading, the text, and whether it is the model's; None where it has one."""
+        turns = row.get("turns")
+        if not is_chat(turns) or len(turns) < 2:
+            return None
+        return [
+            (heading(turn), self._fitting(str(turn["text"])), turn["role"] == "assistant") for turn in turns
+        ]
 
     def _fitting(self, response: str) -> str:
         longest = LONGEST if self._texts.size < BUDGET else SHORT

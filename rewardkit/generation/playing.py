@@ -1,0 +1,195 @@
+"""Plays one episode of a run of generation on whatever engine there is. The engines call it, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.agents.calls import detect_format, format_named
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.probe import check_template
+from rewardkit.agents.registry import AGENTS
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.runner import Setting, agent_of, check_rows, prompt_ids, run_episode
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import ChatModel, Limits, TokenModel, Turn
+from rewardkit.errors import ConfigError, InputError
+from rewardkit.generation.engines.limits import too_long
+from rewardkit.generation.types import (
+    Completion,
+    EpisodeRecord,
+    EpisodeSettings,
+    GenerationRequest,
+    GenerationSettings,
+    TurnRecord,
+)
+from rewardkit.rows import plain
+
+
+class Player:
+    """What all episodes of a run share."""
+
+    def __init__(
+        self,
+        settings: GenerationSettings,
+        transcript: Transcript | None = None,
+        *,
+        longest_prompt: int | None = None,
+        context: int | None = None,
+    ) -> None:
+        """Open the run's tools and interactions.
+
+        Args:
+            transcript: of the engine's tokenizer; None: the engine takes messages.
+            context: tokens that the model takes, prompt and response together.
+
+        Raises:
+            ConfigError: a tool, an interaction or the format of calls is not there.
+        """
+        self._longest_prompt = longest_prompt
+        self._settings = settings
+        self._setting = setting_of(settings, transcript, context)
+
+    def check(self, requests: Sequence[GenerationRequest]) -> None:
+        """See that the chat template takes what the loops of these episodes append.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        transcript = self._setting.transcript
+        loops = {agent_of(one.episode, self._setting) for one in requests if one.episode is not None}
+        if transcript is not None:
+            check_template(transcript, sorted(loops, key=lambda loop: loop.name))
+
+    async def play(self, model: TokenModel | ChatModel, request: GenerationRequest) -> Completion:
+        """Return what an episode came to; where the engine or the loop failed it has an `error`."""
+        row = request.episode
+        assert row is not None, "an episode was asked for without its row"
+        try:
+            check_rows([row], self._setting)
+            length = len(prompt_ids(row, self._setting))
+        except (InputError, ConfigError) as error:
+            return Completion(request.row, request.sample, error=str(error))
+        why = None if self._longest_prompt is None else too_long(length, self._longest_prompt)
+        if why is not None:
+            return Completion(request.row, request.sample, error=why)
+        episode = await run_episode(row, model, self._setting, request.seed)
+        return completion_of(request, episode, log_probs=self._settings.log_probs)
+
+
+def setting_of(
+    settings: GenerationSettings, transcript: Transcript | None = None, context: int | None = None
+) -> Setting:
+    """Return what the episodes of a run have in common.
+
+    Raises:
+        ConfigError: a tool, an interaction or the format of calls is not there.
+    """
+    chosen = settings.episodes or EpisodeSettings()
+    limits = Limits(
+        settings.max_tokens,
+        context,
+        chosen.max_turn_tokens,
+        chosen.max_assistant_turns,
+        chosen.max_user_turns,
+        chosen.episode_seconds,
+        chosen.max_parallel_calls,
+        chosen.max_tool_response_length,
+        chosen.tool_response_truncate_side,
+        chosen.tool_seconds,
+    )
+    calls = chosen.calls
+    if calls is None:
+        template = None if transcript is None else transcript.tokenizer.chat_template
+        calls = (detect_format(template) if template else None) or "hermes"
+    format_named(calls)
+    AGENTS.resolve(chosen.agent)
+    return Setting(
+        limits,
+        transcript,
+        _tools(chosen.tools),
+        _interactions(chosen.interactions),
+        calls,
+        chosen.agent,
+        settings.stop,
+    )
+
+
+def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path) -> None:
+    """Look at all rows of a file before a model is loaded.
+
+    Raises:
+        InputError: the first row whose agent, tools or interaction there is not.
+        ConfigError: a tool, an interaction or the format of calls is not there.
+    """
+    try:
+        check_rows(rows, setting_of(settings))
+    except InputError as error:
+        raise InputError(f"{path}, {error}") from None
+
+
+def names_of(settings: GenerationSettings) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of a run's tools and of its interactions."""
+    chosen = settings.episodes
+    if chosen is None:
+        return frozenset(), frozenset()
+    return frozenset(_tools(chosen.tools)), frozenset(_interactions(chosen.interactions))
+
+
+def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bool) -> Completion:
+    """Return an episode as a response: what the model said last, and the tokens that are its own."""
+    if episode.ended in ("error", "cancelled"):
+        why = f"the episode ended: {episode.detail or episode.ended}"
+        return Completion(request.row, request.sample, error=why)
+    mask = episode.response_mask
+    last = next((turn for turn in reversed(episode.turns) if turn.role == "assistant"), None)
+    own = [value for value, kept in zip(episode.log_probs, mask, strict=True) if kept]
+    return Completion(
+        request.row,
+        request.sample,
+        episode.answer,
+        (last.finish_reason if last is not None else None) or "stop",
+        len(episode.prompt_ids) or None,
+        sum(mask) if mask else episode.counted_tokens,
+        own if log_probs and mask else None,
+        episode=EpisodeRecord(
+            episode.agent_name,
+            str(episode.ended),
+            episode.status,
+            [_turn(turn) for turn in episode.turns],
+            episode.detail,
+            episode.tool_rewards,
+            episode.interaction_score,
+        ),
+    )
+
+
+def _turn(turn: Turn) -> TurnRecord:
+    calls = []
+    for call in turn.calls:
+        said: dict[str, Any] = {"name": call.name, "arguments": plain(call.arguments)}
+        calls.append(said if call.error is None else {**said, "error": call.error})
+    texts = [msgspec.json.encode(call).decode() for call in calls]
+    return TurnRecord(turn.role, turn.text, turn.end - turn.start, turn.reward, texts, turn.statuses)
+
+
+@cache
+def _tools(source: str) -> dict[str, Any]:
+    if not source:
+        return {}
+    from rewardkit.agents.tools import load_tools
+
+    return {name: kind.open for name, kind in load_tools(source).kinds.items()}
+
+
+@cache
+def _interactions(source: str) -> dict[str, Any]:
+    if not source:
+        return {}
+    from rewardkit.agents.interactions import load_interactions
+
+    return dict(load_interactions(source))

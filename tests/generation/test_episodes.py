@@ -1,0 +1,257 @@
+"""`rewardkit generate` with episodes: turns, tools and interactions, on an endpoint and on a local engine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.agents.registry import AGENTS
+from rewardkit.cli import run
+from rewardkit.generation.run import generate
+from rewardkit.generation.types import (
+    EngineSettings,
+    EpisodeRow,
+    EpisodeSettings,
+    GenerationSettings,
+)
+
+QUESTIONS = [f"What is {i} + {i}?" for i in range(6)]
+
+
+class Chat:
+    """A server that calls the calculator on a question, and says what it is told."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.asked.append(body)
+                content = json.dumps(outer.answer(body)).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+
+    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        last = body["messages"][-1]
+        message: dict[str, Any] = {"role": "assistant", "content": f"#### {last['content']}"}
+        if last["role"] == "user" and body.get("tools"):
+            expression = last["content"].removeprefix("What is ").removesuffix("?")
+            function = {"name": "calculator", "arguments": json.dumps({"expression": expression})}
+            message |= {
+                "content": None,
+                "tool_calls": [{"id": "a1", "type": "function", "function": function}],
+            }
+        elif last["content"] == "No.":
+            message["content"] = "#### 0"
+        usage = {"prompt_tokens": 10, "completion_tokens": 5}
+        return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+
+
+@pytest.fixture
+def chat() -> Iterator[Chat]:
+    server = Chat()
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+@pytest.fixture(autouse=True)
+def agents() -> Iterator[None]:
+    """The loops; what a test registers is gone after it."""
+    AGENTS.names()
+    before = dict(AGENTS._agents)
+    yield
+    AGENTS._agents = before
+
+
+def prompts_of(path: Path, **columns: Any) -> Path:
+    number = len(QUESTIONS)
+    given = {
+        "data_source": ["gsm8k"] * number,
+        "prompt": [[{"role": "user", "content": question}] for question in QUESTIONS],
+        "ground_truth": [str(2 * i) for i in range(number)],
+    }
+    pq.write_table(pa.table({**given, **columns}), path)
+    return path
+
+
+def generated(prompts: Path, out: Path, *words: str) -> list[dict[str, Any]]:
+    assert run(["generate", str(prompts), "--out", str(out), *words]) == 0
+    rows: list[dict[str, Any]] = pq.read_table(out).to_pylist()
+    return rows
+
+
+def test_a_model_behind_a_server_calls_tools(
+    chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = prompts_of(tmp_path / "p.parquet", agent_name=["tool_agent"] * 5 + ["single_turn_agent"])
+    words = ["--url", chat.url, "--model", "m", "--tools", "calculator", "-n", "2", "--score"]
+    rows = generated(prompts, tmp_path / "a.parquet", *words)
+    assert "episodes ended: 12 answered" in capsys.readouterr().out
+    for i, row in enumerate(rows[:5]):
+        assert row["responses"] == [f"#### {2 * i}"] * 2
+        assert row["ended"] == ["answered"] * 2
+        assert row["score"] == [1.0] * 2
+        assert (row["prompt_tokens"], row["response_tokens"]) == ([20, 20], [10, 10])
+        first, heard, last = row["turns"][0]
+        assert (first["role"], heard["role"], last["role"]) == ("assistant", "tool", "assistant")
+        assert json.loads(first["calls"][0]) == {
+            "name": "calculator",
+            "arguments": {"expression": f"{i} + {i}"},
+        }
+        assert (heard["text"], heard["statuses"]) == (str(2 * i), ["ok"])
+        assert row["turn_rewards"][0] == [None, None]
+    assert len(rows[5]["turns"][0]) == 1, "a row of one turn among them is one turn"
+
+
+def test_a_loop_of_a_users_own_rewards_its_turns(chat: Chat, tmp_path: Path) -> None:
+    loop = tmp_path / "mine.py"
+    loop.write_text(
+        "from rewardkit.agents.registry import agent\n"
+        "@agent('twice', tools='none')\n"
+        "async def twice(episode):\n"
+        "    await episode.generate()\n"
+        "    episode.reward(0.25)\n"
+        "    await episode.append([{'role': 'user', 'content': 'No.'}])\n"
+        "    await episode.generate()\n"
+        "    episode.reward(0.5)\n"
+    )
+    prompts = prompts_of(tmp_path / "p.parquet")
+    words = ["--url", chat.url, "--model", "m", "--agent", f"{loop}:twice"]
+    rows = generated(prompts, tmp_path / "a.jsonl.parquet", *words)
+    assert [row["turn_rewards"] for row in rows] == [[[0.25, 0.5]]] * 6
+    assert [row["responses"] for row in rows] == [["#### 0"]] * 6
+    assert "tools" not in chat.asked[0]
+
+
+def test_what_there_is_not_is_said_before_anything_is_asked(
+    chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.parquet"
+    cases: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "row 2: there is no agent 'tool_agnet'; did you mean tool_agent": (
+            {"agent_name": [None, None, "tool_agnet", None, None, None]},
+            [],
+        ),
+        "did you mean calculator": ({}, ["--tools", "calculater"]),
+        "hermes": ({}, ["--tools", "calculator", "--tool-format", "hermess"]),
+        "row 0: there is no tool 'serach'": (
+            {"extra_info": [{"tool_selection": ["serach"]}] * 6},
+            ["--tools", "calculator"],
+        ),
+    }
+    for said, (columns, words) in cases.items():
+        prompts = prompts_of(tmp_path / "p.parquet", **columns)
+        assert (
+            run(["generate", str(prompts), "--out", str(out), "--url", chat.url, "--model", "m", *words]) == 2
+        )
+        assert said in capsys.readouterr().err
+    assert not chat.asked
+
+
+def test_a_loop_that_raises_writes_nothing_and_is_tried_again(
+    chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flag = tmp_path / "mended"
+    loop = tmp_path / "breaks.py"
+    loop.write_text(
+        "from pathlib import Path\n"
+        "async def loop(episode):\n"
+        "    reply = await episode.generate()\n"
+        f"    if '3 + 3' in reply.text and not Path({str(flag)!r}).exists():\n"
+        "        raise ValueError('not so')\n"
+    )
+    prompts = prompts_of(tmp_path / "p.parquet")
+    out = tmp_path / "a.parquet"
+    words = ["generate", str(prompts), "--out", str(out), "--url", chat.url, "--model", "m"]
+    words += ["--agent", f"{loop}:loop"]
+    assert run(words) == 1
+    assert "row 3: the episode ended: ValueError: not so" in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+    flag.touch()
+    chat.asked.clear()
+    assert run([*words, "--resume"]) == 0
+    assert len(chat.asked) == 1
+    assert pq.read_table(out).column("ended").to_pylist() == [["answered"]] * 6
+
+
+def test_view_shows_turns_as_a_chat(chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = prompts_of(tmp_path / "p.parquet")
+    out = tmp_path / "a.parquet"
+    generated(prompts, out, "--url", chat.url, "--model", "m", "--tools", "calculator", "--score")
+    capsys.readouterr()
+    assert run(["view", str(out), "--row", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "[assistant] calls calculator" in shown
+    assert "[tool: ok] 6" in shown
+    assert "[assistant] #### 6" in shown
+    assert run(["view", str(out), "--html", str(tmp_path / "page.html")]) == 0
+
+
+# --- a local engine --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    from rewardkit.demo.model import make_model, make_tokenizer, save
+
+    tokenizer = make_tokenizer([*QUESTIONS, "1+2=3\n#### 3"], vocab_size=320)
+    folder = tmp_path_factory.mktemp("tiny") / "model"
+    save(make_model(tokenizer, seed=0), tokenizer, folder)
+    return folder
+
+
+def test_episodes_on_a_local_model_are_the_same_after_an_interruption(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    loop = tmp_path / "three.py"
+    loop.write_text(
+        "from pathlib import Path\n"
+        "async def three(episode):\n"
+        "    for said in ('one', 'two'):\n"
+        "        reply = await episode.generate()\n"
+        f"        if said == 'two' and '35 +' in str(episode.messages) and Path({str(tmp_path / 'kill')!r}).exists():\n"
+        "            raise SystemExit(9)\n"
+        "        await episode.append([{'role': 'user', 'content': said + reply.text[:2]}])\n"
+        "    await episode.generate()\n"
+    )
+    name = AGENTS.resolve(f"{loop}:three").name
+    prompts = [[{"role": "user", "content": f"What is {i} + {i}?"}] for i in range(40)]
+    rows = [EpisodeRow(one, "gsm8k", "", {}, name) for one in prompts]
+    episodes = EpisodeSettings(name, max_turn_tokens=6)
+    settings = GenerationSettings(max_tokens=48, log_probs=True, episodes=episodes)
+    engine = EngineSettings("hf", str(model_folder), dtype="float32")
+    _, whole, report = generate(prompts, tmp_path / "a.parquet", engine, settings, episodes=rows)
+    assert sum(report.ended.values()) == 40
+    for one in whole.values():
+        assert one.episode is not None
+        own = [turn for turn in one.episode.turns if turn.role == "assistant"]
+        assert one.response_tokens == sum(turn.tokens for turn in own) == len(one.log_probs or ())
+    out = tmp_path / "b.parquet"
+    (tmp_path / "kill").touch()
+    with pytest.raises(SystemExit):
+        generate(prompts, out, engine, settings, episodes=rows)
+    (tmp_path / "kill").unlink()
+    _, resumed, report = generate(prompts, out, engine, settings, episodes=rows, resume=True)
+    assert report.resumed == 32, "the slice that was done"
+    assert resumed == whole
