@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
@@ -28,7 +29,7 @@ from rewardkit.server.episodes import Episodes
 from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
-from rewardkit.server.request import CURRENT
+from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.scoring import RequestScorer, count_outcomes
 from rewardkit.server.siblings import SharedLoad, Siblings
 from rewardkit.server.tasks import TaskSet
@@ -68,6 +69,7 @@ def create_app(
     on_failure: float = 0.0,
     siblings: Siblings | None = None,
     tasks: Mapping[str, TaskSet] | None = None,
+    begin_trace: BeginTrace | None = None,
     episodes: Episodes | None = None,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
@@ -88,6 +90,7 @@ def create_app(
         on_failure: the reward of what could not be scored, for protocols that want a number for everything.
         siblings: the other processes of this server; the limits hold for all of them together.
         tasks: what environment protocols hand out, by name; without any they are not served.
+        begin_trace: begins a span for each request, as `traces.Traces.begin` does; None: there are none.
         episodes: tools and interactions for trainers with a loop of their own; None: no route runs them.
     """
     shared = SharedLoad(siblings) if siblings else None
@@ -141,6 +144,7 @@ def create_app(
         max_body_bytes=max_body_bytes,
         access_log=access_log,
         hot=dict.fromkeys(SCORE_PATHS, score),
+        begin_trace=begin_trace,
     )
     if cors_origins:
         app.entrance = CORSMiddleware(
@@ -237,8 +241,11 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
     async def run_code_route(request: Request) -> Response:
         body = decode_object(await request.body())
         current = CURRENT.get()
+        began = time.monotonic()
         with current.cancelled_with_client() if current else nullcontext():
             answer = await run_code(sandbox, body)
+        if current is not None and current.trace is not None:
+            current.trace.watch("sandbox", began, time.monotonic(), {"run_status": str(answer["status"])})
         result = answer["run_result"]
         if result is not None and result["return_code"] is None:
             metrics.sandbox_kills("timed_out")

@@ -26,7 +26,7 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.bodies import Body, Patience
 from rewardkit.server.health import Health
 from rewardkit.server.metrics import Metrics
-from rewardkit.server.request import CURRENT, CurrentRequest
+from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
 from rewardkit.server.wire import NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
@@ -37,6 +37,9 @@ SCORE_PATHS = ("/score", "/v1/score")
 
 _POLICY_VIOLATION = 1008
 """Why a WebSocket is closed: RFC 6455, 7.4.1."""
+
+_SWITCHED = 101
+"""The status of a connection that became a WebSocket."""
 
 _MAX_CLIENT_ID = 100
 """Characters."""
@@ -58,6 +61,7 @@ class Guard:
         body_timeout_s: how long each piece of a body may take to arrive.
         access_log: write one line for every request.
         hot: by path, what answers a POST without going through the rest of the stack.
+        begin_trace: begins a span for each request; None: there are none.
     """
 
     def __init__(
@@ -72,8 +76,10 @@ class Guard:
         body_timeout_s: float = 60.0,
         access_log: bool = False,
         hot: Mapping[str, ASGIApp] | None = None,
+        begin_trace: BeginTrace | None = None,
     ) -> None:
         self.app = app
+        self.begin_trace = begin_trace
         self.hot = hot or {}
         self.admission = admission
         self.metrics = metrics
@@ -103,6 +109,8 @@ class Guard:
         given = headers.get(b"x-request-id")
         id_ = given if given and _GOOD_ID.fullmatch(given) else next(self._ids)
         request = CurrentRequest(id_.decode(), receive, _client(scope, headers))
+        if self.begin_trace is not None:
+            request.trace = self.begin_trace(scope, headers, request.client)
         was = CURRENT.set(request)
 
         async def answer(message: Message) -> None:
@@ -141,6 +149,8 @@ class Guard:
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
         request = CurrentRequest(next(self._ids).decode(), receive, _client(scope, headers))
+        if self.begin_trace is not None:
+            request.trace = self.begin_trace(scope, headers, request.client)
         was = CURRENT.set(request)
         self.conversations += 1
         try:
@@ -152,6 +162,8 @@ class Guard:
             CURRENT.reset(was)
             if request.samples:
                 self.metrics.client(request.client, request.samples)
+            if request.trace is not None:
+                request.trace.end(_route(scope), _SWITCHED, request.samples, request.id)
 
     def _refused(
         self, path: str, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
@@ -192,7 +204,9 @@ class Guard:
     def _record(self, request: CurrentRequest, scope: Scope) -> None:
         seconds = time.perf_counter() - request.started
         status = CLIENT_GONE if request.gone and request.status == 0 else request.status
-        route = getattr(scope.get("route"), "path", "unmatched")
+        route = _route(scope)
+        if request.trace is not None:
+            request.trace.end(route, status, request.samples, request.id)
         self.metrics.request(route, status, seconds)
         if request.samples:
             self.metrics.client(request.client, request.samples)
@@ -213,6 +227,12 @@ def route_failed() -> Response:
     request = CURRENT.get()
     under = f", under request id {request.id}" if request else ""
     return refusal(500, "internal", f"the server failed; its log says why{under}")
+
+
+def _route(scope: Scope) -> str:
+    """The template of the path, for few different labels."""
+    path: str = getattr(scope.get("route"), "path", "unmatched")
+    return path
 
 
 def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:

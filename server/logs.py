@@ -38,6 +38,8 @@ class JsonFormatter(logging.Formatter):
         request = CURRENT.get()
         if request is not None:
             line["request_id"] = request.id
+            if request.trace is not None:
+                line["trace_id"] = request.trace.id
         line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

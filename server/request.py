@@ -6,12 +6,33 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from starlette.types import Receive
+from starlette.types import Receive, Scope
+
+from rewardkit.scoring.jobs import Attribute
+
+
+class Trace(Protocol):
+    """The span of a request, where spans are wanted."""
+
+    id: str
+
+    def watch(self, what: str, start: float, end: float, attributes: Mapping[str, Attribute]) -> None:
+        """Add what took place, from when to when by `time.monotonic`."""
+
+    def end(self, route: str, status: int, samples: int, request_id: str) -> None:
+        """End it."""
+
+
+class BeginTrace(Protocol):
+    """Begins the span of a request."""
+
+    def __call__(self, scope: Scope, headers: Mapping[bytes, bytes], client: str) -> Trace: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -36,13 +57,15 @@ class CurrentRequest:
     """`time.perf_counter` at its arrival."""
     clock: float = 0.0
     """From when its deadline counts: its arrival, or for a stream that of the lines being scored."""
+    trace: Trace | None = None
+    """Its span; None where nobody wants spans."""
 
     def __post_init__(self) -> None:
         self.clock = self.started
 
     def outlived(self) -> CurrentRequest:
         """The same for work that goes on when this request has been answered."""
-        return CurrentRequest(self.id, self.receive, self.client)
+        return CurrentRequest(self.id, self.receive, self.client, trace=self.trace)
 
     @contextmanager
     def cancelled_with_client(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from rewardkit.errors import UnknownDataSourceError
-from rewardkit.scoring.jobs import Turn
+from rewardkit.scoring.jobs import Attribute, Turn
 from rewardkit.scoring.pending import SLICE
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
@@ -66,9 +66,17 @@ class RequestScorer:
         sources = {sample.data_source for sample in samples}
         elsewhere = {source for source in sources if not self.scorer.runs_inline(source)}
         if not elsewhere and len(samples) <= SLICE:
+            began = time.monotonic()
             scores = self.scorer.score_batch(samples)
+            if request and request.trace is not None:
+                about: dict[str, Attribute] = {
+                    "samples": len(samples),
+                    "data_source": ",".join(sorted(sources))[:200],
+                }
+                request.trace.watch("score", began, time.monotonic(), about)
         else:
-            turn = Turn(request and request.client, request and request.id)
+            watch = request.trace.watch if request and request.trace is not None else None
+            turn = Turn(request and request.client, request and request.id, watch)
             with self.admission.room_for(self._by_label(samples, elsewhere), allowed, turn.client):
                 watching = request.cancelled_with_client() if request else contextlib.nullcontext()
                 with watching:

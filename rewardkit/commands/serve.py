@@ -7,7 +7,7 @@ import ipaddress
 import math
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rewardkit.server.episodes import Episodes
     from rewardkit.server.siblings import Siblings
+    from rewardkit.server.traces import Traces
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -85,6 +86,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--drain-s", default=30.0, show_default=True, help="After SIGTERM, how long requests may take to finish."
 )
 @click.option("--access-log", is_flag=True, help="Log every request.")
+@click.option(
+    "--otel",
+    is_flag=True,
+    help="Send OpenTelemetry traces where OTEL_EXPORTER_OTLP_ENDPOINT and its like say.",
+)
 @click.option(
     "--gold",
     "ground_truth_files",
@@ -147,6 +153,7 @@ def command(
     request_timeout: float,
     drain_s: float,
     access_log: bool,
+    otel: bool,
     ground_truth_files: tuple[Path, ...],
     ground_truth_tokenizer: str | None,
     task_words: tuple[str, ...],
@@ -187,6 +194,7 @@ def command(
         raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
     limits = (max_episodes // workers, episode_idle_s)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
+    exported_traces = _exported_traces() if otel else None
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
     @contextlib.contextmanager
@@ -202,6 +210,7 @@ def command(
                 Scorer(options=options, workers=share, timeout_s=timeout_s, express=True)
             )
             needs["models"] = scorer.warm_up
+            traces = stack.enter_context(exported_traces()) if exported_traces else None
             yield create_app(
                 scorer,
                 tokens=tokens,
@@ -218,10 +227,20 @@ def command(
                 on_failure=on_failure,
                 siblings=siblings,
                 tasks=tasks,
+                begin_trace=traces.begin if traces else None,
                 episodes=_episodes(tools, interactions, limits, siblings),
             )
 
     return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
+
+
+def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
+    try:
+        from rewardkit.server import traces
+    except ImportError as error:
+        raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[otel]'") from None
+    traces.exporter()  # what is wrong with it is said once, here
+    return traces.exported
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, NamedTuple
 
@@ -84,11 +84,19 @@ class Job:
         return self.reward.timeout_s + (_GRACE_S if self.concurrent else 0.0)
 
 
+Attribute = str | int | float
+
+Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
+"""Is told what took place, from when to when by `time.monotonic`, and more about it; from any thread."""
+
+
 class Turn(NamedTuple):
     """For whom a batch is scored: chunks of different ones take turns."""
 
     client: Hashable = None
     request: Hashable = None
+    watch: Watch | None = None
+    """Who wants to know what becomes of it: `queue`, `score` and `sandbox`."""
 
 
 NOBODY = Turn()
@@ -105,7 +113,10 @@ class Chunk:
         self.samples = samples
         self.slots = slots
         self.turn = turn
+        self.watching = [turn.watch] if turn.watch is not None else []
         self.since = time.monotonic()
+        self.begun = 0.0
+        """When a worker was given it."""
         self.cost_s = len(samples) * job.expected_s
         """Worker time that it is expected to take."""
         self.done = 0
@@ -116,6 +127,30 @@ class Chunk:
         batch, position = self.slots[self.done]
         batch.put(position, score)
         self.done += 1
+
+    def begin(self) -> float:
+        """A worker is given it; return how long it has waited."""
+        self.begun = time.monotonic()
+        for watch in self.watching:
+            watch("queue", self.since, self.begun, {"samples": len(self.samples)})
+        return self.begun - self.since
+
+    def end(self, status: str) -> None:
+        """The worker has done it, or will not."""
+        for watch in self.watching:
+            about: dict[str, Attribute] = {
+                "samples": len(self.samples),
+                "scorer": self.job.reward.scorer,
+                "status": status,
+            }
+            watch("score", self.begun, time.monotonic(), about)
+
+    def saw(self, score: Score) -> None:
+        """The worker has run a program in the sandbox for the sample that is next."""
+        for watch in self.watching:
+            now = time.monotonic()
+            about: dict[str, Attribute] = {"scorer": score.scorer, "status": score.status, **score.parts}
+            watch("sandbox", now - score.seconds, now, about)
 
     def cancelled(self) -> bool:
         """True when nobody waits for any of it."""
@@ -130,6 +165,7 @@ class Chunk:
         """Take over the samples of another chunk."""
         self.samples = self.samples + other.samples
         self.slots = self.slots + other.slots
+        self.watching = self.watching + other.watching
 
     def rest_one_by_one(self) -> list[Chunk]:
         """The samples without a score, each as a chunk of its own."""

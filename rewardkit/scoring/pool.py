@@ -254,7 +254,7 @@ class _Loop:
             idle = [w for w in self.workers if w.chunk is None]
             worker = idle[0] if idle else self._new_worker()
             self.pool.counts.begun += 1
-            self.pool.counts.waited_s += time.monotonic() - chunk.since
+            self.pool.counts.waited_s += chunk.begin()
             worker.start(chunk)
             self._send(worker)
 
@@ -334,7 +334,11 @@ class _Loop:
         self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
 
     def _scored(self, worker: _Worker, chunk: Chunk, message: Scored) -> None:
+        if chunk.done + len(message.scores) == len(chunk.samples):
+            chunk.end("ok")  # before the last score, with which whoever asked goes on
         for score in message.scores:
+            if chunk.watching and chunk.job.reward.runs == "sandbox":
+                chunk.saw(score)
             chunk.put(score)
             if chunk.job.stream:
                 chunk.job.learn(score.seconds)
@@ -349,6 +353,7 @@ class _Loop:
         self._discard(worker)
         self.pool.counts.killed += 1
         assert chunk is not None
+        chunk.end("timeout")
         if loading is not None:
             self._put_rest(chunk, f"the reward took over {chunk.job.load_timeout_s:g} s to load in a worker")
             return
@@ -373,6 +378,7 @@ class _Loop:
         self.pool.counts.died += 1
         if chunk is None:
             return
+        chunk.end("died")
         died = f"exit status {worker.process.returncode}"
         if worker.loading is not None:
             self._died_loading(chunk, died)
