@@ -22,6 +22,7 @@ from rewardkit.rewards.wordings import (
     MARKER,
     SECOND_THOUGHT,
     UNCLAIMED,
+    settled_before,
 )
 
 Kind = Literal["tags", "boxed", "marker", "choosing", "heading"]
@@ -202,7 +203,15 @@ def _claimed(text: str, marker: int) -> bool:
     sentence = max(
         marker - 80, 0, *(text.rfind(end, 0, marker) for end in ("\n", ". ", "; ", " but ", ", so "))
     )
-    return not DENIAL.search(text, sentence, marker) and not MARKED_OTHERWISE.search(text, sentence, marker)
+    if text.startswith(" but ", sentence) and text[:sentence].endswith(_ALL_BUT):
+        sentence = max(sentence - 80, 0, text.rfind("\n", 0, sentence))
+    if MARKED_OTHERWISE.search(text, sentence, marker):
+        return False
+    return not DENIAL.search(text, sentence, marker) or settled_before(text[sentence:marker])
+
+
+_ALL_BUT = ("nobody", "no one", "none", "nothing", "anything", "all")
+"""Before "but": no other clause begins."""
 
 
 def _json_end(text: str, start: int) -> int:

@@ -67,7 +67,7 @@ MARKED_OTHERWISE = re.compile(
 )
 """Before a marker: it announces another answer than the response's own."""
 ALTERNATIVE = re.compile(
-    r"\b(?:second|alternative|another|other|possible|potential|plausible|tentative|provisional)\s(?:\w{1,12}\s)?$",
+    r"\b(?:second|alternative|another|other|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces one answer of several."""
@@ -85,6 +85,19 @@ DENIAL = re.compile(
     re.IGNORECASE,
 )
 """In the sentence before a marker: what the marker announces is not claimed."""
+_SETTLED = re.compile(
+    r"[\s*_#>-]{0,6}(?:(?:and|so|but|now|thus|therefore|hence),?\s)?"
+    r"(?P<ground>(?:since|as|because|given|seeing|considering|now|with|while|although|though|even\sthough|whereas)\b)?"
+    r"(?:[^.;!?\n]|\.(?=\d)){1,200}?(?:,\s|(?P<break>\s?[–—]\s?|\s-\s|:\s))"
+    r"(?P<then>(?:(?:so|thus|therefore|hence|then|consequently|and|(?:which|this)\s(?:means|implies)|meaning)(?:,?\sthat)?,?\s){1,2})?"
+    r"(?:(?:the|my|our|only|correct|right|best|final|possible|true|remaining|logical)\s){0,4}",
+    re.IGNORECASE,
+)
+_UNSETTLED = re.compile(
+    r"\b(?:if|whether|unless|suppos\w{1,4}|assum\w{1,4}|few|nobody|no one|hardly|doubts?|no way|sa(?:y|ys|id|ying)|thinks?|thought"
+    r"|believ\w{1,3}|claim\w{0,3}|argu\w{1,3}|agree\w{0,2}|accept\w{0,3}|guess\w{0,3}|imply|(?:true|case|clear|certain|sure|follow|mean)\sthat)\b",
+    re.IGNORECASE,
+)
 UNCLAIMED = re.compile(
     r"\b(?:wrong|incorrect|worst|least \w{1,20}|false|mistaken|his|her|their|your|poor|second best"
     r"|naive|(?!question|problem)\w{1,30}['’]s)(?:\s\w{1,12}){1,2}\s?"
@@ -129,6 +142,14 @@ _NOT_OTHER = re.compile(
     r"(?P<other>.{1,200}?)[)\s.]*",
     re.I | re.S,
 )
+
+
+def settled_before(head: str) -> bool:
+    """Whether what a sentence denies is settled before it comes to the answer: "Since B does not apply, the"."""
+    found = _SETTLED.fullmatch(head)
+    if found is None or not (found["ground"] or found["then"] or found["break"]):
+        return False
+    return not _UNSETTLED.search(head)
 
 
 def before_verb(text: str) -> str:

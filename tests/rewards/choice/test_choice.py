@@ -19,6 +19,7 @@ SETS = (
     "held_out_5",
     "held_out_6",
     "held_out_7",
+    "held_out_8",
     "combined",
 )
 CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
@@ -37,6 +38,31 @@ def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -
         assert case.right or not correct, case
         missed += case.right and not correct
     assert missed <= len(cases) / 100, missed
+
+
+SETTLED = [
+    "Since %s does not apply, the answer must be Lyon.", "As it cannot be %s, the correct answer is B.", "Because %s isn't near the sea, the answer is (B) Lyon.",
+    "Given that %s can't be right, the only possible answer is B.", "While %s is not absurd, the best answer is B.", "%s does not fit, so the answer is B.",
+    "%s does not fit, therefore the answer is B.", "%s is not it, which means the answer is B.", "%s is not right – the answer is B.",
+    "It isn't %s: the answer is B.", "So since neither %s nor Lille fits, the answer is B.", "Although %s is never mentioned, the answer is B.",
+]  # fmt: skip
+UNSETTLED = [
+    "I do not think, as %s does, the answer is B.", "If it is not %s, the answer is B.", "As nobody but %s would say, the answer is B.",
+    "Since I do not believe that, as some say, the answer is B.", "It is not true that, because of %s, the answer is B.", "I doubt it: the answer is B.",
+    "Unless it is not %s, the answer is B.", "Since it is not clear that the answer is B, I say nothing.", "I never said the answer is B.",
+    "It is not, as %s has it, the case that the answer is B.", "Nobody thinks so, and the answer is B?", "Whether or not it is %s, the answer is B or C.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SETTLED)
+def test_what_is_denied_before_the_answer_is_stated_leaves_it_stated(said: str) -> None:
+    assert judge(said.replace("%s", "Nice"), "B", CAPITALS).correct is True
+    assert judge(said.replace("%s", "Nice"), "C", CAPITALS).correct is False
+
+
+@pytest.mark.parametrize("said", UNSETTLED)
+def test_what_denies_the_answer_itself_leaves_none(said: str) -> None:
+    assert judge(said.replace("%s", "Nice"), "B", CAPITALS).correct is False
 
 
 @pytest.mark.parametrize(
