@@ -17,6 +17,7 @@ from rewardkit.rewards.wordings import (
     ALTERNATIVE,
     CHOOSING,
     DENIAL,
+    HEARSAY,
     HINTS,
     MARKED_OTHERWISE,
     MARKER,
@@ -186,30 +187,38 @@ def _markers(text: str) -> Iterator[Statement]:
             if text[start:end].strip(" *_`:：.\"'"):
                 kind: Kind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
                 tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
-                said = text[
-                    tentative.start() if tentative else start : end
-                ]  # of several: the words name none
+                said = _listed(text, start) or text[tentative.start() if tentative else start : end]
                 yield Statement(kind, said, match.start(), end)
     if "#" in text:
         for match in _HEADING.finditer(text):
             start = _value_start(text, match.end())
             end = value_end(text, start)
             if text[end : end + 1] not in ("?", "？"):
-                yield Statement("heading", text[start:end], match.start(), end)
+                yield Statement("heading", _listed(text, start) or text[start:end], match.start(), end)
+
+
+def _listed(text: str, start: int) -> str | None:
+    """The entries of a list that begins at a place, side by side; None where no list of several does."""
+    found = _LIST.search(text, text.rfind("\n", 0, start) + 1, start + _MAX_STATED)
+    if found is None or found.start() > start:
+        return None
+    return "; ".join(line.strip(" *-•") for line in found[0].splitlines())
+
+
+_LIST = re.compile(r"^\s{0,3}[-*•]\s\S[^\n]*(?:\n\s{0,3}[-*•]\s\S[^\n]*)+", re.MULTILINE)
 
 
 def _claimed(text: str, marker: int) -> bool:
     """Whether what leads up to a marker leaves it a claim about the answer."""
-    sentence = max(
-        marker - 80, 0, *(text.rfind(end, 0, marker) for end in ("\n", ". ", "; ", " but ", ", so "))
-    )
+    sentence = max(marker - 80, 0, *(text.rfind(end, 0, marker) for end in _CLAUSE_ENDS))
     if text.startswith(" but ", sentence) and text[:sentence].endswith(_ALL_BUT):
         sentence = max(sentence - 80, 0, text.rfind("\n", 0, sentence))
-    if MARKED_OTHERWISE.search(text, sentence, marker):
+    if MARKED_OTHERWISE.search(text, sentence, marker) or HEARSAY.search(text, sentence, marker):
         return False
     return not DENIAL.search(text, sentence, marker) or settled_before(text[sentence:marker])
 
 
+_CLAUSE_ENDS = ("\n", ". ", "! ", "? ", "; ", " but ", ", so ")
 _ALL_BUT = ("nobody", "no one", "none", "nothing", "anything", "all")
 """Before "but": no other clause begins."""
 

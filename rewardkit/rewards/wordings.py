@@ -10,12 +10,14 @@ import re
 
 _ADVERB = (
     r"(?:therefore|thus|then|hence|so|also|here|now|clearly|definitely|indeed|certainly|surely|obviously|simply|just"
-    r"|undoubtedly|consequently|actually|really)"
+    r"|undoubtedly|undeniably|consequently|actually|really|most\scertainly|of\scourse|in\sfact|without\s(?:a\s|any\s)?doubt"
+    r"|I\s(?:am\s(?:sure|certain|confident|convinced)|believe|think))"
 )
 _ADVERBS = rf"(?:,?\s{_ADVERB}\b,?){{0,2}}"
 _COPULA = (
-    rf"(?:(?:is|are|was)|turns\sout\sto\sbe|(?:would|should|must|will|shall|has|have|ought|can)(?:,?\s{_ADVERB},?)?"
-    r"(?:\s(?:to|have\sto|only))?\s(?:be|lie))\b"
+    r"(?:(?:is|are|was)|(?:turns|comes|works)\sout\s(?:to\sbe|as)|ends\sup\s(?:being|as)|proves\sto\sbe|boils\sdown\sto"
+    rf"|(?:would|should|must|will|shall|has|have|ought|can(?=\s\w{{0,12}}\s?only\s))(?:,?\s{_ADVERB},?)?"
+    r"(?:\s(?:(?:got\s)?to|have\sto|only))?\s(?:be|lie))\b"
 )
 _WHOSE = (
     r"(?:\s(?:that\s)?(?:I|we)\s(?:want|get|got|need|seek|obtain|find|found|choose|reach|are\slooking\sfor)"
@@ -28,19 +30,25 @@ _NOUN = (
     r"(?:answers?|(?:correct|right|best|final|proper|only|remaining|selected|chosen|appropriate|accurate|suitable|likely|my)"
     r"\s(?:option|choice|response|letter|selection|pick|statement)"
     r"|(?:options?|choice|statement|one|answer)\sthat\s(?:best\s)?(?:fits?|match(?:es)?|works?|holds?|applies|answers|describes"
-    r"|satisfies)(?:\s\w{1,12}){0,4}?)"
+    r"|satisfies|remains|stands|makes\s(?:the\smost\s)?sense|is\s(?:correct|right|true))"
+    r"(?:\s(?!(?:least|less|worst|badly|poorly|not|no|never|neither|only)\b)\w{1,12}){0,4}?)"
 )
+_LABEL_NEXT = r"(?=[\s*_(\[]{0,6}(?:(?:option|choice)\s\(?)?[A-J](?:[)\].:,;*_]|\s*$))"
+"""What may be meant otherwise is a marker before a label alone."""
 CHOOSING = re.compile(
-    r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|am|are))?"
+    r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|should|must|am|are|(?:have|need|ought)\sto))?"
     rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer|opt\sfor|settle\son|go(?:ing)?\s(?:with|for))\b(?!\s(?:the|this|your)\s"
     r"(?:question|problem))[:：]?|\b(?:I|we)(?:['’]d|\swould|\smust|\sshould)\ssay\b[:：]?",
     re.IGNORECASE,
 )
 """What a writer does who chooses; of anything else than an option, too: "we choose A to be"."""
 MARKER = re.compile(
-    rf"\b{_NOUN}\b[*_`\"”]{{0,3}}{_WHOSE}(?:{_ADVERBS}\s{{0,3}}(?:{_COPULA}{_ADVERBS}(?:\sthat\b|\sas\sfollows\b)?"
+    rf"(?<![^\W_])(?<![^\W_]_){_NOUN}(?![^\W_])[*_`\"”]{{0,3}}{_WHOSE}(?:{_ADVERBS}\s{{0,3}}(?:{_COPULA}{_ADVERBS}(?:\sthat\b|\sas\sfollows\b)?"
     r"|[:：=])|\s{0,3}(?:[-=]>|→))"
-    r"|\banswer\s(?=\(?[A-J]\b)|\bans\s?[.:=]"
+    r"|(?<!ould\s)(?<!will\s)(?<!ight\s)(?<!may\s)(?<!people\s)(?<!students\s)(?<!others\s)(?<!they\s)(?<!some\s)(?<!many\s)"
+    r"\banswer\s(?=\(?[A-J]\b)|\bans(?:\s?[.:=]|\s[-–—]\s)"
+    r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:solution|verdict|decision|pick|conclusion|selection|result|correct)"
+    rf"[*_`]{{0,3}}\s?(?:[:：=]|is\b){_LABEL_NEXT}|\bthe\ssolution\sis{_LABEL_NEXT}"
     r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
     r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)"
     r"|\"(?:(?:final|correct|my)[_\s])?(?:answer|choice|option|letter|prediction)\"\s{0,3}:"
@@ -55,6 +63,7 @@ MARKER = re.compile(
 HINTS = (
     *("answer", "option", "choice", "choose", "response", "letter", "selection", "statement", "pick"),
     *("select", "ans.", "ans:", "ans =", "settle on", "opt for", "go with", "going with", "go for"),
+    *("one that", "solution", "verdict", "decision", "conclusion", "result", "correct", "ans -"),
     *("going for", "####", "antwort", "réponse", "respuesta", "risposta", "resposta", "opci", "opç"),
     *("ответ", "yanıt", "답", "正解", " say", "答", "选", "選"),
 )  # fmt: skip
@@ -73,14 +82,16 @@ ALTERNATIVE = re.compile(
 """Before a marker: it announces one answer of several."""
 SECOND_THOUGHT = re.compile(
     r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternatively|on\ssecond\sthoughts?|actually|maybe|perhaps|possibly|rather\b|sorry"
-    r"|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
+    r"|wait\b(?!\s(?:for|until|and))|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
     re.IGNORECASE,
 )
 """After an answer: another one follows."""
 DENIAL = re.compile(
     r"\b(?:not|never|cannot|neither|nor|doubt\w*|unlikely|few|nobody|no one|hardly anyone|except"
     r"|rule out|if|whether|unless|suppose|assume|no way)\b"
-    r"|\b(?:some|many|most|people|others|students|they)\b[\w\s]{0,25}\b(?:say|says|said|think|claim|argue|believe)\b"
+    r"|\b(?:false|untrue|wrong|incorrect|impossible|absurd|(?:a\s)?(?:lie|myth|mistake|error)|den(?:y|ies|ied))\s(?:that|to\s\w{1,10})\b"
+    r"|\b(?:some|many|most|people|others|students|they)\b[\w\s]{0,25}"
+    r"\b(?:say|says|said|think|claim|argue|believe|answer|choose|pick|select|guess|vote|opt)\b"
     r"|n['’]t\b|不",
     re.IGNORECASE,
 )
@@ -94,10 +105,17 @@ _SETTLED = re.compile(
     re.IGNORECASE,
 )
 _UNSETTLED = re.compile(
-    r"\b(?:if|whether|unless|suppos\w{1,4}|assum\w{1,4}|few|nobody|no one|hardly|doubts?|no way|sa(?:y|ys|id|ying)|thinks?|thought"
-    r"|believ\w{1,3}|claim\w{0,3}|argu\w{1,3}|agree\w{0,2}|accept\w{0,3}|guess\w{0,3}|imply|(?:true|case|clear|certain|sure|follow|mean)\sthat)\b",
+    r"\b(?:if|whether|unless|suppos\w{1,4}|assum\w{1,4}|few|nobody|no one|hardly|doubts?|no way"
+    r"|sa(?:y|ys|id|ying)|thinks?|thought|believ\w{1,3}|claim\w{0,3}|argu\w{1,3}|agree\w{0,2}|accept\w{0,3}|guess\w{0,3}|imply|(?:true|case|clear|certain|sure|follow|mean)\sthat)\b",
     re.IGNORECASE,
 )
+HEARSAY = re.compile(
+    r"\b(?!(?:I|we|which|this|that|as|it|passage|text|table|figure|evidence|data|rule|theorem|formula|context|document|definition|law)\b)"
+    r"[a-z]{1,20}\s(?:says|said|claims|claimed|thinks|thought|believes|believed|argues|argued|insists|insisted|guesses|guessed)\s"
+    r"(?:that\s)?(?:\w{1,12}\s){0,3}$",
+    re.IGNORECASE,
+)
+"""Before a marker: somebody else's answer is told."""
 UNCLAIMED = re.compile(
     r"\b(?:wrong|incorrect|worst|least \w{1,20}|false|mistaken|his|her|their|your|poor|second best"
     r"|naive|(?!question|problem)\w{1,30}['’]s)(?:\s\w{1,12}){1,2}\s?"
@@ -111,7 +129,7 @@ UNCLAIMED = re.compile(
 CONCLUSION = re.compile(
     r"(?:^|(?<=[.!?;:,]\s)|(?<=[.!?;:,]\s\s)|(?<=\n))[\s*_#>-]{0,6}"
     r"(?:(?P<so>so|thus|therefore|hence|consequently|accordingly|clearly|in\s(?:conclusion|summary|short))\b[,:]?\s{1,2}|(?:but|and|no)\b,?\s)?"
-    rf"(?P<it>(?:it|this|that|which|the\s(?:correct|right|best)\sone)(?:['’]s{_ADVERBS}|\s{_COPULA}{_ADVERBS})\s"
+    rf"(?P<it>I(?:\sam|['’]m)\sleft\swith(?:\sonly)?\s|(?:it|this|that|which|the\s(?:correct|right|best)\sone)(?:['’]s{_ADVERBS}|\s{_COPULA}{_ADVERBS})\s"
     rf"|(?:it|this|that|which|we)(?:\s{_ADVERB})?\s(?:leaves?|gives?|match(?:es)?|corresponds?\sto|points?\sto|means?|selects?"
     r"|are\sleft\swith)(?:\sus|\sme)?(?:\swith)?(?:\sonly)?\s)?",
     re.IGNORECASE | re.MULTILINE,
@@ -145,7 +163,7 @@ _NOT_OTHER = re.compile(
 
 
 def settled_before(head: str) -> bool:
-    """Whether what a sentence denies is settled before it comes to the answer: "Since B does not apply, the"."""
+    """Whether what a sentence denies is settled before it comes to the answer: "As B does not fit, the"."""
     found = _SETTLED.fullmatch(head)
     if found is None or not (found["ground"] or found["then"] or found["break"]):
         return False

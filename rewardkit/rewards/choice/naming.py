@@ -32,7 +32,7 @@ _EXCLUSION = re.compile(
 )
 HEDGE = re.compile(
     r"\b(?:or|nor|not|wrong|incorrect|false|isn't|isn’t|maybe|perhaps|possibly|probably|either|neither|unless|except|mistake"
-    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another)\b|[?？]",
+    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubt)\b|[?？]",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"[\s*_`$({\[]*[!¬~]\s?[^\s!]")
@@ -113,14 +113,17 @@ def _plain(text: str) -> str:
     return before_verb(text.strip(DECORATION))
 
 
+_AND_OR = re.compile(r",?\s(?:and|or|nor)\s|,\s")
+
+
 def _contrasted(plain: str, choices: Choices) -> frozenset[int] | None:
     """The one option of "not A but B" and "B, not A"; None where these are not two options."""
     pair = contrasted(plain)
     if pair is None:
         return None
     own = exactly(pair[0], choices)
-    other = exactly(pair[1], choices)
-    return own if own is not None and other is not None and own != other else None
+    others = [exactly(other, choices) for other in _AND_OR.split(pair[1])]
+    return own if own is not None and None not in others and own not in others else None
 
 
 def _with_reason(plain: str, choices: Choices) -> frozenset[int] | None:

@@ -20,6 +20,7 @@ SETS = (
     "held_out_6",
     "held_out_7",
     "held_out_8",
+    "held_out_9",
     "combined",
 )
 CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
