@@ -13,10 +13,10 @@ SETS = {
     "choice": (
         "choice",
         "choice_fresh",
-        *(f"choice_held_out{n}" for n in ("", "_2", "_3", "_4", "_5", "_6", "_7", "_8", "_9")),
+        *(f"choice_held_out{n}" for n in ("", "_2", "_3", "_4", "_5", "_6", "_7", "_8", "_9", "_10")),
         "choice_combined",
     ),
-    "qa": ("qa", "qa_held_out", "qa_held_out_2", "qa_held_out_3", "qa_held_out_4"),
+    "qa": ("qa", "qa_held_out", "qa_held_out_2", "qa_held_out_3", "qa_held_out_4", "qa_held_out_5"),
 }
 
 

@@ -35,7 +35,9 @@ _MAX_STATED = 2_000
 _MAX_STATEMENTS = 200
 """Statements that are looked at, from the end."""
 
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s*\**(?:(?:my|the)\s)?(?:final\s)?answer\**\s*:?\**\s*$", re.I | re.M)
+_HEADING = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s*\**|\*\*)(?:(?:my|the)\s)?(?:final\s)?answer\**\s*:?\**\s*$", re.I | re.M
+)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s?\{")
 _BRACE = re.compile(r"\\[{}]|[{}]")
 _END = re.compile(r"[.。!?！？](?=[\s*\"”’)]|$)|[。！？]|\n")
@@ -46,8 +48,8 @@ _BETWEEN_LIKES = re.compile(
 )
 _RETRACTION = re.compile(
     r"\b(?:that|this|it|which|(?:the|this|that|my) (?:above|answer|previous|last)(?: \w{1,12})?)"
-    r"(?:'s| is| was) (?:a mistake|wrong|incorrect|an error|not right|not correct)|\bI disagree\b"
-    r"|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
+    r"(?:'s| is| was) (?:a (?:mistake|joke|lie|slip|typo)|wrong|incorrect|an error|not right|not correct)"
+    r"|\bI disagree\b|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
     r"|\b(?:that|this|it) can(?:['’]?t|not| not) be (?:right|correct|true|it)\b"
     r"|\b(?:I was|I am|I'm) (?:wrong|mistaken)|\bscratch that\b|\bwait,? (?:no|actually)\b"
     r"|\bon reflection, no\b|\bno, wait\b|\bactually,? no\b|\bjust kidding\b|(?<=[.!?]\s)no[,:]\s"
@@ -70,9 +72,14 @@ def visible(response: str) -> tuple[str, str]:
     """Return what is said to the reader, and the code in it: after the reasoning, before any end token,
     without comments, and of a very long text the end."""
     text = final_part(response)
+    if "</" in text:
+        text = _MARKUP.sub("", text)
     if "```" not in text:
         return text[-_WINDOW:], ""
     return _FENCE.sub(" ", text)[-_WINDOW:], "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
+
+
+_MARKUP = re.compile(r"</?(?:b|i|em|strong|span|p)>", re.IGNORECASE)
 
 
 def statements(text: str) -> list[Statement]:
@@ -189,7 +196,7 @@ def _markers(text: str) -> Iterator[Statement]:
                 tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
                 said = _listed(text, start) or text[tentative.start() if tentative else start : end]
                 yield Statement(kind, said, match.start(), end)
-    if "#" in text:
+    if "#" in text or "**" in text:
         for match in _HEADING.finditer(text):
             start = _value_start(text, match.end())
             end = value_end(text, start)

@@ -15,19 +15,22 @@ _ADVERB = (
 )
 _ADVERBS = rf"(?:,?\s{_ADVERB}\b,?){{0,2}}"
 _COPULA = (
-    r"(?:(?:is|are|was)|(?:turns|comes|works)\sout\s(?:to\sbe|as)|ends\sup\s(?:being|as)|proves\sto\sbe|boils\sdown\sto"
+    r"(?:(?:is|are|was)|becomes|(?:turns|comes|works)\sout\s(?:to\sbe|as)|ends\sup\s(?:being|as)|proves\sto\sbe|boils\sdown\sto"
     rf"|(?:would|should|must|will|shall|has|have|ought|can(?=\s\w{{0,12}}\s?only\s))(?:,?\s{_ADVERB},?)?"
-    r"(?:\s(?:(?:got\s)?to|have\sto|only))?\s(?:be|lie))\b"
+    r"(?:\s(?:(?:got\s)?to|have\sto|only))?\s(?:be|lie)|must\shave\sbeen)\b(?:\snone\sother\sthan\b)?"
 )
 _WHOSE = (
-    r"(?:\s(?:that\s)?(?:I|we)\s(?:want|get|got|need|seek|obtain|find|found|choose|reach|are\slooking\sfor)"
+    r"(?:\s(?:given|stated|found|named)\s(?:in|by)\s(?:the|this|that|our)\s\w{1,12}|\sto\s(?:this|that|it)(?=\s(?:is|was)\b)"
+    r"|\s(?:that\s)?you\s(?:want|need|seek|are\slooking\sfor|asked\sfor)"
+    r"|\s(?:that\s)?(?:I|we)\s(?:want|get|got|need|seek|obtain|find|found|choose|reach|are\slooking\sfor)"
     r"|\s(?:to|among|of|from|for|out\sof|amongst)\s(?:(?:all|the|this|these|those|our|your)\s){0,2}"
     r"(?:(?:above|given|listed|four|five|following|multiple.choice|possible|original)\s)?"
-    r"(?:questions?|problems?|options?|choices?|ones|answers?|task|possibilities)\b"
+    r"(?:four|five|three|questions?|problems?|options?|choices?|ones|answers?|task|possibilities)\b"
     r"(?:\s(?:above|given|listed|here|provided|\d{1,3}))?)?"
 )
 _NOUN = (
-    r"(?:answers?|(?:correct|right|best|final|proper|only|remaining|selected|chosen|appropriate|accurate|suitable|likely|my)"
+    r"(?:answers?|(?:correct|right|best|final|proper|only|remaining|selected|chosen|appropriate|accurate|suitable|likely|my"
+    r"|required|intended|desired|expected|true)"
     r"\s(?:option|choice|response|letter|selection|pick|statement)"
     r"|(?:options?|choice|statement|one|answer)\sthat\s(?:best\s)?(?:fits?|match(?:es)?|works?|holds?|applies|answers|describes"
     r"|satisfies|remains|stands|makes\s(?:the\smost\s)?sense|is\s(?:correct|right|true))"
@@ -44,9 +47,11 @@ CHOOSING = re.compile(
 """What a writer does who chooses; of anything else than an option, too: "we choose A to be"."""
 MARKER = re.compile(
     rf"(?<![^\W_])(?<![^\W_]_){_NOUN}(?![^\W_])[*_`\"”]{{0,3}}{_WHOSE}(?:{_ADVERBS}\s{{0,3}}(?:{_COPULA}{_ADVERBS}(?:\sthat\b|\sas\sfollows\b)?"
-    r"|[:：=])|\s{0,3}(?:[-=]>|→))"
+    r"|[:：=](?:-(?=\s))?)|\s{0,3}(?:[-=]>|[→➜➡⇒]))"
+    r"|(?:^|(?<=[.!]\s))[\s*_#>-]{0,6}(?:so\s)?the\s(?:final\s|correct\s)?answer\?\s"
     r"|(?<!ould\s)(?<!will\s)(?<!ight\s)(?<!may\s)(?<!people\s)(?<!students\s)(?<!others\s)(?<!they\s)(?<!some\s)(?<!many\s)"
     r"\banswer\s(?=\(?[A-J]\b)|\bans(?:\s?[.:=]|\s[-–—]\s)"
+    rf"|^[\s*_#>-]{{0,6}}(?:final\s?[:：]|(?<=\*\*)(?:final\s)?answer\*\*{_LABEL_NEXT})"
     r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:solution|verdict|decision|pick|conclusion|selection|result|correct)"
     rf"[*_`]{{0,3}}\s?(?:[:：=]|is\b){_LABEL_NEXT}|\bthe\ssolution\sis{_LABEL_NEXT}"
     r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
@@ -63,31 +68,34 @@ MARKER = re.compile(
 HINTS = (
     *("answer", "option", "choice", "choose", "response", "letter", "selection", "statement", "pick"),
     *("select", "ans.", "ans:", "ans =", "settle on", "opt for", "go with", "going with", "go for"),
-    *("one that", "solution", "verdict", "decision", "conclusion", "result", "correct", "ans -"),
+    *("one that", "solution:", "solution is", "verdict", "decision:", "conclusion:", "result:", "correct:"),
+    *("final:", "correct**:", "ans -"),
     *("going for", "####", "antwort", "réponse", "respuesta", "risposta", "resposta", "opci", "opç"),
     *("ответ", "yanıt", "답", "正解", " say", "答", "选", "選"),
 )  # fmt: skip
 """Every marker has one of these in it, in lower case."""
 MARKED_OTHERWISE = re.compile(
     r"\b(?:wrong|incorrect|worst|least|less|un\w{3,12}|false|mistaken|bad|tempting|first|initial|previous|old|original"
+    r"|improper|impossible|implausible|inappropriate|inaccurate|invalid|inferior"
     r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor|second\sbest|naive"
     r"|no|not|never|isn['’]t)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces another answer than the response's own."""
 ALTERNATIVE = re.compile(
-    r"\b(?:second|alternative|another|other|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
+    r"\b(?:second|alternative|another|other|different|further|additional|competing|rival|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces one answer of several."""
 SECOND_THOUGHT = re.compile(
-    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternatively|on\ssecond\sthoughts?|actually|maybe|perhaps|possibly|rather\b|sorry"
+    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?|actually|maybe|perhaps|possibly|rather\b|sorry"
     r"|wait\b(?!\s(?:for|until|and))|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
     re.IGNORECASE,
 )
 """After an answer: another one follows."""
 DENIAL = re.compile(
-    r"\b(?:not|never|cannot|neither|nor|doubt\w*|unlikely|few|nobody|no one|hardly anyone|except"
+    r"\b(?:not|never|cannot|neither|nor|(?<!no\s)(?<!without\s)(?<!without\sa\s)(?<!any\s)doubt\w*"
+    r"|unlikely|few|nobody|no one|hardly anyone|except"
     r"|rule out|if|whether|unless|suppose|assume|no way)\b"
     r"|\b(?:false|untrue|wrong|incorrect|impossible|absurd|(?:a\s)?(?:lie|myth|mistake|error)|den(?:y|ies|ied))\s(?:that|to\s\w{1,10})\b"
     r"|\b(?:some|many|most|people|others|students|they)\b[\w\s]{0,25}"
@@ -129,6 +137,7 @@ UNCLAIMED = re.compile(
 CONCLUSION = re.compile(
     r"(?:^|(?<=[.!?;:,]\s)|(?<=[.!?;:,]\s\s)|(?<=\n))[\s*_#>-]{0,6}"
     r"(?:(?P<so>so|thus|therefore|hence|consequently|accordingly|clearly|in\s(?:conclusion|summary|short))\b[,:]?\s{1,2}|(?:but|and|no)\b,?\s)?"
+    r"(?:I\s(?:think|believe|am\ssure|conclude|would\ssay)\s(?:that\s)?)?"
     rf"(?P<it>I(?:\sam|['’]m)\sleft\swith(?:\sonly)?\s|(?:it|this|that|which|the\s(?:correct|right|best)\sone)(?:['’]s{_ADVERBS}|\s{_COPULA}{_ADVERBS})\s"
     rf"|(?:it|this|that|which|we)(?:\s{_ADVERB})?\s(?:leaves?|gives?|match(?:es)?|corresponds?\sto|points?\sto|means?|selects?"
     r"|are\sleft\swith)(?:\sus|\sme)?(?:\swith)?(?:\sonly)?\s)?",

@@ -37,7 +37,7 @@ _LEAD_IN = re.compile(
     r"|consequently|accordingly|overall|finally|as such|in short|to conclude"
     r"|from (?:this|here|which)|(?:it|this) (?:follows|means|shows|implies)|I['’]m sure"
     r"|(?:I|we) (?:think|believe|see|find|get|have|know|conclude|am sure|are sure)"
-    r"|(?:of|among) (?:the|these|all)(?: options| choices)?)\b[,:]?)*",
+    r"|(?:out of|of|among) (?:the|these|all)(?: options| choices)?)\b[,:]?)*",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(

@@ -15,8 +15,8 @@ Named = frozenset[int] | Literal["several"] | None
 
 _AROUND = DECORATION + "()[]"
 _LEAD = re.compile(
-    r"(?:(?:(?:the|la|le|el|die|l['’]) ?)?(?:option|choice|letter|answer|opción|opção|respuesta|réponse"
-    r"|lettre|letra|antwort)s?:?\s+|(?:la|le|el|die) (?=[A-J]\b))?"
+    r"(?:(?:(?:the|la|le|el|die|l['’]) ?)?(?:answer (?:choice|option)|option|choice|letter|answer|opción"
+    r"|opção|respuesta|réponse|lettre|letra|antwort)s?:?\s+|(?:la|le|el|die) (?=[A-J]\b))?"
     r"[*_`]{0,3}(?P<open>[(\[]{0,2})(?P<label>[A-Za-z]|\d{1,2})(?P<close>[)\]]{0,2})(?P<mark>[.:：、]?)(?![\w'’])",
     re.IGNORECASE,
 )
@@ -54,9 +54,14 @@ _ASKED = re.compile(r"[?？][\s*_)\]}$\"”?？]*$")
 _BOUNDARY = re.compile(r"\b")
 _WORDS = 60
 _WORD_FOLLOWS = r"(?:\s+(?!because\b|since\b|is\b|as\b|for\b|and\b|or\b|not\b)[a-z]|['’])"
-_LETTER = re.compile(rf"(?<![\w'’])(?:[B-HJ](?![\w'’])|[AI](?!\w|{_WORD_FOLLOWS}))")
+_NOUN_FOLLOWS = (
+    r"(?!\s+(?:also|works|fits|would|could|might|can|seems|applies|holds|does|was|has|fails)\b)"
+    + _WORD_FOLLOWS
+)
+"""After an article; a verb follows a label."""
+_LETTER = re.compile(rf"(?<![\w'’])(?:[B-HJ](?![\w'’])|A(?!\w|{_NOUN_FOLLOWS})|I(?!\w|{_WORD_FOLLOWS}))")
 """Letters that stand alone, short of the pronoun and the article."""
-_NO_LETTER = re.compile(rf"[AI]{_WORD_FOLLOWS}")
+_NO_LETTER = re.compile(rf"A{_NOUN_FOLLOWS}|I{_WORD_FOLLOWS}")
 
 
 def named(text: str, choices: Choices, *, alone: bool = False) -> Named:

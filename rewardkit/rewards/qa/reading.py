@@ -114,7 +114,11 @@ def answer(response: str) -> Answer:
             group = last_group(said, part)
             if retracted(part, group[-1].end):
                 return Answer(None, True, "taken back afterwards")
+            if any(_DENIED_BY_SIGN.search(s.text) for s in group):
+                return Answer(None, True, "denied by a sign")
             texts = {tidy(unboxed(s.text)) for s in group}
+            if (more := _ANOTHER.match(part, group[-1].end)) and group[-1].kind == "marker":
+                texts.add(tidy(more["more"]))
             return Answer("; ".join(sorted(texts)), True, group[-1].kind)
         if part and "<answer>" in part and "</answer>" in part:
             return Answer(None, True, "empty tags")
@@ -122,6 +126,14 @@ def answer(response: str) -> Answer:
     if not whole or len(whole) > MAX_ANSWER:
         return Answer(None, False, "no answer stated")
     return Answer(tidy(whole), False, "the whole response")
+
+
+_DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔]")
+_ANOTHER = re.compile(
+    r"\n[ \t]*(?P<more>[^\s:.!?<>`\\#*_$-]"
+    r"(?:[^\n:.!?<>`\\]|\.(?=\d)){0,60})(?=\n\s*\n|\s*\Z|\s*<)"
+)
+"""A line under an answer that is nothing but a few words: another answer."""
 
 
 def _quick(response: str) -> str | None:
@@ -153,8 +165,13 @@ def tidy(text: str) -> str:
     text = text.strip()
     if "\\" in text:
         text = _LATEX_TEXT.sub(r"\1", text)
-    text = text.strip("*_` \t\r\n").strip('"“”').strip()
+    text = text.strip("*_` \t\r\n…").strip('"“”「」').strip()
+    if _BRACKETED.fullmatch(text):
+        text = text[1:-1].strip()
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "$" else text
+
+
+_BRACKETED = re.compile(r"\([^()\[\]]+\)|\[[^()\[\]]+\]")
 
 
 def _bare(text: str) -> str | None:
@@ -164,10 +181,35 @@ def _bare(text: str) -> str | None:
     found = statements(text)
     if len(found) == 1 and _NO_ANSWER.fullmatch(text[: found[0].start] + text[found[0].end :]):
         text = tidy(found[0].text)
-    text = _IT_IS.sub("", text)
     pair = contrasted(text)
-    text = tidy(pair[0] if pair else text)
+    text = _IT_IS.sub("", text)
+    pair = pair or contrasted(text)
+    if pair and tidy(pair[0]).casefold() == tidy(pair[1]).casefold():
+        return None
+    text = tidy(pair[0] if pair else _short_of_reason(text))
     return text if text != whole else None
+
+
+def _short_of_reason(text: str) -> str:
+    """The answer in "Paris, because the text says so", "Paris (see it)"; all of it if that may deny it."""
+    found = _REASON.search(text)
+    if found is None or _NO_REASON.search(text, found.start()):
+        return text
+    return text[: found.start()]
+
+
+_REASON = re.compile(
+    r"[,;]?\s(?:because|since|as\s(?:the|it|we|this|that|stated|shown|mentioned|explained|described|noted|written|given|seen))\b.*"
+    r"|[,;]\s(?:there\sis\sno|without\s(?:a|any))\sdoubt\b.*"
+    r"|\s\((?:see|cf\.?|source|according\sto|as|per|from|the\s(?:text|passage|document|article|source))\b[^()]*\)[.\s]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_REASON = re.compile(
+    r"\b(?:or|nor|wrong|incorrect|false|maybe|perhaps|possibly|actually|but|however|unless|except|instead|rather|if)\b|[?？]"
+    r"|\b(?:not|n['’]t)\s(?:it|right|correct|true|so|sure)\b|\bno[,.]",
+    re.IGNORECASE,
+)
+"""In a reason: it may take the answer back."""
 
 
 _NO_ANSWER = re.compile(

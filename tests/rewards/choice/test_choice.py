@@ -21,6 +21,7 @@ SETS = (
     "held_out_7",
     "held_out_8",
     "held_out_9",
+    "held_out_10",
     "combined",
 )
 CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}

@@ -18,7 +18,9 @@ def judge(response: str, truth: Any, **options: Any) -> Score:
     return score(Sample("qa", response, text), Options(**options))
 
 
-@pytest.mark.parametrize("templates", ["qa", "qa_held_out", "qa_held_out_2", "qa_held_out_3", "qa_held_out_4"])
+@pytest.mark.parametrize(
+    "templates", ["qa", "qa_held_out", "qa_held_out_2", "qa_held_out_3", "qa_held_out_4", "qa_held_out_5"]
+)
 def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -> None:
     missed = 0
     cases = list(import_module(f"tests.rewards.templates.{templates}").generate(1_000, seed=2))
