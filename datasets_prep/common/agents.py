@@ -1,9 +1,10 @@
 """The columns of multi-turn rows: what tools and interactions are given, in one schema for all sets.
 
 Which loops, tools and interactions there are is the trainer's business; here they are names. In `extra_info`:
-- `need_tools_kwargs`, and `tools_kwargs`: for each tool that ships its `create_kwargs`. The set's own tool
-  has the ground truth; the others have nothing to know. Every row has every tool, none is null: verl's loader
-  asks each for its `create_kwargs`, and sets with different tools concatenate.
+- `need_tools_kwargs`, and `tools_kwargs`: for each tool that takes some, its `create_kwargs`. With `--agent`
+  the set's own tool has the ground truth; the others have empty texts, which name no tool. Every row has
+  every tool, none is null: verl's loader asks each for its `create_kwargs`, and sets with different tools
+  concatenate.
 - `interaction_kwargs`: `name`, `query` (the user's message) and `ground_truth`; empty texts without
   interaction.
 """
@@ -62,14 +63,15 @@ def _with_columns(batch: pa.RecordBatch, schema: pa.Schema, tool: str, settings:
     truth = batch.column("ground_truth")
     own = _struct(_CREATE, [truth, info.field("question"), batch.column("data_source")])
     other = _struct(_CREATE, [empty, empty, empty])
-    tools = [_struct(_TOOL, [own if name == tool else other]) for name in TOOLS]
+    has_tool = settings.agent is not None
+    tools = [_struct(_TOOL, [own if has_tool and name == tool else other]) for name in TOOLS]
     interaction = [empty, empty, empty]
     if settings.interaction is not None:
         query = pa.array([prompt[-1]["content"] for prompt in batch.column("prompt").to_pylist()])
         interaction = [pa.repeat(settings.interaction, rows), query, truth]
     arrays = [info.field(i) for i in range(info.type.num_fields)]
     arrays += [
-        pa.repeat(True, rows),
+        pa.repeat(has_tool, rows),
         _struct(_FIELDS[1].type, tools),
         _struct(_FIELDS[2].type, interaction),
     ]

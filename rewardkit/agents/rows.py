@@ -32,7 +32,7 @@ class RowTools:
     selection: tuple[str, ...] | None
     """By `tool_selection`; None: all that the run has."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """By tool: `tools_kwargs[tool]["create_kwargs"]`."""
+    """By tool: `tools_kwargs[tool]["create_kwargs"]`; not of tools that it says nothing of."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
@@ -44,7 +44,7 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
     given = _plain(extra_info, "tools_kwargs", Mapping)
     kwargs: dict[str, Mapping[str, Any]] = {}
     for name, settings in (given or {}).items():
-        if settings is None:  # a file's column set is one for all rows: other rows have this tool
+        if settings is None or says_nothing(settings):
             continue
         if not isinstance(settings, Mapping):
             raise InputError(f"tools_kwargs['{name}'] is {settings!r:.40}; expected a mapping")
@@ -52,6 +52,18 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
         kwargs[str(name)] = create if isinstance(create, Mapping) else {}
     names = _plain(extra_info, "tool_selection", Sequence)
     return RowTools(None if names is None else tuple(map(str, names)), kwargs)
+
+
+def says_nothing(settings: Any) -> bool:
+    """True for a tool's settings that are there for other rows alone: all in them is null or empty.
+
+    A file's columns are the same for all rows, and verl's loader wants no null: what prep writes of the tools
+    that are not the set's own is empty texts.
+    """
+    create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
+    if not isinstance(create, Mapping) or not create:
+        return False
+    return all(value is None or (isinstance(value, str) and not value) for value in create.values())
 
 
 def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from rewardkit.agents import interactions
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
+from rewardkit.agents.tools import opening
 from rewardkit.errors import InputError
 
-__all__ = ["SINGLE_TURN", "VERL_INTERACTIONS", "VERL_TOOLS", "agent_names", "agent_problem"]
+__all__ = ["INTERACTIONS", "SINGLE_TURN", "TOOLS", "VERL_TOOLS", "agent_names", "agent_problem"]
 
+TOOLS = frozenset(opening.SHIPPED)
+INTERACTIONS = frozenset(interactions.SHIPPED)
+"""Those that ship: what verl shipped, by the names in its examples' configurations, and more."""
 VERL_TOOLS = ("calc_gsm8k_reward", "calc_geo3k_reward", "code_interpreter", "search")
-VERL_INTERACTIONS = ("gsm8k",)
-"""What verl ships, by the names in its examples' configurations (0.9)."""
+"""Those that a row is begun with its ground truth for."""
 
 
 def agent_names() -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from rewardkit.agents.rows import says_nothing
 from rewardkit.checks.agents import (
+    INTERACTIONS,
     SINGLE_TURN,
-    VERL_INTERACTIONS,
-    VERL_TOOLS,
+    TOOLS,
     agent_names,
     agent_problem,
 )
@@ -33,8 +34,8 @@ class Known:
     agents: tuple[str, ...] = field(default_factory=agent_names)
     tools: frozenset[str] = frozenset()
     interactions: frozenset[str] = frozenset()
-    verl: bool = True
-    """What verl ships counts as well: a warning rather than an error."""
+    shipped: bool = True
+    """Tools and interactions that ship count as well; a run has those that its configuration names."""
     any_source: bool = False
     """Data sources are not looked at: somebody else scores."""
 
@@ -133,10 +134,12 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
     for name, settings in tools.items():
         if settings is None:
             say("error", "tools", f"tools_kwargs['{name}'] is null, which verl cannot use", f"null {name}")
-        elif name not in known.tools and not (known.verl and name in VERL_TOOLS):
+        elif says_nothing(settings):
+            continue
+        elif name not in known.tools and not (known.shipped and name in TOOLS):
             near = did_you_mean(name, known.tools)
             say("error", "tools", f"there is no tool '{name}'{near}; name its file with --tools", name)
-    shipped = known.verl and interaction in VERL_INTERACTIONS
+    shipped = known.shipped and interaction in INTERACTIONS
     if interaction is not None and interaction not in known.interactions and not shipped:
         near = did_you_mean(interaction, known.interactions)
         what = f"there is no interaction '{interaction}'{near}; name its file with --interactions"

@@ -58,7 +58,7 @@ def look_at_prompts(
         agent_names() if agents is None else agents,
         tools,
         interactions,
-        verl=False,
+        shipped=False,
         any_source=scorer is None,
     )
     for source in _near(paths):

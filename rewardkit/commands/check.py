@@ -14,13 +14,15 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from rewardkit.agents.interactions.opening import interaction_names
+from rewardkit.agents.tools.opening import tool_names
 from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import Finding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, Settings, check_files
 from rewardkit.commands.common import read_reward_options, reward_options
-from rewardkit.errors import InputError, OptionsError
+from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import GROUND_TRUTH, RowNames
 from rewardkit.scoring.scorer import Scorer
@@ -89,8 +91,8 @@ def command(
     if max_prompt_tokens is not None and tokenizer is None:
         raise OptionsError("--max-prompt-tokens needs --tokenizer: lengths differ from one to the next")
     options = read_reward_options(reward_files, option_words, options_file)
-    tools = frozenset(name for path in tool_files for name in _tool_names(path))
-    interactions = frozenset(name for path in interaction_files for name in _interaction_names(path))
+    tools = frozenset(name for path in tool_files for name in tool_names(path))
+    interactions = frozenset(name for path in interaction_files for name in interaction_names(path))
     settings = Settings(
         RowNames(data_source_key, None, ground_truth_key, prompt_key),
         data_source,
@@ -150,34 +152,3 @@ def _table(found: list[Finding]) -> Table:
         cells = (one.check, Path(one.file).name, count, one.shown_rows(), one.what)
         table.add_row(level, *(cell.replace("[", r"\[") for cell in cells))
     return table
-
-
-def _tool_names(path: Path) -> list[str]:
-    """The names in a file of verl's: `tools: [{tool_schema: {function: {name: ...}}}]`."""
-    found = []
-    for tool in _listed(path, "tools"):
-        schema = tool.get("tool_schema") or tool
-        function = schema.get("function", schema) if isinstance(schema, dict) else {}
-        if "name" not in function:
-            raise InputError(f"{path}: a tool without a name; expected tool_schema.function.name")
-        found.append(str(function["name"]))
-    return found
-
-
-def _interaction_names(path: Path) -> list[str]:
-    """The names in a file of verl's: `interaction: [{name: ..., class_name: ...}]`."""
-    listed = _listed(path, "interaction")
-    return [str(one.get("name") or one.get("class_name")) for one in listed]
-
-
-def _listed(path: Path, key: str) -> list[dict[str, Any]]:
-    try:
-        found = msgspec.yaml.decode(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path} is not YAML: {str(error).splitlines()[0]}") from None
-    listed = found.get(key) if isinstance(found, dict) else found
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise InputError(f"{path} has no list '{key}'")
-    return listed

@@ -138,23 +138,25 @@ def test_words_that_are_answers_are_none(truth: str, check: Check) -> None:
 def test_tools_and_interactions_have_to_be_there(check: Check, tmp_path: Path) -> None:
     extra = {
         **row()["extra_info"],
-        "tools_kwargs": {"calculator": {}},
+        "tools_kwargs": {"abacus": {}},
         "interaction_kwargs": {"name": "quiz"},
     }
     rows = [row(0, extra_info=extra, agent_name="my_agent")]
     found = {f["check"]: f["what"] for f in check(rows)["findings"]}
     assert found.keys() == {"agent", "tools", "interaction"}
-    assert "there is no tool 'calculator'" in found["tools"]
+    assert "there is no tool 'abacus'" in found["tools"]
     tools = tmp_path / "tools.yaml"
-    tools.write_text("tools: [{class_name: a.B, tool_schema: {function: {name: calculator}}}]")
+    tools.write_text("tools: [{class_name: a.B, tool_schema: {function: {name: abacus}}}]")
     quiz = tmp_path / "quiz.yaml"
     quiz.write_text("interaction: [{name: quiz, class_name: a.B}]")
     words = ("--tools", str(tools), "--interactions", str(quiz), "--agent", "my_agent")
     assert check(rows, *words)["findings"] == []
 
 
-def test_what_verl_ships_is_known(check: Check, tmp_path: Path) -> None:
-    extra = {**row()["extra_info"], "tools_kwargs": {"search": {}}, "interaction_kwargs": {"name": "gsm8k"}}
+def test_what_ships_is_known(check: Check, tmp_path: Path) -> None:
+    others = {"create_kwargs": {"ground_truth": "", "question": None}}
+    tools = {"search": {}, "calculator": {}, "of_other_rows": others}
+    extra = {**row()["extra_info"], "tools_kwargs": tools, "interaction_kwargs": {"name": "gsm8k"}}
     assert check([row(0, extra_info=extra, agent_name="tool_agent")])["findings"] == []
     assert (
         "did you mean tool_agent" in only(check([row(0, agent_name="toolagent")]), "error", "agent")["what"]
