@@ -32,7 +32,15 @@ class PolicyModel(nn.Module):
         self.body = body
         self.packing: Packing = "off"
         self._cap = _softcap(body)
-        self._scale = _logit_scale(body, self._cap)
+        self._scale: float | None = None
+        if not has_no_weights(body):
+            self._scale = _logit_scale(body, self._cap)
+
+    def find_out(self) -> None:
+        """Learn of a body that got its weights late what can only be found by trying."""
+        self._scale = _logit_scale(self.body, self._cap)
+        if not keeps_apart(self.body):
+            self.packing = "off"
 
     def forward(
         self,
@@ -116,11 +124,21 @@ class ValueModel(nn.Module):
         self.head = nn.Linear(hidden_size, 1, bias=False)
         nn.init.zeros_(self.head.weight)
 
+    def find_out(self) -> None:
+        """See `PolicyModel.find_out`."""
+        if not keeps_apart(self.body):
+            self.packing = "off"
+
     def forward(self, ids: Tensor, positions: Tensor, places: Tensor) -> Tensor:
         """Return the values after the tokens at `places`, (N,) float32; arguments as for a `PolicyModel`."""
         states = hidden_states(self.body, ids, positions).flatten(0, 1)[places]
         values: Tensor = self.head(states).float().sum(-1)
         return values
+
+
+def has_no_weights(model: nn.Module) -> bool:
+    """Whether a model is an outline, whose weights are read once it is sharded."""
+    return any(parameter.is_meta for parameter in model.parameters())
 
 
 def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor) -> Tensor:
@@ -161,7 +179,7 @@ def _logit_scale(model: Any, cap: float | None) -> float | None:
     if cap:
         plain = cap * torch.tanh(plain / cap)
     scale = float((logits * plain).sum() / plain.square().sum().clamp(min=1e-30))
-    scale = 1.0 if abs(scale - 1) < 1e-3 else scale
+    scale = _exactly(scale, model.config)
     if _close(logits, scale * plain) and not (cap and scale != 1.0):
         return scale
     log.warning(
@@ -169,6 +187,14 @@ def _logit_scale(model: Any, cap: float | None) -> float | None:
         type(model).__name__,
     )
     return None
+
+
+def _exactly(scale: float, config: Any) -> float:
+    """Return the factor that a measured one stands for: 1, or a number of the config or its reciprocal."""
+    numbers = [v for v in config.to_dict().values() if type(v) in (int, float) and v]
+    known = [1.0, *numbers, *(1 / v for v in numbers)]
+    best = min(known, key=lambda v: abs(scale - v))
+    return float(best) if abs(scale - best) < 1e-3 * abs(best) else scale
 
 
 def _softcap(model: Any) -> float | None:

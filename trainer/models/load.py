@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 from transformers.utils import logging as transformers_logging
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig
+from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel
+from rewardkit.trainer.models.shape import model_folder
+from rewardkit.trainer.models.shards import Places, match, parameters_on_meta, read_places
 from rewardkit.trainer.models.value_head import read_value_head
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in DTYPE_NAMES.items()}
@@ -70,7 +73,10 @@ def load_value_model(
     Args:
         say: told in one line what became of the folder's value head, if it has one.
     """
-    body = _load(AutoModel, path, dtype, options)
+    return _with_value_head(_load(AutoModel, path, dtype, options), path, dtype, say)
+
+
+def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[str], None]) -> ValueModel:
     model = ValueModel(body, body.config.get_text_config().hidden_size)
     model.head.to(dtype)  # not the whole model: rotary frequencies are a buffer, and ruined in bfloat16
     saved = read_value_head(path, model.head.in_features)
@@ -82,16 +88,59 @@ def load_value_model(
     return model.eval()
 
 
+def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, Places | None]:
+    """Return a causal language model without weights, and where they lie; or whole, and None."""
+    outlined = _outline(AutoModelForCausalLM, path, dtype, options)
+    if outlined is None:
+        return load_causal_lm(path, dtype, options), None
+    model, places = outlined
+    with suppress(OSError, ValueError):  # the folder has none
+        model.generation_config = GenerationConfig.from_pretrained(path)
+    return model, places
+
+
+def outline_value_model(
+    path: str, dtype: torch.dtype, options: ModelConfig, *, say: Callable[[str], None]
+) -> tuple[ValueModel, Places | None]:
+    """Return a critic whose body has no weights, and where they lie; or whole, and None."""
+    outlined = _outline(AutoModel, path, dtype, options)
+    if outlined is None:
+        return load_value_model(path, dtype, options, say=say), None
+    return _with_value_head(outlined[0], path, dtype, say), outlined[1]
+
+
+def _outline(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, Places] | None:
+    """Return None where weights cannot be read tensor by tensor, or an adapter needs them to be there."""
+    folder = model_folder(path)
+    config = _model_config(path, options)
+    if folder is None or has_adapter(options) or getattr(config, "quantization_config", None):
+        return None
+    places = read_places(folder)
+    if not places:
+        return None
+    with parameters_on_meta():
+        model = kind.from_config(config, dtype=dtype, trust_remote_code=options.trust_remote_code)
+    if getattr(model, "_keep_in_fp32_modules", None) and dtype != torch.float32:
+        return None
+    matched = match(model, places)
+    return None if matched is None else (model.eval(), matched)
+
+
 def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None) -> Any:
-    config = load_model_config(path, options)
+    config = _model_config(path, options)
     remote = options is not None and options.trust_remote_code
-    if getattr(config.get_text_config(), "attn_logit_softcapping", None):
-        config._attn_implementation = "eager"  # torch's own attention leaves the cap out, and says nothing
     try:
         model = kind.from_pretrained(path, config=config, dtype=dtype, trust_remote_code=remote)
     except (OSError, ValueError) as error:
         raise ConfigError(f"no model can be loaded from '{path}': {_first_line(error)}") from None
     return model.eval()
+
+
+def _model_config(path: str, options: ModelConfig | None) -> Any:
+    config = load_model_config(path, options)
+    if getattr(config.get_text_config(), "attn_logit_softcapping", None):
+        config._attn_implementation = "eager"  # torch's own attention leaves the cap out, and says nothing
+    return config
 
 
 def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:

@@ -13,7 +13,7 @@ from transformers.utils import is_flash_attn_2_available
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter
-from rewardkit.trainer.models.heads import PolicyModel, ValueModel, keeps_apart
+from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
 from rewardkit.trainer.models.lora import add_lora
 
 
@@ -31,7 +31,8 @@ def prepare(
     prepared = model if isinstance(model, ValueModel) else PolicyModel(model)
     assert isinstance(prepared, PolicyModel | ValueModel)
     body: Any = prepared.body
-    packs = options.use_remove_padding and keeps_apart(body)
+    outline = has_no_weights(body)
+    packs = options.use_remove_padding and (outline or keeps_apart(body))
     if has_adapter(options):
         add_lora(body, options)
     flash = device.type == "cuda" and is_flash_attn_2_available()

@@ -18,21 +18,26 @@ from torch.distributed.fsdp import (
     MixedPrecisionPolicy,
     OffloadPolicy,
     fully_shard,
+    register_fsdp_forward_method,
 )
 from transformers import PreTrainedModel
 
 from rewardkit.trainer.config.workers import FsdpConfig
 from rewardkit.trainer.distributed import World, gathered
-from rewardkit.trainer.models.heads import PolicyModel
+from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import merged_tensors
 from rewardkit.trainer.models.prepare import decoder_layers
+from rewardkit.trainer.models.shards import Places, fill
 
 
-def shard(model: nn.Module, world: World, config: FsdpConfig) -> nn.Module:
+def shard(model: nn.Module, world: World, config: FsdpConfig, places: Places | None = None) -> nn.Module:
     """Shard a model over all processes with FSDP2, one group per decoder layer.
 
     Master weights stay in the type they have. A causal language model comes back inside a `PolicyModel`.
+
+    Args:
+        places: where the weights of an outline lie: each process reads its own.
     """
     if isinstance(model, PreTrainedModel):
         model = PolicyModel(model)
@@ -49,6 +54,15 @@ def shard(model: nn.Module, world: World, config: FsdpConfig) -> nn.Module:
     # The root's weights are the first that backward needs: what has no backward need not keep them.
     trained = any(p.requires_grad for p in model.parameters())
     fully_shard(model, reshard_after_forward=None if trained else config.reshard_after_forward, **settings)
+    if places is not None:
+        assert isinstance(model, PolicyModel | ValueModel)
+        offloaded = isinstance(settings["offload_policy"], CPUOffloadPolicy)
+        fill(model, places, torch.device("cpu") if offloaded else world.device)
+        register_fsdp_forward_method(model, "find_out")  # it gathers weights as a forward does
+        with torch.no_grad():
+            model.find_out()
+        root: Any = model
+        root.reshard()  # it keeps what it gathered, for a backward that does not come
     return model
 
 

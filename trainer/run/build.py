@@ -21,16 +21,18 @@ from rewardkit.trainer.config.workers import ActorRolloutRefConfig, RefConfig, R
 from rewardkit.trainer.data import PromptLoader, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.logger import Logger
+from rewardkit.trainer.models.heads import has_no_weights
 from rewardkit.trainer.models.load import (
     DTYPES,
-    load_causal_lm,
     load_model_config,
     load_tokenizer,
-    load_value_model,
+    outline_causal_lm,
+    outline_value_model,
     unsharded_copy,
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
+from rewardkit.trainer.models.shards import Places
 from rewardkit.trainer.rewards import open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
@@ -145,17 +147,17 @@ def _open_data(config: Config, tokenizer: Any, say: Callable[[str], None]) -> _D
 
 
 def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int) -> _Policy:
-    """The rollout engine takes its copy and the reference its own before the actor is sharded."""
+    """The rollout engine and the reference look at the actor before it is sharded."""
     policy = config.actor_rollout_ref
     fsdp = policy.actor.fsdp_config
-    model = load_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
+    model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
     rollout = open_rollout(policy, world, model, tokenizer)
     eos_ids = _eos_ids(policy, model, tokenizer)
     needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     adapted = has_adapter(policy.model)
     frozen = _frozen_copy(policy, world, model) if needs_reference and not adapted else None
     actor = Actor(
-        shard(prepare(model, policy.model, world.device, fsdp), world, fsdp),
+        shard(prepare(model, policy.model, world.device, fsdp), world, fsdp, places),
         world,
         policy.actor,
         loss=POLICY_LOSSES[loss_mode(config)],
@@ -179,9 +181,14 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
 
 def _frozen_copy(policy: ActorRolloutRefConfig, world: World, model: Any) -> Any:
     fsdp = policy.ref.fsdp_config
-    copied = unsharded_copy(model, DTYPES[fsdp.model_dtype], torch.device("cpu"))
+    dtype = DTYPES[fsdp.model_dtype]
+    places: Places | None = None
+    if has_no_weights(model):
+        copied, places = outline_causal_lm(policy.model.path, dtype, policy.model)
+    else:
+        copied = unsharded_copy(model, dtype, torch.device("cpu"))
     prepared = prepare(copied, policy.model, world.device, fsdp).requires_grad_(False)
-    return shard(prepared, world, fsdp)
+    return shard(prepared, world, fsdp, places)
 
 
 def _forward_batching(given: RolloutConfig | RefConfig, balance: bool) -> Batching:
@@ -199,9 +206,9 @@ def _open_critic(config: Config, world: World, total_steps: int) -> Critic | Non
     options = config.critic.model
     fsdp = config.critic.fsdp_config
     say = _printed if world.is_main else _unsaid
-    model = load_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=say)
+    model, places = outline_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=say)
     return Critic(
-        shard(prepare(model, options, world.device, fsdp), world, fsdp),
+        shard(prepare(model, options, world.device, fsdp), world, fsdp, places),
         world,
         config.critic,
         samples_per_prompt=config.actor_rollout_ref.rollout.n,
