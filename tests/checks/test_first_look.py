@@ -58,5 +58,5 @@ def test_generate_says_it_before_a_model_is_loaded(
     words = ["--model", str(tmp_path / "no-model"), "--engine", "hf", "--out", str(tmp_path / "out.jsonl")]
     assert run(["generate", str(path), *words]) != 0
     assert capsys.readouterr().err.startswith(
-        f"warning: {path}, row 0: there is no agent 'tool_agnet'; did you mean"
+        f"error: {path}, row 0: there is no agent 'tool_agnet'; did you mean"
     )
