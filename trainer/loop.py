@@ -17,7 +17,7 @@ from rewardkit.trainer.logging.utilization import peak_flops, utilization
 from rewardkit.trainer.models.sharding import language_model
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.steps.advantages import compute_advantages
-from rewardkit.trainer.steps.dumps import dump
+from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
 from rewardkit.trainer.steps.generation import generate, sync_weights
 from rewardkit.trainer.steps.greedy import GreedyResponses, place_baselines, start_greedy
@@ -139,9 +139,7 @@ def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> d
     with clock("reward"):  # time spent waiting for scores
         if drawn.pending is not None:
             scored, found = collect_scores(run, drawn.batch, drawn.pending)
-            rollout = run.config.actor_rollout_ref.rollout
-            dump(run, run.config.trainer.rollout_data_dir, scored, rollout.n, step)
-            metrics |= found | signal_metrics(run, drawn.batch, scored)
+            metrics |= found | record(run, scored, step) | signal_metrics(run, drawn.batch, scored)
         if drawn.greedy is not None:
             metrics |= place_baselines(run, drawn.batch, drawn.greedy)
     with clock("adv"):

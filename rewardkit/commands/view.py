@@ -24,6 +24,7 @@ from rewardkit.errors import InputError
 from rewardkit.offline import ReadOptions
 from rewardkit.offline.chat import chat_lines, is_chat
 from rewardkit.offline.html import write_report
+from rewardkit.offline.html.run import METRICS, write_run_page
 from rewardkit.offline.listing import ORDERS, PromptSummary, by_prompt, in_order
 from rewardkit.offline.scored import Row, dumps_in, read_rows, status_of
 from rewardkit.text import printable
@@ -77,11 +78,15 @@ def command(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Look at the responses in FILES and their scores.
+    """Look at the responses in FILES and their scores, or at a training run.
 
     Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
     step. A row with several responses is shown as so many rows. What does not fit a terminal is paged.
+    Of a training run's own folder (with a metrics.jsonl) the page is written that `rewardkit train` keeps.
     """
+    if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
+        click.echo(f"written: {write_run_page(Path(files[0]), page)}")
+        return
 
     def wanted(row: Row) -> bool:
         score = row.get("score")

@@ -80,6 +80,11 @@ def test_a_run_logs_the_field_s_metrics_and_is_repeatable(
 ) -> None:
     log = run_here(world, parquet, model_folder, tmp_path / "a")
     assert [m["training/global_step"] for m in log] == [0, 1, 2, 3]
+    assert log[1]["reward/part/format"] == 0.0
+    page = (tmp_path / "a" / "metrics.html").read_text()
+    assert "3 of 3" in page and '"running": false' in page
+    kept = [json.loads(line) for line in (tmp_path / "a" / "samples.jsonl").read_text().splitlines()]
+    assert [one["step"] for one in kept] == [1, 2, 3] and len(kept[0]["rows"]) == 4
     assert sorted(set(EXPECTED.split()) - set(log[2])) == []
     assert "actor/pg_loss" not in log[1], "the critic warms up first"
     assert log[1]["critic/values/max"] == 0.0

@@ -15,6 +15,7 @@ from typing import Any
 
 from rewardkit.errors import ConfigError
 from rewardkit.files import published, sync
+from rewardkit.offline.html.run import SAMPLES
 from rewardkit.trainer.config.root import Config, TrainerConfig
 
 TRACKER = "latest_checkpointed_iteration.txt"
@@ -74,6 +75,8 @@ def prepare(folder: Path, start: Path | None) -> None:
         write_whole(folder / TRACKER, start.name.rpartition("_")[2])
     else:
         (folder / TRACKER).unlink(missing_ok=True)
+    if start is None:
+        (folder / SAMPLES).unlink(missing_ok=True)
     _trim_log(folder / "metrics.jsonl", None if start is None else read_facts(start))
 
 

@@ -68,6 +68,9 @@ class ConsoleSink:
             line = f"step {step}: {response_line(row)}"
             self._console.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
 
+    def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
+        """Those of training are for the page."""
+
     def close(self) -> None:
         """Leave the terminal as it was, the last table in it."""
         if self._live is not None:

@@ -20,6 +20,7 @@ from rich.console import Console
 from rewardkit.trainer.config.load import as_dict
 from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.logging.console import ConsoleSink, response_line
+from rewardkit.trainer.logging.page import PageSink
 
 Rows = Sequence[Mapping[str, Any]]
 """Scored responses, as `steps/dumps.py` makes them."""
@@ -34,6 +35,10 @@ class Sink(Protocol):
 
     def generations(self, rows: Rows, step: int) -> None:
         """Take some responses of a validation."""
+        return
+
+    def responses(self, rows: Rows, step: int) -> None:
+        """Take some responses of a training step."""
         return
 
     def close(self) -> None:
@@ -56,6 +61,8 @@ class Logger:
                 self._show = self._sinks[name] = ConsoleSink(self._console, total_steps)
             else:
                 self._guard(name, self._open, name, config, folder)
+        if "jsonl" in self._sinks:
+            self._sinks["page"] = PageSink(folder, total_steps)
 
     def log(self, metrics: dict[str, float], step: int) -> None:
         """Log one step."""
@@ -64,6 +71,10 @@ class Logger:
     def generations(self, rows: Rows, step: int) -> None:
         """Show some responses of a validation where there is a place for text."""
         self._each(lambda sink: sink.generations(rows, step))
+
+    def responses(self, rows: Rows, step: int) -> None:
+        """Show some responses of a training step where there is a place for text."""
+        self._each(lambda sink: sink.responses(rows, step))
 
     def say(self, line: str) -> None:
         """Print one line, if the console is one of the sinks."""
@@ -108,6 +119,8 @@ class JsonlSink:
             file.write(json.dumps(finite) + "\n")
 
     def generations(self, rows: Rows, step: int) -> None: ...
+
+    def responses(self, rows: Rows, step: int) -> None: ...
 
     def close(self) -> None: ...
 

@@ -12,12 +12,42 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.files import published
+from rewardkit.offline.html.run import few, has_samples
 from rewardkit.trainer.batch import Row, ScoredResponse
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
 
 FORMATS = ("jsonl", "parquet")
+
+
+def record(run: TrainingRun, scored: Sequence[ScoredResponse], step: int) -> dict[str, float]:
+    """Dump a training step's responses where that is asked for, and give a few of this process's to the log.
+
+    Returns:
+        `reward/part/<name>`: the mean of each component of the scores over all processes' responses.
+    """
+    config = run.config
+    dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
+    if run.world.is_main and has_samples(step):
+        chosen = few([score.score if score.ok else None for _, _, score in scored])
+        run.logger.responses([_plain(*scored[i], step) for i in chosen], step)
+    return part_means([score for _, _, score in scored], run.world)
+
+
+def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
+    """Return `reward/part/<name>`, over the scored responses of all processes that have such a part."""
+    mine: dict[str, tuple[float, int]] = {}
+    for score in scores:
+        for name, value in score.parts.items() if score.ok else ():
+            total, n = mine.get(name, (0.0, 0))
+            mine[name] = (total + value, n + 1)
+    sums: dict[str, tuple[float, int]] = {}
+    for of_one in world.gather(mine):
+        for name, (of_its, count) in of_one.items():
+            total, n = sums.get(name, (0.0, 0))
+            sums[name] = (total + of_its, n + count)
+    return {f"reward/part/{name}": total / n for name, (total, n) in sorted(sums.items())}
 
 
 def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredResponse], n: int, step: int) -> None:

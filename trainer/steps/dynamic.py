@@ -13,7 +13,7 @@ from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Batch, Row, ScoredResponse, join
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
-from rewardkit.trainer.steps.dumps import dump
+from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.generation import generate
 from rewardkit.trainer.steps.scoring import collect_scores
 from rewardkit.trainer.steps.signal import signal_metrics
@@ -49,12 +49,12 @@ def sample_dynamically(
         scored += here
         found += _differing_everywhere(run, batch, here)
         drawn.append(batch)
-    dump(run, run.config.trainer.rollout_data_dir, scored, run.config.actor_rollout_ref.rollout.n, step)
+    of_parts = record(run, scored, step)
     metrics["training/filter_groups/num_gen_batches"] = len(drawn)
     metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
     whole = join(drawn)
     of_signal = signal_metrics(run, whole, scored, set(found[:wanted]))
-    return deal(whole, found[:wanted], run.world), dict(metrics) | of_signal
+    return deal(whole, found[:wanted], run.world), dict(metrics) | of_signal | of_parts
 
 
 def differing_groups(groups: Tensor, outcomes: Sequence[float], scored: Tensor) -> list[int]:

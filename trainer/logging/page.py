@@ -1,0 +1,94 @@
+"""The page of a run, made anew while it runs: in a thread, from what is on the disk; no step waits for it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.offline.html.run import SAMPLES, write_run_page
+
+REFRESH_S = 5.0
+"""Seconds between two pages, at least."""
+SHARE = 20
+"""So many times as long as a page takes to make are left between two: a long run's takes a second."""
+TRIES = 3
+"""Times in a row that writing a page may fail: somebody else may write it just now."""
+LONGEST = 4_000
+"""Characters of a response that are kept."""
+
+
+class PageSink:
+    """Writes `metrics.html` beside `metrics.jsonl`, and the responses that it shows to `samples.jsonl`."""
+
+    def __init__(self, folder: Path, total_steps: int) -> None:
+        self._folder = folder
+        self._total = total_steps
+        self._new = threading.Event()
+        self._ended = threading.Event()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._keep_fresh, name="page", daemon=True)
+        self._thread.start()
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        """Have the page made anew: the metrics are in their file by now."""
+        self._raise()
+        self._new.set()
+
+    def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
+        """Keep some responses of a training step."""
+        self._keep({"step": step, "rows": [_cut(row) for row in rows]})
+
+    def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
+        """Keep some responses of a validation."""
+        self._keep({"step": step, "kind": "validation", "rows": [_cut(row) for row in rows]})
+
+    def close(self) -> None:
+        """Write the last page."""
+        self._ended.set()
+        self._new.set()
+        self._thread.join()
+        if self._error is None and (self._folder / "metrics.jsonl").exists():
+            write_run_page(self._folder, total_steps=self._total)
+        self._raise()
+
+    def _keep(self, kept: dict[str, Any]) -> None:
+        try:
+            line = msgspec.json.encode(kept, enc_hook=str)
+        except UnicodeEncodeError:  # a lone surrogate
+            line = json.dumps(kept, ensure_ascii=False, default=str).encode("utf-8", "replace")
+        with (self._folder / SAMPLES).open("ab") as file:
+            file.write(line + b"\n")
+
+    def _keep_fresh(self) -> None:
+        failed = 0
+        while self._new.wait() and not self._ended.is_set():
+            self._new.clear()
+            began = time.monotonic()
+            try:
+                write_run_page(self._folder, total_steps=self._total, running=True)
+                failed = 0
+            except Exception as error:
+                failed += 1
+                if failed == TRIES:
+                    self._error = error  # for the next step to tell: nobody hears it here
+                    return
+            self._ended.wait(max(REFRESH_S, SHARE * (time.monotonic() - began)))
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+def _cut(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row no longer than can be read."""
+    return {name: _text(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _text(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}\n[...]\n{text[-LONGEST // 2 :]}"
