@@ -83,7 +83,7 @@ def without_observations(batch: Batch) -> Batch:
 def run_of(*overrides: str) -> Any:
     required = ["data.train_files=x", "actor_rollout_ref.model.path=x", f"data.max_response_length={WIDTH}"]
     config = load_config(None, [*required, "actor_rollout_ref.rollout.n=2", *overrides])
-    return SimpleNamespace(config=config, world=ALONE, kl=KlController(0.5), eos_ids=[7])
+    return SimpleNamespace(config=config, world=ALONE, kl=KlController(0.5), eos_ids=[7], first_kl=None)
 
 
 SCORES = [Score(float(v)) for v in (1.0, 0.0, 0.5, 0.25)] + [failure("error", "x"), Score(1.0)]
