@@ -146,7 +146,7 @@ class Episode:
 
     @property
     def counted_tokens(self) -> int:
-        """How many tokens a ChatModel says that its turns have; 0 where it does not count them."""
+        """How many tokens a ChatModel says that its turns have, or has about, where it does not count."""
         return self._counted
 
     @property
@@ -366,10 +366,12 @@ class Episode:
         """Ask a ChatModel."""
         model: Any = self._speaking.model
         reply: Reply = await model.chat(list(self.messages), self.schemas, seed=seed, max_tokens=budget)
+        reply = replace(reply, text=plain_text(reply.text))
         ends = [reply.text.find(one) + len(one) for one in stop if one in reply.text]
         if ends:
             reply = replace(reply, text=reply.text[: min(ends)], finish_reason="stop")
-        self._counted += reply.tokens or 0
+        # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
+        self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         return self._said(reply, Turn("assistant", reply.text, finish_reason=reply.finish_reason), reply.text)
 
     def _said(self, reply: Reply, turn: Turn, text: str) -> Reply:

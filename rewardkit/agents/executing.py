@@ -26,19 +26,27 @@ async def execute_call(
     """
     tool = tools.get(call.name)
     if call.error is not None:
-        return Observation(f"Error: {call.error}", status="bad_call")
-    if tool is None:
+        found = Observation(f"Error: {call.error}", status="bad_call")
+    elif tool is None:
         known = f"; the tools are: {', '.join(tools)}" if tools else "; there are none"
-        hint = did_you_mean(call.name, tools) or known
-        return Observation(f"Error: there is no tool '{call.name:.80}'{hint}", status="bad_call")
-    found = Observation("", status="error")
-    timeout = limits.tool_seconds if seconds is None else min(limits.tool_seconds, max(seconds, 0.0))
-    for _ in range(limits.tool_retries + 1):
-        found = await _execute_once(tool, call.arguments, timeout)
-        if found.status in ("ok", "bad_call"):
-            break
+        hint = did_you_mean(call.name[:80], tools) or known
+        found = Observation(f"Error: there is no tool '{call.name:.80}'{hint}", status="bad_call")
+    else:
+        found = await _execute(tool, call.arguments, limits, seconds)
     text = cut(plain_text(found.text), limits.tool_response_chars, limits.tool_response_truncate_side)
     return replace(found, text=text)
+
+
+async def _execute(
+    tool: Tool, arguments: Mapping[str, Any], limits: Limits, seconds: float | None
+) -> Observation:
+    timeout = limits.tool_seconds if seconds is None else min(limits.tool_seconds, max(seconds, 0.0))
+    found = Observation("", status="error")
+    for _ in range(limits.tool_retries + 1):
+        found = await _execute_once(tool, arguments, timeout)
+        if found.status in ("ok", "bad_call"):
+            break
+    return found
 
 
 async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float) -> Observation:

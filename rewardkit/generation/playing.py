@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from rewardkit.agents.calls import detect_format, format_named
 from rewardkit.agents.episode import Episode
@@ -102,11 +101,7 @@ def setting_of(
         chosen.tool_response_truncate_side,
         chosen.tool_seconds,
     )
-    calls = chosen.calls
-    if calls is None:
-        template = None if transcript is None else transcript.tokenizer.chat_template
-        calls = (detect_format(template) if template else None) or "hermes"
-    format_named(calls)
+    calls = _format_of(chosen, transcript)
     AGENTS.resolve(chosen.agent)
     return Setting(
         limits,
@@ -117,6 +112,21 @@ def setting_of(
         chosen.agent,
         settings.stop,
     )
+
+
+def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
+    """The format of calls: the one that is named, or that the chat template asks its model for."""
+    if chosen.calls is not None:
+        format_named(chosen.calls)
+        return chosen.calls
+    if transcript is None:
+        return "hermes"  # the server finds calls itself
+    found = detect_format(transcript.tokenizer.chat_template)
+    if found is None and chosen.tools:
+        raise ConfigError(
+            "the chat template has calls of tools in a form that is not known; name one with --tool-format"
+        )
+    return found or "hermes"
 
 
 def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path) -> None:
@@ -173,7 +183,7 @@ def _turn(turn: Turn) -> TurnRecord:
     for call in turn.calls:
         said: dict[str, Any] = {"name": call.name, "arguments": plain(call.arguments)}
         calls.append(said if call.error is None else {**said, "error": call.error})
-    texts = [msgspec.json.encode(call).decode() for call in calls]
+    texts = [json.dumps(call) for call in calls]  # in ASCII: arguments may hold half a character
     return TurnRecord(turn.role, turn.text, turn.end - turn.start, turn.reward, texts, turn.statuses)
 
 

@@ -13,7 +13,7 @@ from rewardkit.agents.registry import AGENTS, Agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import Setting, run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import Limits, Observation, Reply, UserTurn
+from rewardkit.agents.types import Call, Limits, Observation, Reply, UserTurn
 from rewardkit.errors import InputError
 from tests.agents.conftest import Counted, Echo, Script, call_of
 
@@ -105,6 +105,23 @@ def test_bad_calls_are_told_to_the_model_and_counted(tokenizer: Any) -> None:
     assert episode.ended == "answered"
     assert [turn.statuses for turn in episode.turns if turn.role == "tool"] == [["bad_call"], ["bad_call"]]
     assert "did you mean echo?" in episode.turns[3].text
+
+
+def test_a_model_that_calls_for_ever_comes_to_an_end_though_nobody_counts() -> None:
+    class Calls:
+        async def chat(self, *_: Any, **__: Any) -> Reply:
+            return Reply("", calls=[Call("echo", {"text": "\ud800"}, "c")])
+
+    setting = Setting(Limits(50), None, {"echo": Echo}, default_agent="tool_agent")
+    episode = asyncio.run(run_episode(EpisodeRow(ASKED), Calls(), setting))
+    assert (episode.ended, episode.count("assistant")) == ("response_tokens", 50)
+
+
+def test_what_a_bad_call_holds_is_text_that_can_be_written(tokenizer: Any) -> None:
+    bad = '<tool_call>\n{"name": "\\ud800' + "x" * 10_000 + '", "arguments": {}}\n</tool_call>'
+    episode, _ = run_one(tokenizer, [bad, "Done."], limits=Limits(60_000))
+    assert episode.turns[1].statuses == ["bad_call"]
+    assert len(episode.turns[1].text.encode()) < 2_000
 
 
 def test_calls_beyond_the_allowed_are_answered_too(tokenizer: Any) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -123,6 +126,38 @@ def test_a_model_behind_a_server_calls_tools(
     assert len(rows[5]["turns"][0]) == 1, "a row of one turn among them is one turn"
 
 
+def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) -> None:
+    def says(body: dict[str, Any]) -> dict[str, Any]:
+        right = len(body["messages"]) > 1
+        message = {"role": "assistant", "content": "#### 42" if right else "#### 41"}
+        return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+    chat.answer = says  # type: ignore[method-assign]
+    extra = [{"interaction_kwargs": {"name": "gsm8k", "ground_truth": "42"}}] * 6
+    prompts = prompts_of(tmp_path / "p.parquet", extra_info=extra, ground_truth=["42"] * 6)
+    words = ["--url", chat.url, "--model", "m", "--interactions", "gsm8k", "--score"]
+    rows = generated(prompts, tmp_path / "a.parquet", *words)
+    assert [row["ended"] for row in rows] == [["done"]] * 6
+    assert [row["score"] for row in rows] == [[1.0]] * 6
+    assert [len(row["turns"][0]) for row in rows] == [3] * 6, "what it says at the end nobody reads"
+    assert [row["turn_rewards"][0][-1] for row in rows] == [1.0] * 6
+
+
+def test_a_call_with_half_a_character_is_kept(chat: Chat, tmp_path: Path) -> None:
+    usual = chat.answer
+
+    def says(body: dict[str, Any]) -> dict[str, Any]:
+        answer = usual(body)
+        for call in answer["choices"][0]["message"].get("tool_calls", ()):
+            call["function"]["arguments"] = '{"expression": "\\ud800"}'
+        return answer
+
+    chat.answer = says  # type: ignore[method-assign]
+    words = ["--url", chat.url, "--model", "m", "--tools", "calculator"]
+    rows = generated(prompts_of(tmp_path / "p.parquet"), tmp_path / "a.parquet", *words)
+    assert rows[0]["turns"][0][1]["statuses"] == ["bad_call"]
+
+
 def test_a_loop_of_a_users_own_rewards_its_turns(chat: Chat, tmp_path: Path) -> None:
     loop = tmp_path / "mine.py"
     loop.write_text(
@@ -219,6 +254,32 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny") / "model"
     save(make_model(tokenizer, seed=0), tokenizer, folder)
     return folder
+
+
+@pytest.mark.slow
+def test_episodes_run_between_the_steps_of_vllm(model_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vllm")
+    loop = tmp_path / "two.py"
+    loop.write_text(
+        "async def two(episode):\n"
+        "    await episode.generate()\n"
+        "    await episode.append([{'role': 'user', 'content': 'again'}])\n"
+        "    await episode.generate()\n"
+    )
+    prompts = prompts_of(tmp_path / "p.parquet")
+    words = ["--model", str(model_folder), "--engine", "vllm", "--dtype", "float32", "--log-probs"]
+    words += ["--max-prompt-tokens", "64", "--max-tokens", "64", "--max-turn-tokens", "8", "-n", "2"]
+    command = [sys.executable, "-m", "rewardkit", "generate", str(prompts), *words]
+    command += ["--agent", f"{loop}:two", "--out", str(tmp_path / "a.parquet")]
+    subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    for row in pq.read_table(tmp_path / "a.parquet").to_pylist():
+        assert row["ended"] == ["answered"] * 2
+        for turns, tokens, log_probs in zip(
+            row["turns"], row["response_tokens"], row["log_probs"], strict=True
+        ):
+            assert [turn["role"] for turn in turns] == ["assistant", "user", "assistant"]
+            assert tokens == turns[0]["tokens"] + turns[2]["tokens"] == len(log_probs) <= 16
+            assert max(log_probs) < 0
 
 
 def test_episodes_on_a_local_model_are_the_same_after_an_interruption(
