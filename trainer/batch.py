@@ -44,6 +44,8 @@ class Row:
     extra_info: dict[str, Any]
     token_ids: list[int]
     """The prompt after the chat template."""
+    agent_name: str | None = None
+    """What draws the response; None: the run's default."""
 
 
 class ScoredResponse(NamedTuple):
@@ -52,6 +54,8 @@ class ScoredResponse(NamedTuple):
     row: Row
     text: str
     score: Score
+    episode: dict[str, Any] | None = None
+    """Of an episode: its turns and its end, for dumps."""
 
 
 @dataclass

@@ -19,6 +19,8 @@ from rewardkit.trainer.batch import Row
 from rewardkit.trainer.config.root import DataConfig
 from rewardkit.types import Message
 
+AGENT_NAME = "agent_name"
+
 
 def file_list(files: Any) -> list[Path]:
     """Return `data.train_files` or `data.val_files`, one path or a list of them, as a list."""
@@ -28,7 +30,7 @@ def file_list(files: Any) -> list[Path]:
 
 
 def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
-    """Read the columns that training needs: `data_source`, `prompt`, `ground_truth`, `extra_info`.
+    """Read the columns that training needs: data source, prompt, ground truth, extra info, agent.
 
     Raises:
         InputError: the file is missing, is no parquet, is empty, or lacks a column or a value.
@@ -48,7 +50,8 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
     ):
         if found is None:
             raise InputError(f"{path} has no column '{needed}'; it has: {', '.join(sorted(columns))}")
-    read = {names.data_source, prompt_key, names.ground_truth, names.extra_info}
+    agent = AGENT_NAME if AGENT_NAME in columns else None
+    read = {names.data_source, prompt_key, names.ground_truth, names.extra_info, agent}
     rows = parquet.read(columns=[name for name in read if name is not None]).to_pylist()
     if not rows:
         raise InputError(f"{path} has no rows")
@@ -76,7 +79,16 @@ def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[s
         "prompt": sample.prompt,
         "ground_truth": sample.ground_truth,
         "extra_info": sample.extra_info,
+        "agent_name": row.get(AGENT_NAME) or None,
     }
+
+
+def agent_names(path: Path) -> set[str | None]:
+    """Return the agents that a file's rows name; None for rows that name none."""
+    parquet = pq.ParquetFile(path)
+    if AGENT_NAME not in parquet.schema_arrow.names:
+        return {None}
+    return set(parquet.read(columns=[AGENT_NAME])[AGENT_NAME].unique().to_pylist())
 
 
 def load_rows(
@@ -86,11 +98,19 @@ def load_rows(
     max_samples: int = -1,
     *,
     say: Callable[[str], None] = lambda line: None,
+    tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
 ) -> list[Row]:
     """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
 
     Overlong ones are left out (`say` is told how many), cut, or an error, as the config says.
+
+    Args:
+        tokenise: returns the ids of a row's prompt, where they are not those of its messages alone (there are
+            tools in it). Such a prompt is never cut.
     """
+    if tokenise is not None:
+        config = replace(config, truncation="error")
+    ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw["prompt"], config))
     rows: list[Row] = []
     read = 0
     named = (
@@ -99,7 +119,7 @@ def load_rows(
         for i, raw in enumerate(read_rows(path, config.prompt_key))
     )
     for path, i, raw in islice(named, max_samples if max_samples >= 0 else None):
-        ids = _fit(_tokenise(tokenizer, raw["prompt"], config), config, f"{path}, row {i}")
+        ids = _fit(ids_of(raw), config, f"{path}, row {i}")
         if ids is not None:
             rows.append(Row(token_ids=ids, **raw))
         read += 1

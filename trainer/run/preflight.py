@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rewardkit.checks.agents import SINGLE_TURN
+from rewardkit.agents.rows import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.trainer.agents import as_episode_row, check_agents
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config, logger_names
@@ -287,9 +288,13 @@ def _check_data(config: Config) -> list[str]:
     """Read all the data, and score the first reference answer of each data source; return what is odd."""
     first: dict[str, dict[str, Any]] = {}
     files = (*file_list(config.data.train_files), *file_list(config.data.val_files))
+    episodes: dict[str, list[EpisodeRow]] = {}
     for path in files:
-        for row in read_rows(path, config.data.prompt_key):
+        rows = read_rows(path, config.data.prompt_key)
+        for row in rows:
             first.setdefault(row["data_source"], row)
+        episodes[str(path)] = [as_episode_row(**row) for row in rows]
+    notes = check_agents(config, episodes)
     rewards = open_rewards(config, set(first))
     try:
         rewards.check(sorted(first))
@@ -298,23 +303,17 @@ def _check_data(config: Config) -> list[str]:
         if config.reward_model.enable:
             tried = {s: row for s, row in tried.items() if REGISTRY.resolve(s).name != REWARD_MODEL}
         odd = _look_at(files, config, rewards) if tried else []
-        return [*odd, *_try_rewards(config, rewards, tried)]
+        return [*notes, *odd, *_try_rewards(config, rewards, tried)]
     finally:
         rewards.close()
 
 
 def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> list[str]:
-    """Look at the first rows of the files, and return what is odd.
-
-    Raises:
-        ConfigError: rows need an agent, tools or an interaction that is not there.
-    """
+    """Look at the first rows of the files, and return what is odd; for agents see `check_agents`."""
     scorer = rewards if isinstance(rewards, Scorer) else None
-    found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer, agents=(SINGLE_TURN,))
-    for finding in found:
-        if finding.check in ("agent", "tools", "interaction") and finding.level == "error":
-            raise ConfigError(finding.line())
-    return [finding.line() for finding in found if finding.check in ("agent", "ground truth", "shaping")]
+    found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer)
+    said = [one for one in found if one.check != "agent" or one.level == "warning"]
+    return [one.line() for one in said if one.check in ("agent", "ground truth", "shaping")]
 
 
 def _check_rewards(config: Config) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.files import published
 from rewardkit.offline.html.run import few, has_samples
-from rewardkit.trainer.batch import Row, ScoredResponse
+from rewardkit.trainer.batch import ScoredResponse
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -30,9 +30,9 @@ def record(run: TrainingRun, scored: Sequence[ScoredResponse], step: int) -> dic
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
     if run.world.is_main and has_samples(step):
-        chosen = few([score.score if score.ok else None for _, _, score in scored])
-        run.logger.responses([_plain(*scored[i], step) for i in chosen], step)
-    return part_means([score for _, _, score in scored], run.world)
+        chosen = few([one.score.score if one.score.ok else None for one in scored])
+        run.logger.responses([_plain(scored[i], step) for i in chosen], step)
+    return part_means([one.score for one in scored], run.world)
 
 
 def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
@@ -66,12 +66,12 @@ def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredResponse],
 def gather_rows(scored: Sequence[ScoredResponse], n: int, step: int, world: World) -> list[dict[str, Any]]:
     """Return the responses of all processes as plain rows, in the order of the prompts.
 
-    A row has the columns that `rewardkit score` reads and writes, and `step`.
+    A row has the columns that `rewardkit score` reads and writes, and `step`; an episode's its turns and end.
 
     Args:
         scored: this process's, the n responses to one prompt next to each other.
     """
-    mine = [_plain(row, text, score, step) for row, text, score in scored]
+    mine = [_plain(one, step) for one in scored]
     groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.gather(mine)]
     # The prompts were dealt out one by one, so they are taken up again one by one.
     in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
@@ -88,11 +88,13 @@ def write_dump(folder: Path, step: int, rows: Sequence[dict[str, Any]], file_for
             file.writelines(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in rows)
 
 
-def _plain(row: Row, text: str, score: Score, step: int) -> dict[str, Any]:
+def _plain(scored: ScoredResponse, step: int) -> dict[str, Any]:
+    row = scored.row
     turns = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
     prompt = [{"role": turn["role"], "content": str(turn["content"])} for turn in turns]
     source = {"data_source": row.data_source, "prompt": prompt, "ground_truth": row.ground_truth}
-    return {"step": step, **source, "response": text, **score.as_dict()}
+    episode = scored.episode or {}
+    return {"step": step, **source, "response": scored.text, **scored.score.as_dict(), **episode}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:

@@ -20,6 +20,8 @@ from rewardkit.trainer.steps.signal import signal_metrics
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
 
+AVERAGES = ("agent/", "reward/turns/")
+
 
 def sample_dynamically(
     run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock
@@ -38,6 +40,7 @@ def sample_dynamically(
     scored: list[ScoredResponse] = []
     found: list[int] = []
     metrics: Counter[str] = Counter()
+    averages: dict[str, float] = {}
     while len(found) < wanted:
         _refuse_further(run, len(drawn), len(found), wanted)
         batch_prompts = prompts if not drawn else run.loader.take()
@@ -45,7 +48,9 @@ def sample_dynamically(
             batch, pending = generate(run, batch_prompts, step, first=len(drawn) * wanted)
         with clock("reward"):
             here, of_batch = collect_scores(run, batch, pending)
-        metrics.update(of_batch)
+        # Counts and times add up; of shares and means the last batch's stand.
+        averages = {name: value for name, value in of_batch.items() if name.startswith(AVERAGES)}
+        metrics.update({name: value for name, value in of_batch.items() if name not in averages})
         scored += here
         found += _differing_everywhere(run, batch, here)
         drawn.append(batch)
@@ -54,7 +59,8 @@ def sample_dynamically(
     metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
     whole = join(drawn)
     of_signal = signal_metrics(run, whole, scored, set(found[:wanted]))
-    return deal(whole, found[:wanted], run.world), dict(metrics) | of_signal | of_parts
+    more = averages | of_signal | of_parts
+    return deal(whole, found[:wanted], run.world), dict(metrics) | more
 
 
 def differing_groups(groups: Tensor, outcomes: Sequence[float], scored: Tensor) -> list[int]:

@@ -15,6 +15,7 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
+from rewardkit.trainer.steps.episodes import as_batch, play_rows
 from rewardkit.trainer.steps.scoring import PendingScores, start_scoring
 from rewardkit.trainer.training_run import TrainingRun
 
@@ -40,13 +41,42 @@ def generate(
     seeds = [row_seed(TRAINING, rollout.seed, step, i, j) for i, _ in numbered for j in range(rollout.n)]
     rows = [row for _, row in numbered for _ in range(rollout.n)]
     pending = start_scoring(run, rows)
+    if run.agents is not None:
+        batch = play(run, rows, training_sampling(rollout), seeds, pending)
+        _number(batch, [i for i, _ in numbered], seeds, rollout.n)
+        return batch, pending
     prompt_ids = ids.to(device)
     prompt_mask = mask.to(device)
     drawn = run.rollout.generate(prompt_ids, prompt_mask, training_sampling(rollout), seeds, pending.take)
     batch = _as_batch(rows, prompt_ids, prompt_mask, drawn, rollout.n)
-    batch["groups"] = torch.tensor([i for i, _ in numbered], device=device).repeat_interleave(rollout.n)
-    batch["seeds"] = torch.tensor(seeds, device=device)
+    _number(batch, [i for i, _ in numbered], seeds, rollout.n)
     return batch, pending
+
+
+def play(
+    run: TrainingRun, rows: Sequence[Row], sampling: Sampling, seeds: Sequence[int], pending: PendingScores
+) -> Batch:
+    """Return the episodes of these rows as a batch; each is scored from when it ends."""
+    assert run.agents is not None
+    rollout = run.config.actor_rollout_ref.rollout
+    played, pending.costs = play_rows(run.rollout, run.agents, rows, sampling, seeds, pending.take_episode)
+    batch = as_batch(
+        rows,
+        played,
+        prompt_length=rollout.prompt_length,
+        response_length=rollout.response_length,
+        pad_id=run.tokenizer.pad_token_id,
+        device=run.world.device,
+    )
+    if not sampling.log_probs:
+        del batch.tensors["rollout_log_probs"]
+    return batch
+
+
+def _number(batch: Batch, groups: Sequence[int], seeds: Sequence[int], n: int) -> None:
+    device = batch["responses"].device
+    batch["groups"] = torch.tensor(groups, device=device).repeat_interleave(n)
+    batch["seeds"] = torch.tensor(seeds, device=device)
 
 
 def training_sampling(rollout: RolloutConfig) -> Sampling:

@@ -8,6 +8,7 @@ import torch
 
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.steps.generation import play
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores, start_scoring
 from rewardkit.trainer.training_run import TrainingRun
 
@@ -27,6 +28,8 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
     rows = batch.rows[::n]
     sampling = Sampling(do_sample=False, log_probs=False)
     pending = start_scoring(run, rows)
+    if run.agents is not None:
+        return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), pending)
     drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take)
     responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
     return GreedyResponses(Batch(responses, rows), pending)

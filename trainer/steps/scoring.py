@@ -10,6 +10,8 @@ from rewardkit.errors import RewardkitError
 from rewardkit.trainer.batch import Batch, Row, ScoredResponse
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rewards import RewardSource, ScoreFuture
+from rewardkit.trainer.rollout.base import TurnCosts
+from rewardkit.trainer.steps.episodes import Played, episode_metrics
 from rewardkit.trainer.steps.placing import place_scores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Sample, Score
@@ -30,16 +32,35 @@ class PendingScores:
         """Rows whose group is not all there yet."""
         self._deadline = monotonic() + timeout_s
         self._error: RewardkitError | None = None
+        self._scores: dict[int, Score] = {}
+        """Those that nobody has to be asked for."""
+        self.episodes: dict[int, Played] = {}
+        """Of rows that are episodes."""
+        self.costs = TurnCosts()
+        """Of their turns."""
 
     def take(self, responses: dict[int, list[int]]) -> None:
         """Start scoring these responses, token ids by row. Each must come once."""
         texts = self._tokenizer.batch_decode(list(responses.values()), skip_special_tokens=True)
-        for i, text in zip(responses, texts, strict=True):
+        self._take(dict(zip(responses, texts, strict=True)))
+
+    def take_episode(self, row: int, played: Played) -> None:
+        """Start scoring the last turn of an episode; it must come once."""
+        self.episodes[row] = played
+        known = played.known_score
+        if known is None:
+            self._take({row: played.answer})
+        else:
+            self.texts[row] = played.answer
+            self._scores[row] = known
+
+    def _take(self, texts: dict[int, str]) -> None:
+        for i, text in texts.items():
             self.texts[i] = text
         self._deadline = monotonic() + self._timeout_s
         try:
-            self._submit([i for i in responses if not self._by_group(i)])
-            self._held += [i for i in responses if self._by_group(i)]
+            self._submit([i for i in texts if not self._by_group(i)])
+            self._held += [i for i in texts if self._by_group(i)]
         except RewardkitError as error:  # the other processes hear of it in `wait`
             self._error = error
 
@@ -49,12 +70,12 @@ class PendingScores:
 
     def _submit(self, rows: list[int]) -> None:
         if rows:
-            samples = [_sample(self._rows[i], self.texts[i]) for i in rows]
+            samples = [_sample(self._rows[i], self.texts[i], self.episodes.get(i)) for i in rows]
             self._submitted.append((rows, self._source.submit(samples)))
 
     def wait(self, world: World) -> list[ScoredResponse]:
         """Return the rows, in order, with their texts and scores. All processes raise the error of one."""
-        scores: dict[int, Score] = {}
+        scores = dict(self._scores)
         try:
             if self._error is None:
                 self._submit(sorted(self._held))
@@ -66,7 +87,12 @@ class PendingScores:
         first = world.first_error(self._error)
         if first is not None:
             raise first
-        return [ScoredResponse(row, self.texts[i], scores[i]) for i, row in enumerate(self._rows)]
+        return [self._scored(i, scores[i]) for i in range(len(self._rows))]
+
+    def _scored(self, row: int, score: Score) -> ScoredResponse:
+        played = self.episodes.get(row)
+        columns = None if played is None else played.columns()
+        return ScoredResponse(self._rows[row], self.texts[row], score, columns)
 
 
 def start_scoring(run: TrainingRun, rows: Sequence[Row]) -> PendingScores:
@@ -77,10 +103,18 @@ def start_scoring(run: TrainingRun, rows: Sequence[Row]) -> PendingScores:
 def collect_scores(
     run: TrainingRun, batch: Batch, pending: PendingScores
 ) -> tuple[list[ScoredResponse], dict[str, float]]:
-    """Wait for the scores and place them in the batch; return them, and the metrics of `place_scores`."""
+    """Wait for the scores and place them in the batch; return them, and the metrics of `place_scores`.
+
+    With agents those of `episode_metrics` too.
+    """
     scored = pending.wait(run.world)
-    return scored, place_scores(batch, [each.score for each in scored], run.world, run.config.reward)
+    metrics = place_scores(batch, [each.score for each in scored], run.world, run.config.reward)
+    if run.agents is not None:
+        played = [pending.episodes[i] for i in range(len(scored))]
+        metrics |= episode_metrics(played, pending.costs, run.world)
+    return scored, metrics
 
 
-def _sample(row: Row, text: str) -> Sample:
-    return Sample(row.data_source, text, row.ground_truth, row.prompt, row.extra_info)
+def _sample(row: Row, text: str, played: Played | None) -> Sample:
+    extra = row.extra_info if played is None else {**row.extra_info, **played.facts()}
+    return Sample(row.data_source, text, row.ground_truth, row.prompt, extra)

@@ -52,9 +52,9 @@ def _estimator(algorithm: AlgorithmConfig) -> str:
 
 
 def _plain(group: int, length: int, scored: ScoredResponse) -> PlainResponse:
-    row, _, score = scored
+    score = scored.score
     return PlainResponse(
-        data_source=row.data_source,
+        data_source=scored.row.data_source,
         prompt=str(group),
         status=score.status,
         score=score.score if score.ok else None,

@@ -6,12 +6,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
+from rewardkit.agents.runner import Setting
 from rewardkit.offline.metrics import group_metrics
 from rewardkit.trainer.batch import Row, ScoredResponse, pad_prompts
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.steps.dumps import dump, gather_rows
+from rewardkit.trainer.steps.episodes import play_rows
 from rewardkit.trainer.steps.scoring import PendingScores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -35,6 +40,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         prompt_length=config.actor_rollout_ref.rollout.prompt_length,
         seed=config.actor_rollout_ref.rollout.seed,
         timeout_s=config.reward.timeout_s,
+        agents=run.agents,
     )
     dump(run, config.trainer.validation_data_dir, scored, given.n, step)
     if shown := config.trainer.log_val_generations:
@@ -55,6 +61,7 @@ def respond(
     prompt_length: int,
     seed: int,
     timeout_s: float = 600.0,
+    agents: Setting | None = None,
 ) -> list[ScoredResponse]:
     """Return `sampling.n` scored responses to each of this process's share of `rows`.
 
@@ -65,6 +72,9 @@ def respond(
     ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
     seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
     pending = PendingScores(rewards, tokenizer, mine, timeout_s)
+    if agents is not None:
+        play_rows(rollout, agents, mine, sampling, seeds, pending.take_episode)
+        return pending.wait(world)
     rollout.generate(ids, mask, sampling, seeds, pending.take)  # without prompts too: some share an engine
     return pending.wait(world)
 
@@ -82,7 +92,7 @@ def validation_metrics(scored: Sequence[ScoredResponse], n: int, world: World) -
         not be scored and are in none of the means.
     """
     mine = [scored[i : i + n] for i in range(0, len(scored), n)]
-    shared = [(group[0][0].data_source, [score for _, _, score in group]) for group in mine]
+    shared = [(group[0].row.data_source, [one.score for one in group]) for group in mine]
     groups: dict[str, list[list[Score]]] = defaultdict(list)
     for source, scores in (group for share in world.gather(shared) for group in share):
         groups[source].append(scores)
@@ -94,4 +104,5 @@ def validation_metrics(scored: Sequence[ScoredResponse], n: int, world: World) -
             kind = "core" if name.startswith(f"{core}/") and name.endswith(f"@{n}") else "aux"
             metrics[f"val-{kind}/{source}/{name}"] = value
         metrics[f"val-aux/{source}/failed"] = float(sum(not s.ok for scores in found for s in scores))
-    return metrics
+    turns = [float(one.episode["num_turns"]) for one in scored if one.episode is not None]
+    return metrics | summarize({"val-aux/num_turns": torch.tensor(turns)}, world)

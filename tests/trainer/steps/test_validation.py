@@ -26,7 +26,8 @@ from rewardkit.types import Score, failure
 
 
 def response(source: str, score: Score) -> ScoredResponse:
-    return Row(source, [{"role": "user", "content": "?"}], "3", {}, []), "so it is 3", score
+    row = Row(source, [{"role": "user", "content": "?"}], "3", {}, [])
+    return ScoredResponse(row, "so it is 3", score)
 
 
 def test_figures_are_per_data_source_and_leave_failures_out(world: World) -> None:

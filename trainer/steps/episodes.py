@@ -1,0 +1,229 @@
+"""Episodes instead of single responses: played on the rollout engine, and made rows of a batch.
+
+A batch of episodes has the tensors of one of responses, and those of observations and turns (`batch.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.runner import Setting, run_episode
+from rewardkit.agents.types import ENDED, TokenModel, Turn
+from rewardkit.trainer.agents import episode_row
+from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.logging.metrics import summarize
+from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, TurnCosts
+from rewardkit.types import Score, Status, failure
+
+CUT_OFF = ("response_tokens", "context_tokens")
+"""Ends that a limit of tokens has brought about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What an episode came to, as plain data: it may come from another process."""
+
+    response_ids: list[int]
+    response_mask: list[int]
+    log_probs: list[float]
+    turns: list[Turn]
+    ended: str
+    status: Status
+    detail: str | None
+    answer: str
+    tool_rewards: dict[str, float]
+    interaction_score: float | None
+    metrics: dict[str, float]
+
+    @classmethod
+    def of(cls, episode: Episode) -> Played:
+        """Return an episode that has ended."""
+        return cls(
+            response_ids=episode.response_ids,
+            response_mask=episode.response_mask,
+            log_probs=episode.log_probs,
+            turns=episode.turns,
+            ended=episode.ended or "answered",
+            status=episode.status,
+            detail=episode.detail,
+            answer=episode.answer,
+            tool_rewards=episode.tool_rewards,
+            interaction_score=episode.interaction_score,
+            metrics=dict(episode.metrics),
+        )
+
+    @property
+    def num_turns(self) -> int:
+        """Of the model, the tools and users, and the prompt, as verl counts them."""
+        return len(self.turns) + 1
+
+    @property
+    def known_score(self) -> Score | None:
+        """The score of an episode that no reward is asked for: it failed, or its interaction knows."""
+        if self.status != "ok":
+            return failure(self.status, f"the episode ended by {self.ended}: {self.detail}")
+        if self.interaction_score is not None:
+            return Score(self.interaction_score, scorer="interaction@1")
+        return None
+
+    @property
+    def turn_rewards(self) -> list[float | None]:
+        """What each turn of the model earned; None: nothing was said of it.
+
+        What the tools' states are worth at the end is of the last turn.
+        """
+        mine = [turn.reward for turn in self.turns if turn.role == "assistant"]
+        if self.tool_rewards and mine:
+            mine[-1] = (mine[-1] or 0.0) + sum(self.tool_rewards.values())
+        return mine
+
+    def facts(self) -> dict[str, Any]:
+        """What a reward may know of an episode, beside its answer: as verl names it."""
+        return {
+            "num_turns": self.num_turns,
+            "turn_scores": [0.0 if reward is None else reward for reward in self.turn_rewards],
+            "tool_rewards": dict(self.tool_rewards),
+        }
+
+    def columns(self) -> dict[str, Any]:
+        """Return what a dump says of an episode."""
+        turns = [asdict(turn) for turn in self.turns]
+        for turn in turns:
+            calls = turn["calls"]
+            # Of each tool the arguments are others: as JSON they are one type.
+            turn["calls"] = [{**c, "arguments": json.dumps(c["arguments"], default=str)} for c in calls]
+        return {
+            "num_turns": self.num_turns,
+            "ended": self.ended,
+            "turn_rewards": self.turn_rewards,
+            "turns": turns,
+        }
+
+
+Ended = Callable[[int, Played], None]
+
+
+def player(setting: Setting) -> Callable[[TokenModel, tuple[EpisodeRow, int]], Coroutine[Any, Any, Played]]:
+    """Return what plays the episode of a row and a seed."""
+
+    async def play(model: TokenModel, given: tuple[EpisodeRow, int]) -> Played:
+        row, seed = given
+        return Played.of(await run_episode(row, model, setting, seed))
+
+    return play
+
+
+def play_rows(
+    rollout: RolloutEngine,
+    setting: Setting,
+    rows: Sequence[Row],
+    sampling: Sampling,
+    seeds: Sequence[int],
+    ended: Ended | None = None,
+) -> tuple[list[Played], TurnCosts]:
+    """Play an episode for each row, all at once; return them, and what their turns cost this engine."""
+    given = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]
+    played = rollout.converse(player(setting), given, sampling, ended)
+    return played, rollout.turn_costs
+
+
+def as_batch(
+    rows: Sequence[Row],
+    played: Sequence[Played],
+    *,
+    prompt_length: int,
+    response_length: int,
+    pad_id: int,
+    device: torch.device,
+) -> Batch:
+    """Return episodes as a batch, without log-probabilities where the engine gave none."""
+    ids, mask = pad_prompts(rows, prompt_length, pad_id)
+    shape = (len(played), response_length)
+    responses = torch.full(shape, pad_id)
+    own = torch.zeros(shape, dtype=torch.int64)
+    observations = torch.zeros_like(own)
+    turns = torch.zeros_like(own)
+    log_probs = torch.zeros(shape)
+    rewards = torch.zeros(shape)
+    for i, one in enumerate(played):
+        length = len(one.response_ids)
+        responses[i, :length] = torch.tensor(one.response_ids, dtype=torch.int64)
+        own[i, :length] = torch.tensor(one.response_mask, dtype=torch.int64)
+        observations[i, :length] = 1 - own[i, :length]
+        log_probs[i, :length] = torch.tensor(one.log_probs)
+        _number_turns(one, turns[i], rewards[i])
+    batch = make_batch(rows, ids, mask, responses, own, observations)
+    batch["rollout_log_probs"] = log_probs
+    batch["turns"] = turns
+    batch["turn_rewards"] = rewards
+    batch["truncated"] = torch.tensor([one.ended in CUT_OFF for one in played], dtype=torch.bool)
+    return batch.to(device)
+
+
+def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
+    """Write the number and the reward of each of the model's turns to its tokens.
+
+    The reward of a turn whose tools failed, or whose user did, could not be had.
+    """
+    mine = [turn for turn in played.turns if turn.role == "assistant"]
+    for number, (turn, reward) in enumerate(zip(mine, played.turn_rewards, strict=True), start=1):
+        if turn.start == turn.end:
+            continue
+        turns[turn.start : turn.end] = number
+        failed = number == len(mine) and played.status != "ok"
+        rewards[turn.end - 1] = torch.nan if failed else reward or 0.0
+
+
+def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) -> dict[str, float]:
+    """Return how the episodes of all processes went.
+
+    Returns:
+        `agent/ended/<reason>`, shares; `agent/num_turns/mean`, `max` and `min`; `agent/tool_calls/...`, calls
+        of an episode; `agent/bad_calls` and `agent/tool_failures`, shares of the calls; `agent/cached_share`,
+        of the tokens that turns began with those that were not computed again; `agent/tools/<name>`, means
+        over episodes of what tools and users have measured.
+    """
+    statuses = [status for one in played for turn in one.turns for status in turn.statuses]
+    sums = Counter(
+        {
+            "episodes": float(len(played)),
+            "calls": float(len(statuses)),
+            "bad": float(statuses.count("bad_call")),
+            "failed": float(statuses.count("error") + statuses.count("timeout")),
+            "read": float(costs.prompt_tokens),
+            "cached": float(costs.cached_tokens),
+        }
+    )
+    sums.update({f"ended/{reason}": float(n) for reason, n in Counter(one.ended for one in played).items()})
+    for one in played:
+        sums.update({f"tools/{name}": value for name, value in one.metrics.items()})
+    total: dict[str, float] = {}
+    for share in world.gather(dict(sums)):
+        for name, value in share.items():
+            total[name] = total.get(name, 0.0) + value
+    calls = [float(sum(len(turn.statuses) for turn in one.turns)) for one in played]
+    turns = [float(one.num_turns) for one in played]
+    spread = {"agent/num_turns": torch.tensor(turns), "agent/tool_calls": torch.tensor(calls)}
+    return summarize(spread, world) | _shares(total)
+
+
+def _shares(total: Mapping[str, float]) -> dict[str, float]:
+    episodes = max(total["episodes"], 1.0)
+    found = {f"agent/ended/{reason}": total.get(f"ended/{reason}", 0.0) / episodes for reason in ENDED}
+    found |= {
+        "agent/bad_calls": total["bad"] / max(total["calls"], 1.0),
+        "agent/tool_failures": total["failed"] / max(total["calls"], 1.0),
+        "agent/cached_share": total["cached"] / max(total["read"], 1.0),
+    }
+    measured = sorted(name for name in total if name.startswith("tools/"))
+    return found | {f"agent/{name}": total[name] / episodes for name in measured}
