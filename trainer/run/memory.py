@@ -42,6 +42,8 @@ def estimate(config: Config) -> dict[str, float] | None:
     needs = {"actor": _trained(shape, policy.actor.fsdp_config, lora_rank) / processes}
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
+    if gradients := _whole_gradients(config, shape, critic_shape, lora_rank):
+        needs["whole gradients"] = gradients
     has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     if has_reference and not lora_rank and not policy.ref.fsdp_config.param_offload:
         needs["reference"] = 4.0 * shape.parameters / processes
@@ -74,8 +76,25 @@ def report(config: Config) -> str:
             "actor_rollout_ref.actor.fsdp_config.param_offload=true and .optimizer_offload=true"
         )
     if sum(needs.values()) > available:
-        line += ": lower ppo_micro_batch_size_per_gpu and rollout.micro_batch_size if it runs out"
+        line += f": {_remedy(config, needs)} if it runs out"
     return line
+
+
+def _remedy(config: Config, needs: dict[str, float]) -> str:
+    """Return what to change about the largest of the parts that can be made smaller."""
+    actor = "actor_rollout_ref.actor"
+    rows = (
+        "ppo_max_token_len_per_gpu"
+        if config.actor_rollout_ref.actor.use_dynamic_bsz
+        else ("ppo_micro_batch_size_per_gpu")
+    )
+    changes = {
+        "activations": f"lower {actor}.{rows}",
+        "cache": "lower actor_rollout_ref.rollout.micro_batch_size",
+        "whole gradients": f"set {actor}.fsdp_config.no_sync=false",
+        "reference": "set actor_rollout_ref.ref.fsdp_config.param_offload=true",
+    }
+    return changes[max(changes, key=lambda part: needs.get(part, 0.0))]
 
 
 def device_bytes(config: Config) -> int | None:
@@ -91,17 +110,29 @@ def device_bytes(config: Config) -> int | None:
 
 def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
     """Bytes of a model that learns, over all processes."""
-    learns = shape.parameters
-    frozen = 0
-    if lora_rank:
-        # Seven linear layers a block, each with two thin matrices beside it.
-        learns = shape.layers * 7 * 2 * lora_rank * shape.hidden
-        frozen = shape.parameters
+    learns = _learning(shape, lora_rank)
+    frozen = shape.parameters if lora_rank else 0
     kept = TRAINED_BYTES - 8 * fsdp.optimizer_offload
     if fsdp.param_offload:
         kept -= 8
         frozen = 0
     return float(learns * kept + 4 * frozen)
+
+
+def _whole_gradients(config: Config, shape: Shape, critic_shape: Shape, lora_rank: int) -> float:
+    """Bytes of the gradient that a process holds between micro-batches; models learn one after the other."""
+    policy = config.actor_rollout_ref
+    found = 0.0
+    if policy.actor.fsdp_config.no_sync:
+        found = 4.0 * _learning(shape, lora_rank)
+    if config.critic.fsdp_config.no_sync and ESTIMATORS[config.algorithm.adv_estimator].critic:
+        found = max(found, 4.0 * critic_shape.parameters)
+    return found
+
+
+def _learning(shape: Shape, lora_rank: int) -> int:
+    """Numbers that learn: of an adapter, two thin matrices beside each of seven linear layers a block."""
+    return shape.layers * 7 * 2 * lora_rank * shape.hidden if lora_rank else shape.parameters
 
 
 def _activations(config: Config, shape: Shape, processes: int) -> float:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
-from rewardkit.trainer.distributed import World, free_port, open_world
+from rewardkit.trainer.distributed import World, open_world
 from rewardkit.trainer.models import sharding
 from rewardkit.trainer.models.load import (
     load_causal_lm,
@@ -122,14 +121,15 @@ def peak_bytes() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def measure(rank: int, port: int, folders: list[str], results: Any) -> None:
+def measure(rank: int, store: str, folders: list[str], results: Any) -> None:
     """Load two models in one of two processes; report the last one's own bytes, largest tensor and peak.
 
     The first has everything imported that a load imports. The peak is that of loading: gathering weights for
     a forward comes after it, and is the device's memory elsewhere.
     """
-    os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
+    shared = torch.distributed.FileStore(store, 2)
+    torch.distributed.init_process_group("gloo", store=shared, rank=rank, world_size=2)
     found = 0
     fill = sharding.fill
 
@@ -159,12 +159,12 @@ def test_two_processes_hold_little_more_than_their_shards_while_they_load(tmp_pa
     LlamaForCausalLM(config).save_pretrained(folders[1])
     spawn = multiprocessing.get_context("spawn")
     results: Any = spawn.Queue()
-    port = free_port()
-    processes = [spawn.Process(target=measure, args=(r, port, folders, results)) for r in (0, 1)]
+    store = str(tmp_path / "store")
+    processes = [spawn.Process(target=measure, args=(r, store, folders, results)) for r in (0, 1)]
     for process in processes:
         process.start()
     try:
-        for own, largest, peak in [results.get(timeout=240) for _ in processes]:
+        for own, largest, peak in [results.get(timeout=600) for _ in processes]:
             assert own > 100e6, "too small a model to tell"
             assert peak <= 1.2 * own + largest
     finally:

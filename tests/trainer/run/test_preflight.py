@@ -110,6 +110,41 @@ def test_a_smaller_micro_batch_needs_less(parquet: Path, big_model: Path, tmp_pa
     assert pieces["cache"] == whole["cache"] / 8
 
 
+def test_a_whole_gradient_is_counted_where_it_is_kept(parquet: Path, big_model: Path, tmp_path: Path) -> None:
+    words = ["trainer.n_gpus_per_node=2", "actor_rollout_ref.actor.fsdp_config.no_sync=true"]
+    found = estimate(settings(parquet, big_model, tmp_path, *words))
+    assert found is not None
+    assert found["whole gradients"] == 4e9, "on each of two processes"
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ([], "set actor_rollout_ref.ref.fsdp_config.param_offload=true"),
+        (["algorithm.use_kl_in_reward=false"], "lower actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"),
+        (["actor_rollout_ref.actor.use_dynamic_bsz=true"], "lower actor_rollout_ref.actor.ppo_max_token_len"),
+        (
+            ["actor_rollout_ref.actor.fsdp_config.no_sync=true"],
+            "set actor_rollout_ref.actor.fsdp_config.no_sync=false",
+        ),
+    ],
+)
+def test_what_to_change_is_about_the_part_that_takes_most(
+    words: list[str],
+    advice: str,
+    parquet: Path,
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = settings(parquet, model_folder, tmp_path, *words)
+    needs = estimate(config)
+    assert needs is not None
+    certain = sum(v for name, v in needs.items() if name not in ("cache", "activations"))
+    monkeypatch.setattr(memory, "device_bytes", lambda config: int(certain) + 1)
+    assert f": {advice}" in memory.report(config)
+
+
 def test_weights_that_cannot_fit_are_refused(
     parquet: Path, big_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
