@@ -64,7 +64,8 @@ def probe(transcript: Transcript) -> TemplateReport:
     for kind, (messages, schemas) in kinds.items():
         try:
             transcript.skeleton(messages, schemas)
-            _same_later(transcript, messages, schemas)
+            if kind == "user":
+                _same_later(transcript, messages)
         except TemplateError as error:
             refused[kind] = str(error)
     return TemplateReport(refused, dict(_rewrites(transcript)), _notes(transcript, refused))
@@ -88,14 +89,12 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
     return report
 
 
-def _same_later(transcript: Transcript, messages: Sequence[Message], schemas: Schemas) -> None:
-    """A second round must be written as the first, or the difference is not that of the place."""
+def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
+    """A second round must be written as the first, or the difference is not that of every place."""
     said: Message = {"role": "assistant", "content": "zqsaid"}
     later: list[str] = []
     for before in ([_ASKED, said], [_ASKED, said, {"role": "user", "content": "zqagain"}, said]):
-        if messages[0]["role"] != "user":
-            return
-        text = _rendered(transcript, [*before, *messages], schemas)
+        text = _rendered(transcript, [*before, *messages], ())
         later.append(text.rpartition("zqsaid")[2])
     if later[0] != later[1]:
         raise TemplateError("it writes a turn otherwise where more turns stand before it")
