@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
-from rewardkit import Scorer
+from rewardkit import Client, Sample, Scorer
 from rewardkit.commands.serve import command
 from rewardkit.server.app import create_app
+from tests.server.serving import serve
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 
@@ -44,3 +49,48 @@ def test_the_image_starts_what_the_command_line_has() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     entrypoint = json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0])
     assert entrypoint == ["rewardkit", "serve", "--host", "0.0.0.0"]
+
+
+LIKE_THE_MANIFEST = (
+    "mount --make-rprivate / && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp && unset TMPDIR"
+    ' && exec setpriv {user} --bounding-set=-all --inh-caps=-all --no-new-privs "$@"'
+)
+ANOTHER_USER = "--reuid 10001 --regid 10001 --clear-groups"
+
+
+def private(path: Path) -> bool:
+    """Whether other users may not use what lies there."""
+    return any(not folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make its root read-only")
+def test_code_is_scored_with_what_the_manifest_leaves_the_server() -> None:
+    """No capability, no new privileges, nothing to write to but /tmp; another user, if one may use it."""
+    user = "" if private(Path(sys.executable).resolve()) else ANOTHER_USER
+    before = ["unshare", "--mount", "sh", "-c", LIKE_THE_MANIFEST.format(user=user), "sh"]
+    if subprocess.run([*before, sys.executable, "-c", ""], capture_output=True).returncode:
+        pytest.skip("no mount namespace here")
+    tests = json.dumps({"inputs": ["1\n"], "outputs": ["2\n"]})
+    sample = Sample("apps", "```python\nprint(int(input()) + 1)\n```", tests)
+    with serve("--run-code", before=before) as server, Client(server.url) as client:
+        score = client.score(sample)
+        assert (score.status, score.correct) == ("ok", True), score.detail
+        assert server.stop() == 0
+
+
+def test_the_manifest_gives_the_server_no_more_than_it_needs() -> None:
+    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
+    pod = next(d for d in documents if d["kind"] == "Deployment")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "runAsUser": 10001,
+        "runAsGroup": 10001,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert pod["automountServiceAccountToken"] is False
+    writable = [mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")]
+    assert writable == ["/tmp"]
