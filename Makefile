@@ -12,13 +12,16 @@ PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 1) --ma
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
 PYTEST_RERUNS ?=
 
-.PHONY: demo test coverage lint types package clean
+.PHONY: demo test gpu-test coverage lint types package clean
 
 demo: $(VENV)/installed  ## install, then train a tiny model on word problems and show that it learned
 	$(BIN)/rewardkit demo --out demo
 
 test: $(VENV)/installed  ## install, then run all tests, in several processes with a thread each
 	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(PYTEST) $(if $(PYTEST_RERUNS),--reruns $(PYTEST_RERUNS))
+
+gpu-test: $(VENV)/installed  ## the trainer on one CUDA device; skipped without one
+	$(BIN)/python -m pytest tests/gpu
 
 coverage:  ## the same, and how much of the code they run: at least 90 % of the lines, workers and servers included
 	rm -f .coverage .coverage.*
