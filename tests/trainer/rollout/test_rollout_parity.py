@@ -223,10 +223,22 @@ def test_the_limits_follow_the_lower_precision_unless_set() -> None:
     assert limits(policy) == (1e-7, 0.5)
 
 
+EPISODES = (
+    f"actor_rollout_ref.rollout.agent.default_agent_loop={ROOT}/tests/trainer/steps/nagging.py:nagging",
+    "data.max_prompt_length=60",
+    "data.max_response_length=40",
+    "reward.mode=mixed",
+)
+"""Of two processes that share an engine one plays the episodes of both."""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("episodes", [False, True], ids=["responses", "episodes"])
 def test_two_processes_agree_with_their_engines(
-    engine: str, parquet: Path, model_folder: Path, tmp_path: Path
+    engine: str, episodes: bool, parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
+    if episodes and engine == "hf":
+        pytest.skip("no engine is shared")
     tensor_parallel = {"hf": 1, "vllm": 2}[engine]
     more = [
         "trainer.total_training_steps=2",
@@ -234,6 +246,7 @@ def test_two_processes_agree_with_their_engines(
         f"actor_rollout_ref.rollout.tensor_model_parallel_size={tensor_parallel}",
         "trainer.val_before_train=true",
         f"data.val_files={parquet.parent / 'odd.parquet'}",
+        *(EPISODES if episodes else ()),
     ]
     import pyarrow.parquet as pq
 
@@ -255,6 +268,7 @@ def test_two_processes_agree_with_their_engines(
     steps = read_log(tmp_path / "out")[1:]
     assert len(steps) == 2
     assert all(metrics["training/rollout_actor_kl"] < 1e-9 for metrics in steps)
+    assert all(("agent/num_turns/mean" in metrics) == episodes for metrics in steps)
 
 
 def settings(*more: str) -> Config:
