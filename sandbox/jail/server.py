@@ -305,8 +305,22 @@ def _idled(pid: int, job: child.Job, elapsed: float, cpu_s: float) -> float:
     if job.processes:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         idle = elapsed - sum(_usage(each).cpu_s for each in pids)
+    if any(_wants_cpu(each) for each in pids):
+        return 0.0  # the kernel counts a wait for a CPU when it ends: this one is not in what follows
     waited = [_waited_for_cpu(each) for each in pids]
     return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
+
+
+def _wants_cpu(pid: int) -> bool:
+    """Whether a thread of a process runs, or would if it had a CPU or its pages."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as stat:
+                if stat.read().rpartition(")")[2].split()[0] in ("R", "D"):
+                    return True
+    except OSError:
+        pass  # it has just ended
+    return False
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:

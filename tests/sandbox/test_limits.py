@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.sandbox import Job, Limits, Sandbox, SandboxUnavailable
-from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.jail import server, values
 from rewardkit.sandbox.outcome import Level, Outcome
 from rewardkit.sandbox.worker import Worker, WorkerDied
 from tests.living import alive, until
@@ -145,6 +145,21 @@ def test_the_worker_is_of_no_use_to_a_fork_of_the_driver(level: Level) -> None:
             os._exit(0 if sandbox.run("print(2)").stdout == b"2\n" else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert sandbox.run("print(3)").stdout == b"3\n"
+
+
+def test_a_program_that_waits_for_a_cpu_at_this_moment_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel counts such a wait when it ends: on a very busy machine a second of it is not counted yet."""
+    job = server.child.Job(0, False, [], 0, 1, 1.0, 0, 0, 0, 0.5)
+    monkeypatch.setattr(server, "_waited_for_cpu", lambda pid: 0.0)
+    works = subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1)
+    try:
+        assert works.stdout is not None and works.stdout.readline()
+        assert server._idled(works.pid, job, 60.0, 1.0) == 0.0
+        works.send_signal(signal.SIGSTOP)
+        until(lambda: server._idled(works.pid, job, 60.0, 1.0) == 59.0)
+    finally:
+        works.kill()
+        works.communicate()
 
 
 @pytest.mark.parametrize("busy", [False, True])
