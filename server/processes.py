@@ -25,7 +25,7 @@ from fastapi import FastAPI
 
 from rewardkit.errors import ConfigError
 from rewardkit.processes import die_with_parent
-from rewardkit.server.connections import Places, with_places
+from rewardkit.server.connections import REQUEST_TIMEOUT_S, Places, with_places
 from rewardkit.server.health import Health
 from rewardkit.server.listening import BACKLOG, Listening, raise_file_limit
 from rewardkit.server.logs import write_line
@@ -201,12 +201,18 @@ class _Server(uvicorn.Server):
         """Ten times a second: True when it is time to shut down."""
         idle = self.health.draining and not self.server_state.connections
         closing = time.monotonic() >= self.door_closes
-        if self.health.replaced and closing:
+        if closing:
             for listener in self.servers:
                 listener.close()
-        if (idle or closing) and not self._is_needed():
+        if (idle or (closing and not self._awaits_a_request())) and not self._is_needed():
             self.should_exit = True
         return await super().on_tick(counter)
+
+    def _awaits_a_request(self) -> bool:
+        """Whether a connection has been accepted whose first request is still on its way."""
+        in_time = time.monotonic() < self.door_closes + REQUEST_TIMEOUT_S
+        connections = self.server_state.connections
+        return in_time and any(getattr(one, "cycle", one) is None for one in connections)
 
     def _is_needed(self) -> bool:
         """Whether its successors will ask this process for what clients come back for."""

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,6 +133,21 @@ def listens(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
         return True
     return False
+
+
+def test_a_request_that_is_on_its_way_at_the_stop_is_answered(tmp_path: Path) -> None:
+    """Its connection has been accepted, and to close it would be to lose it."""
+    with (
+        serving(tmp_path) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=20) as late,
+    ):
+        with Client(server.url) as client:
+            assert client.score(Sample("gsm8k", "#### 72", "72")).correct
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(processes.LAME_DUCK_S + 0.5)
+        late.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert late.recv(65_536).startswith(b"HTTP/1.1 200")
+        assert server.process.wait(20) == 0
 
 
 def test_a_port_that_another_server_shares_among_its_processes_is_refused(tmp_path: Path) -> None:
