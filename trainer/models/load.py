@@ -14,7 +14,7 @@ from transformers.utils import logging as transformers_logging
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
-from rewardkit.trainer.models.heads import ValueModel
+from rewardkit.trainer.models.heads import ValueModel, has_no_weights
 from rewardkit.trainer.models.shape import model_folder
 from rewardkit.trainer.models.shards import Places, match, parameters_on_meta, read_places
 from rewardkit.trainer.models.value_head import read_value_head
@@ -152,6 +152,16 @@ def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -
     for parameter in copied.parameters():
         parameter.data = parameter.data.to(dtype)
     return copied
+
+
+def whole_copy(
+    model: nn.Module, dtype: torch.dtype, device: torch.device, path: str, options: ModelConfig
+) -> nn.Module:
+    """Return an unsharded copy, from the model's folder where `model` is an outline without weights."""
+    if has_no_weights(model):
+        loaded: nn.Module = load_causal_lm(path, dtype, options).to(device)
+        return loaded
+    return unsharded_copy(model, dtype, device)
 
 
 def quiet_transformers() -> None:

@@ -139,7 +139,8 @@ class EngineSetup:
 
     policy: ActorRolloutRefConfig
     model: Any
-    """The policy, a Hugging Face model on the CPU, not yet sharded."""
+    """The policy, a Hugging Face model, not yet sharded; an outline, whose parameters are on the meta device,
+    where they are read from its files: `models/load.py`'s `whole_copy` makes a copy of either."""
     device: torch.device
     eos_ids: list[int]
     """Tokens that end a response; none where `rollout.ignore_eos` is set."""

@@ -78,17 +78,12 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 def open_engine(setup: EngineSetup) -> HfRollout:
     """See `Engine.open`."""
     # Not at the top: transformers takes seconds to import.
-    from rewardkit.trainer.models.heads import has_no_weights
-    from rewardkit.trainer.models.load import DTYPES, load_causal_lm, unsharded_copy
+    from rewardkit.trainer.models.load import DTYPES, whole_copy
 
     rollout = setup.policy.rollout
-    dtype = DTYPES[rollout.dtype]
-    if has_no_weights(setup.model):
-        copied = load_causal_lm(setup.policy.model.path, dtype, setup.policy.model).to(setup.device)
-    else:
-        copied = unsharded_copy(setup.model, dtype, setup.device)
+    given = setup.policy.model
     return HfRollout(
-        copied,
+        whole_copy(setup.model, DTYPES[rollout.dtype], setup.device, given.path, given),
         eos_ids=setup.eos_ids,
         pad_id=setup.pad_id,
         response_length=rollout.response_length,

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,11 +132,28 @@ class Index:
 
 def _library() -> Any:
     try:
-        return importlib.import_module("bm25s")
+        with _without_numba():
+            return importlib.import_module("bm25s")
     except ImportError:
         raise MissingDependencyError(
             "search over a file needs bm25s: pip install 'rewardkit[search]'"
         ) from None
+
+
+@contextmanager
+def _without_numba() -> Iterator[None]:
+    """Let bm25s take numpy alone: vLLM cannot start in a process where numba's compiler has been imported.
+
+    It looks at every attribute of every module there, and cannot look at one of llvmlite's (vLLM 0.32).
+    """
+    if "numba" in sys.modules:
+        yield
+        return
+    sys.modules["numba"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["numba"]
 
 
 def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
