@@ -138,6 +138,7 @@ class Guard:
         finally:
             body.release()
             CURRENT.reset(was)
+            request.let_go()
             self._record(request, scope)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -160,6 +161,7 @@ class Guard:
         finally:
             self.conversations -= 1
             CURRENT.reset(was)
+            request.let_go()
             if request.samples:
                 self.metrics.client(request.client, request.samples)
             if request.trace is not None:

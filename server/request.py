@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from rewardkit.scoring.jobs import Attribute
 
@@ -65,7 +65,11 @@ class CurrentRequest:
 
     def outlived(self) -> CurrentRequest:
         """The same for work that goes on when this request has been answered."""
-        return CurrentRequest(self.id, self.receive, self.client, trace=self.trace)
+        return CurrentRequest(self.id, _disconnected, self.client, trace=self.trace)
+
+    def let_go(self) -> None:
+        """Hold its body and connection no longer: a timer that was started within it may keep this longer."""
+        self.receive = _disconnected
 
     @contextmanager
     def cancelled_with_client(self) -> Iterator[None]:
@@ -85,6 +89,10 @@ class CurrentRequest:
             pass
         self.gone = True
         task.cancel()
+
+
+async def _disconnected() -> Message:
+    return {"type": "http.disconnect"}
 
 
 CURRENT: ContextVar[CurrentRequest | None] = ContextVar("current_request", default=None)
