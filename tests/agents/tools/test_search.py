@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,8 @@ from rewardkit.agents.tools.search import Search, open_index
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, InputError
 
-pytest.importorskip("bm25s")
+if find_spec("bm25s") is None:
+    pytest.skip("needs bm25s", allow_module_level=True)
 
 ROWS = [
     {"title": "Ulm", "text": "Ulm has the tallest church of the world."},
@@ -167,3 +171,14 @@ def test_a_retrieval_service_is_asked_as_verls_tool_asks_it_and_again_when_it_is
         server.server_close()
     assert found.text == "Doc 1 (Title: Title) who!"
     assert server.asked == [{"queries": ["who"], "topk": 4, "return_scores": True}] * 2  # type: ignore[attr-defined]
+
+
+def test_a_process_that_searches_can_still_start_vllm(documents: Path) -> None:
+    program = (
+        "import sys\n"
+        "from rewardkit.agents.tools.search import open_index\n"
+        f"open_index({str(documents)!r}, None, None)\n"
+        "print('llvmlite' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["False"], done.stderr
