@@ -76,7 +76,8 @@ class ForkServer:
         with self._connect(until) as connection:
             connection.settimeout(patience_s)
             try:
-                connection.sendall(line)
+                with contextlib.suppress(BrokenPipeError):  # a server that cannot start only says why
+                    connection.sendall(line)
                 with connection.makefile("rb") as replies:
                     reply = replies.readline()
             except TimeoutError:
