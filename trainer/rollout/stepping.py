@@ -96,6 +96,7 @@ class Stepper:
         self._vocabulary = vocabulary
         self._commands: SimpleQueue[Command] = SimpleQueue()
         self._asks: dict[str, Ask] = {}
+        """By name, those that are waited for; for the event loop's thread alone."""
         self._names = count()
         self._error: Exception | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -224,21 +225,21 @@ class Stepper:
             cached = output.num_cached_tokens or 0
             read = len(output.prompt_token_ids)
             self.costs = TurnCosts(costs.turns + 1, costs.prompt_tokens + read, costs.cached_tokens + cached)
-            ask = self._asks.pop(output.request_id.partition("-")[0], None)  # less vLLM's own suffix
-            if ask is not None:
-                settled.append((ask, _reply(output.outputs[0])))
+            name = output.request_id.partition("-")[0]  # less vLLM's own suffix
+            settled.append((name, _reply(output.outputs[0])))
         if settled and self._loop is not None:
-            self._loop.call_soon_threadsafe(_settle_all, settled)
+            self._loop.call_soon_threadsafe(self._settle_all, settled)
+
+    def _settle_all(self, settled: Sequence[tuple[str, Reply]]) -> None:
+        for name, reply in settled:
+            ask = self._asks.pop(name, None)  # None: nobody waits for it any more
+            if ask is not None:
+                ask.settle(reply)
 
     def _fail_all(self, error: Exception) -> None:
         for ask in self._asks.values():
             ask.fail(error)
         self._asks.clear()
-
-
-def _settle_all(settled: Sequence[tuple[Ask, Reply]]) -> None:
-    for ask, reply in settled:
-        ask.settle(reply)
 
 
 def _reply(output: Any) -> Reply:
