@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -60,6 +61,25 @@ def no_compiling(on_cpu: bool) -> Any:
     import torch._dynamo
 
     return torch._dynamo.config.patch(disable=True) if on_cpu else nullcontext()
+
+
+@contextmanager
+def own_shared_memory() -> Iterator[None]:
+    """Give the memory that processes of an engine share on a CPU a name of its own. All processes enter.
+
+    vLLM names it alike in every run that torchrun starts: a second run on the machine, or one after a run
+    that was killed and has left its files in /dev/shm, could not start (vLLM 0.32).
+    """
+    from vllm.distributed.device_communicators.cpu_communicator import _CPUSHMDistributed
+
+    own = [secrets.token_hex(4)]
+    dist.broadcast_object_list(own, src=0)
+    name = _CPUSHMDistributed.make_group_name
+    _CPUSHMDistributed.make_group_name = staticmethod(lambda group: f"{own[0]}-{name(group).lstrip('/')}")
+    try:
+        yield
+    finally:
+        _CPUSHMDistributed.make_group_name = staticmethod(name)
 
 
 @contextmanager

@@ -9,9 +9,8 @@ from __future__ import annotations
 import gc
 import math
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -26,7 +25,7 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.shape import Shape, has_experts, read_config
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import Ended, EngineSetup, Play, Rollout, Sampling, TurnCosts
-from rewardkit.trainer.rollout.beside import no_compiling, own_classes, undisturbed
+from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed
 from rewardkit.trainer.rollout.stepping import Stepper
 
 E = TypeVar("E")
@@ -135,11 +134,15 @@ class VllmRollout:
         self._cuda = [device] if device.type == "cuda" else []
         self._sleeps = config.free_cache_engine and bool(self._cuda)
         self._asleep = False
-        with undisturbed(self._cuda), own_classes(model), no_compiling(not self._cuda):
+        shares = not self._cuda and config.tensor_model_parallel_size > 1
+        with (
+            undisturbed(self._cuda),
+            own_classes(model),
+            no_compiling(not self._cuda),
+            own_shared_memory() if shares else nullcontext(),
+        ):
             from vllm import LLM
 
-            if not self._cuda and config.tensor_model_parallel_size > 1:
-                _name_shared_memory()
             self.llm: Any = LLM(model_path, **engine_arguments(config, model.config, on_cpu=not self._cuda))
         # Its clean-up would destroy the process group that training runs in; ours is `close`.
         self.llm.llm_engine.engine_core._finalizer.detach()
@@ -342,24 +345,6 @@ def _cpu_cache_bytes(config: RolloutConfig, model_config: Any, max_len: int) -> 
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     free = int(psutil.virtual_memory().available * config.gpu_memory_utilization / processes)
     return int(min(wanted, free))
-
-
-def _name_shared_memory() -> None:
-    """Give the memory that processes share on a CPU a name of this run's own.
-
-    vLLM names it alike in every run that torchrun starts: a second run on the machine, or one after a run
-    that was killed and has left its files in /dev/shm, could not start (vLLM 0.32).
-    """
-    from vllm.distributed.device_communicators.cpu_communicator import _CPUSHMDistributed
-
-    of_run = [secrets.token_hex(4)]
-    dist.broadcast_object_list(of_run, src=0)
-    name = _CPUSHMDistributed.make_group_name
-
-    def named(communicator: Any) -> str:
-        return f"{of_run[0]}-{name(communicator).lstrip('/')}"
-
-    _CPUSHMDistributed.make_group_name = staticmethod(named)
 
 
 def _gather(requests: list[E]) -> tuple[list[E], slice]:
