@@ -40,9 +40,6 @@ def misbehaving(registry: Registry) -> None:
         if sample.response == "die once" and not Path(sample.ground_truth).exists():
             Path(sample.ground_truth).touch()
             os._exit(3)
-        if sample.response == "slowly":
-            with open(sample.ground_truth, "a") as notes:
-                notes.write(f"{os.getpid()}\n")
         if sample.response == "print":
             print("this must not reach the pipe")
         if sample.response == "raise":
@@ -50,6 +47,18 @@ def misbehaving(registry: Registry) -> None:
         return {"nan": math.nan, "none": None, "text": "1.0", "dict": {"acc": True}, "true": True}.get(
             sample.response, 0.5
         )
+
+    @reward("test/target", timeout_s=60.0)
+    def target(sample: Sample) -> float:
+        """The first time, name the own process and wait to be killed."""
+        named = Path(sample.ground_truth)
+        if named.exists():
+            return 0.5
+        unnamed = named.with_suffix(".part")
+        unnamed.write_text(str(os.getpid()))
+        unnamed.rename(named)
+        time.sleep(120)
+        return 0.0
 
     @reward("test/async", timeout_s=2.0)
     async def wait(sample: Sample) -> float:
@@ -112,31 +121,18 @@ def test_a_killed_worker_loses_no_sample(scorer: Scorer, tmp_path: Path) -> None
 
 
 def test_workers_killed_from_outside_while_busy_lose_no_sample(scorer: Scorer, tmp_path: Path) -> None:
-    """The worker that is busy is killed each time that 400 more samples have been begun."""
-    notes = tmp_path / "notes"
-    notes.touch()
-    stop = threading.Event()
-    killed: list[int] = []
-
-    def kill_now_and_then() -> None:
-        for begun in range(400, 3_600, 400):
-            while len(busy := notes.read_text().splitlines()) < begun and not stop.wait(0.001):
-                pass
-            if (worker := int(busy[-1])) in _children():
-                os.kill(worker, signal.SIGKILL)
-                killed.append(worker)
-
-    killer = threading.Thread(target=kill_now_and_then)
-    killer.start()
-    try:
-        scores = scorer.score_batch([_obey("slowly", str(notes))] * 4_000)
-    finally:
-        stop.set()
-        killer.join()
-    assert len(scores) == 4_000 and len(killed) >= 4
-    assert {s.score for s in scores if s.ok} == {0.5}
-    # Two kills can hit the same sample, which then is an error: never a wrong score, never a lost one.
-    assert sum(s.ok for s in scores) > 3_980
+    """Each 400th sample names its worker and is killed in its midst, while others wait behind it."""
+    targets = [tmp_path / str(i) for i in range(8)]
+    samples = [_obey("a")] * 4_000
+    for i, named in enumerate(targets, 1):
+        samples[400 * i] = Sample("test/target", "", str(named))
+    with ThreadPoolExecutor(1) as beside:
+        scoring = beside.submit(scorer.score_batch, samples)
+        for named in targets:
+            until(lambda named=named: named.exists() or scoring.done())
+            os.kill(int(named.read_text()), signal.SIGKILL)
+        scores = scoring.result()
+    assert [s.score for s in scores] == [0.5] * 4_000
 
 
 def test_a_hang_that_holds_the_interpreter_lock_is_killed_too(scorer: Scorer) -> None:
