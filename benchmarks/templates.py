@@ -1,13 +1,18 @@
-"""False positives and false negatives of `choice` and `qa` on responses from templates, 2,000 of each set.
+"""False positives and false negatives of `choice` and `qa` on responses from templates, 2,000 of each set; of
+the blind sets, whose templates are by somebody who never saw the rules, 1,000 of each.
 
 python benchmarks/templates.py
+python benchmarks/templates.py --blind a --show
 """
 
 from __future__ import annotations
 
+import argparse
 from importlib import import_module
 
 from rewardkit.types import Sample
+from tests.rewards.templates import blind
+from tests.rewards.templates.responses import Case
 
 SETS = {
     "choice": (
@@ -20,22 +25,44 @@ SETS = {
 }
 
 
+BLIND = "abcd"
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--blind", help="measure these blind sets alone, such as `a`")
+    parser.add_argument("--show", action="store_true", help="print what is misread, one of each template")
+    parser.add_argument("--seed", type=int, help="of the blind sets: other questions, the same templates")
+    asked = parser.parse_args()
     for name, sets in SETS.items():
-        reward = import_module(f"rewardkit.rewards.{name}")
-        for templates in sets:
-            cases = list(import_module(f"tests.rewards.templates.{templates}").generate())
-            paid = [
-                (case.right, reward.score(_sample(name, case), reward.Options()).correct) for case in cases
-            ]
-            wrong, missed = paid.count((False, True)), paid.count((True, False))
-            print(
-                f"{templates:20} {len(cases):,} responses: {wrong} false positives, {missed} false negatives"
-            )
+        for templates in () if asked.blind else sets:
+            generate = import_module(f"tests.rewards.templates.{templates}").generate
+            _measure(name, templates, list(generate()), asked.show)
+        for letter in asked.blind or BLIND:
+            cases = list(getattr(blind, name)(letter, seed=asked.seed))
+            _measure(name, f"{name} blind {letter}", cases, asked.show)
 
 
-def _sample(name: str, case: object) -> Sample:
-    return Sample(name, case.response, case.ground_truth, None, case.extra_info)  # type: ignore[attr-defined]
+def _measure(name: str, title: str, cases: list[Case], show: bool) -> None:
+    reward = import_module(f"rewardkit.rewards.{name}")
+    scores = [(case, reward.score(_sample(name, case), reward.Options())) for case in cases]
+    found = [(case, score) for case, score in scores if case.right != score.correct]
+    wrong = sum(not case.right for case, _ in found)
+    print(
+        f"{title:20} {len(cases):,} responses: {wrong} false positives, {len(found) - wrong} false negatives"
+    )
+    for case, score in {case.template: (case, score) for case, score in found}.values() if show else ():
+        count = sum(other.template == case.template for other, _ in found)
+        print(f"  {'missed' if case.right else 'PAID'} {count} x {case.template}: {case.response!r}")
+        print(
+            f"      {case.ground_truth} {case.extra_info or case.prompt}: {score.extracted!r}, {score.detail}"
+        )
+
+
+def _sample(name: str, case: Case) -> Sample:
+    return Sample(name, case.response, case.ground_truth, case.prompt, case.extra_info)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class Case:
     right: bool
     template: str
     extra_info: dict[str, Any] = field(default_factory=dict)
+    prompt: str | None = None
 
 
 def cases(
