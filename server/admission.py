@@ -79,6 +79,11 @@ class Admission:
         )
         return busy_s / self.workers
 
+    def has_room(self, n: int) -> bool:
+        """Whether `take_bytes` would count so many in."""
+        held = self.bytes + self._elsewhere()[1]
+        return not held or held + n <= self.max_bytes
+
     def take_bytes(self, n: int) -> None:
         """Count bytes of a body in; the caller gives them back in the end.
 

@@ -135,7 +135,7 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router(context))
     _answer_errors(app)
-    app.entrance = Guard(
+    app.entrance = guard = Guard(
         app.unguarded,
         admission=admission,
         metrics=metrics,
@@ -146,7 +146,8 @@ def create_app(
         hot=dict.fromkeys(SCORE_PATHS, score),
         begin_trace=begin_trace,
     )
-    if cors_origins:
+    app.state.at_once = guard.at_once
+    if cors_origins:  # which looks at requests with an Origin alone
         app.entrance = CORSMiddleware(
             app.entrance,
             allow_origins=cors_origins,

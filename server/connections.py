@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Callable, Collection
 from typing import Any
 
+from starlette.types import ASGIApp
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 MAX_HEADER_BYTES = 64 << 10
@@ -20,8 +23,15 @@ MAX_HEADER_BYTES = 64 << 10
 REQUEST_TIMEOUT_S = 10.0
 """How long a connection may take until its first request has begun, and any request for its headers."""
 
+MAX_PIPELINED = 500
+"""Requests that may have been sent on one connection beyond the one that is being handled."""
+
 ADDRESS_SHARE = 0.8
 """Of all places one address may have so many."""
+
+AtOnce = Callable[[Any, bytearray], tuple[list[tuple[bytes, bytes]], bytes] | None]
+"""Gives the headers and the body of the answer to a whole request, its status being 200; None: it takes time,
+or is none of those."""
 
 _log = logging.getLogger("rewardkit.server")
 
@@ -74,6 +84,23 @@ class _Corked:
     def is_closing(self) -> bool:
         """Whether the transport is."""
         return self._transport.is_closing()
+
+
+class _Flow(FlowControl):
+    """Reads no further while requests wait for those before them.
+
+    uvicorn reads on with each answer, so that what waits grows for as long as a client sends faster than it
+    is answered.
+    """
+
+    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        """Read on if nothing waits: the body of what is being handled is whole where something does."""
+        if not self._waiting:
+            super().resume_reading()
 
 
 class Places:
@@ -132,6 +159,7 @@ class Connection(HttpToolsProtocol):
     """One connection within the limits. `with_places` makes the class that uvicorn is given."""
 
     places: Places
+    answer_at_once: AtOnce | None = None
 
     def __init__(
         self,
@@ -144,10 +172,16 @@ class Connection(HttpToolsProtocol):
         self._unread = 0
         """Bytes since the last that were of a body or ended a request's headers."""
         self._timer: asyncio.TimerHandle | None = None
+        self._reading = False
+        self._handled: RequestResponseCycle | None = None
+        """The request whose answer is due; others may have been sent after it."""
+        self._put_off: ASGIApp | None = None
+        """What is to handle the request of which parts are still being read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place and start the clock."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         if not self.places.enter(self, self.client[0] if self.client else ""):
             transport.abort()
             return
@@ -157,12 +191,20 @@ class Connection(HttpToolsProtocol):
         """Give the place back."""
         self.places.leave(self)
         self._stop_timer()
+        if self._handled is not None and not self._handled.response_complete:
+            self._handled.disconnected = True  # uvicorn tells the last that was sent alone
+            self._handled.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Read on, if what is no body does not become too much."""
         self._unread += len(data)
-        super().data_received(data)
+        self._reading = self.answer_at_once is not None
+        try:
+            super().data_received(data)
+        finally:
+            self._reading = False
+            self._start_put_off()
         if self._unread > MAX_HEADER_BYTES:
             self._too_large()
         elif self._unread and self._timer is None and self._is_idle():
@@ -178,6 +220,9 @@ class Connection(HttpToolsProtocol):
                 self.cycle = _REFUSED
             self._too_large()
             return
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._too_many()
+            return
         self.places.idle.pop(self, None)
         super().on_headers_complete()
         if self.cycle is not None and self.scope["method"] != "HEAD":  # which has a length and no body
@@ -187,6 +232,54 @@ class Connection(HttpToolsProtocol):
         """Take a piece of the body."""
         self._unread = 0
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Answer the request, if it has come as a whole and needs no task; one each time that data comes."""
+        super().on_message_complete()
+        if self._put_off is not None:
+            self._reading = False
+            if self._answered():
+                self._put_off = None
+            else:
+                self._start_put_off()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
+        """Handle a request, once what has come together with its headers is read."""
+        if self._reading and cycle is self.cycle:
+            self._put_off = app
+        else:
+            self._handled = cycle
+            super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
+
+    def _start_put_off(self) -> None:
+        app = self._put_off
+        if app is not None:
+            self._put_off = None
+            self._start_asgi_task(self.cycle, app)
+
+    def _answered(self) -> bool:
+        cycle = self.cycle
+        at_once = type(self).answer_at_once
+        if (
+            at_once is None
+            or not cycle.keep_alive
+            or self.flow.write_paused
+            or cycle.waiting_for_100_continue
+        ):
+            return False
+        answer = at_once(self.scope, cycle.body)
+        if answer is None:
+            return False
+        headers, body = answer
+        pieces = [STATUS_LINE[200]]
+        for name, value in (*self.server_state.default_headers, *headers):
+            pieces += (name, b": ", value, b"\r\n")
+        self.transport.write(b"".join((*pieces, b"\r\n", body)))
+        cycle.response_started = True
+        cycle.response_complete = True
+        cycle.on_response = _nothing
+        self.on_response_complete()
+        return True
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -225,6 +318,11 @@ class Connection(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.close()
 
+    def _too_many(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+            _log.warning("closed a connection on which %d requests wait for an answer", MAX_PIPELINED)
+
     def _too_large(self) -> None:
         if self.transport.is_closing():
             return
@@ -236,6 +334,15 @@ class Connection(HttpToolsProtocol):
         _log.warning("closed a connection whose headers are over %d KiB", limit)
 
 
-def with_places(places: Places) -> type[Connection]:
-    """The protocol class for one server."""
-    return type("Connection", (Connection,), {"places": places})
+def _nothing() -> None:
+    pass
+
+
+def with_places(places: Places, at_once: AtOnce | None = None) -> type[Connection]:
+    """The protocol class for one server.
+
+    Args:
+        at_once: what answers requests that need no task of their own.
+    """
+    answer = None if at_once is None else staticmethod(at_once)
+    return type("Connection", (Connection,), {"places": places, "answer_at_once": answer})

@@ -65,11 +65,11 @@ class CurrentRequest:
 
     def outlived(self) -> CurrentRequest:
         """The same for work that goes on when this request has been answered."""
-        return CurrentRequest(self.id, _disconnected, self.client, trace=self.trace)
+        return CurrentRequest(self.id, disconnected, self.client, trace=self.trace)
 
     def let_go(self) -> None:
         """Hold its body and connection no longer: a timer that was started within it may keep this longer."""
-        self.receive = _disconnected
+        self.receive = disconnected
 
     @contextmanager
     def cancelled_with_client(self) -> Iterator[None]:
@@ -91,7 +91,8 @@ class CurrentRequest:
         task.cancel()
 
 
-async def _disconnected() -> Message:
+async def disconnected() -> Message:
+    """Stands for the `receive` of a request whose client is not waited for."""
     return {"type": "http.disconnect"}
 
 

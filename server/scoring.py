@@ -18,7 +18,7 @@ from rewardkit.scoring.pending import SLICE
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server.admission import Admission
-from rewardkit.server.request import CURRENT
+from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.types import Sample, Score, Status
 
 MAX_TIMEOUT_S = 86_400.0
@@ -61,34 +61,52 @@ class RequestScorer:
         """
         request = CURRENT.get()
         start = time.perf_counter()
+        elsewhere = self._elsewhere(samples)
+        if not elsewhere and len(samples) <= SLICE:
+            return self._here(samples, start, request)
         allowed = min((request and request.timeout_s) or timeout_s or self.timeout_s, MAX_TIMEOUT_S)
         deadline = (request.clock if request else start) + allowed
+        watch = request.trace.watch if request and request.trace is not None else None
+        turn = Turn(request and request.client, request and request.id, watch)
+        with self.admission.room_for(self._by_label(samples, elsewhere), allowed, turn.client):
+            watching = request.cancelled_with_client() if request else contextlib.nullcontext()
+            with watching:
+                remaining_s = max(0.0, deadline - time.perf_counter())
+                scores = await self.scorer.ascore_batch(samples, timeout_s=remaining_s, turn=turn)
+            self._learn(samples, scores, elsewhere)
+        self._scored(samples, scores, start, request)
+        return scores
+
+    def at_once(self, samples: Sequence[Sample]) -> list[Score] | None:
+        """The same for samples that are scored in microseconds; None where there are others."""
+        if len(samples) > SLICE or self._elsewhere(samples):
+            return None
+        return self._here(samples, time.perf_counter(), CURRENT.get())
+
+    def _elsewhere(self, samples: Sequence[Sample]) -> set[str]:
+        """The data sources whose samples are not scored in this thread."""
         sources = {sample.data_source for sample in samples}
-        elsewhere = {source for source in sources if not self.scorer.runs_inline(source)}
-        if not elsewhere and len(samples) <= SLICE:
-            began = time.monotonic()
-            scores = self.scorer.score_batch(samples)
-            if request and request.trace is not None:
-                about: dict[str, Attribute] = {
-                    "samples": len(samples),
-                    "data_source": ",".join(sorted(sources))[:200],
-                }
-                request.trace.watch("score", began, time.monotonic(), about)
-        else:
-            watch = request.trace.watch if request and request.trace is not None else None
-            turn = Turn(request and request.client, request and request.id, watch)
-            with self.admission.room_for(self._by_label(samples, elsewhere), allowed, turn.client):
-                watching = request.cancelled_with_client() if request else contextlib.nullcontext()
-                with watching:
-                    remaining_s = max(0.0, deadline - time.perf_counter())
-                    scores = await self.scorer.ascore_batch(samples, timeout_s=remaining_s, turn=turn)
-                self._learn(samples, scores, elsewhere)
+        return {source for source in sources if not self.scorer.runs_inline(source)}
+
+    def _here(self, samples: Sequence[Sample], start: float, request: CurrentRequest | None) -> list[Score]:
+        began = time.monotonic()
+        scores = self.scorer.score_batch(samples)
+        if request and request.trace is not None:
+            sources = sorted({sample.data_source for sample in samples})
+            about: dict[str, Attribute] = {"samples": len(samples), "data_source": ",".join(sources)[:200]}
+            request.trace.watch("score", began, time.monotonic(), about)
+        self._scored(samples, scores, start, request)
+        return scores
+
+    def _scored(
+        self, samples: Sequence[Sample], scores: list[Score], start: float, request: CurrentRequest | None
+    ) -> None:
+        """Tell whoever counts."""
         if request:
             request.samples += len(samples)
         seconds = time.perf_counter() - start
         for observe in self.observers:
             observe(samples, scores, seconds)
-        return scores
 
     def label(self, data_source: str) -> str:
         """What stands for a data source where only few names may: itself, the glob it matches, `unknown`."""

@@ -125,8 +125,12 @@ def score(sample: Sample, options: Options) -> Score:
     if options.window is not None:
         text = text[-options.window :]
     found = _plain_ending(text)
-    if found and found == ground_truth:
-        return Score(options.score, "ok", True, found, {"format": 1.0}, None)
+    if found:
+        if found == ground_truth:
+            return Score(options.score, "ok", True, found, {"format": 1.0}, None)
+        if _is_plain(found) and _is_plain(ground_truth):  # digits say the same number in one way only
+            value = 0.1 if options.format_score is None else options.format_score
+            return Score(value, "ok", False, found, {"format": 1.0}, None)
     wanted = _parse_ground_truth(ground_truth)
     if wanted is None:
         return failure("invalid", f"ground truth {_shorten(ground_truth)} is not a number")
@@ -204,6 +208,11 @@ def _plain_ending(text: str) -> str:
         return plain
     last = before.rpartition(" ")[2]
     return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
+
+
+def _is_plain(number: str) -> bool:
+    """True for digits that do not begin with a zero."""
+    return number.isdigit() and number.isascii() and number[0] != "0"
 
 
 def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _Answer:

@@ -126,6 +126,25 @@ def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytes
         assert slow.recv(100).startswith(b"HTTP/1.1 200")  # it only waited for its answer
 
 
+def test_requests_may_be_sent_before_the_answers_of_those_before_them() -> None:
+    with bare(Places(10)) as server, server.connect() as connection:
+        connection.sendall(GET.replace(b"/healthz", b"/slow") + GET * 300)
+        RELEASED.set()
+        connection.sendall(GET * 100)
+        answered = b""
+        while answered.count(b"HTTP/1.1 200") < 401:
+            piece = connection.recv(1 << 16)
+            assert piece
+            answered += piece
+
+
+def test_requests_that_wait_are_bounded_on_a_connection() -> None:
+    with bare(Places(10)) as server, server.connect() as connection:
+        connection.sendall(GET.replace(b"/healthz", b"/slow") + GET * 2_000)
+        assert closed(connection)
+        assert server.answers()
+
+
 def test_a_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 1.5)
     with bare(Places(10)) as server, server.connect() as connection:
