@@ -29,7 +29,7 @@ MAX_PIPELINED = 500
 ADDRESS_SHARE = 0.8
 """Of all places one address may have so many."""
 
-AtOnce = Callable[[Any, bytearray], tuple[list[tuple[bytes, bytes]], bytes] | None]
+AtOnce = Callable[[Any, bytes | bytearray], tuple[list[tuple[bytes, bytes]], bytes] | None]
 """Gives the headers and the body of the answer to a whole request, its status being 200; None: it takes time,
 or is none of those."""
 
@@ -177,6 +177,9 @@ class Connection(HttpToolsProtocol):
         """The request whose answer is due; others may have been sent after it."""
         self._put_off: ASGIApp | None = None
         """What is to handle the request of which parts are still being read."""
+        self._piece = b""
+        """What has come of its body: the first piece, as it came. Most have no other."""
+        self._idle_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place and start the clock."""
@@ -191,6 +194,7 @@ class Connection(HttpToolsProtocol):
         """Give the place back."""
         self.places.leave(self)
         self._stop_timer()
+        super()._unset_keepalive_if_required()
         if self._handled is not None and not self._handled.response_complete:
             self._handled.disconnected = True  # uvicorn tells the last that was sent alone
             self._handled.message_event.set()
@@ -225,23 +229,26 @@ class Connection(HttpToolsProtocol):
             return
         self.places.idle.pop(self, None)
         super().on_headers_complete()
-        if self.cycle is not None and self.scope["method"] != "HEAD":  # which has a length and no body
-            self.cycle.transport = _Corked(self.transport, self.cycle)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
         self._unread = 0
+        if self._put_off is not None and not self._piece:
+            self._piece = body
+            return
+        self._keep_piece()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Answer the request, if it has come as a whole and needs no task; one each time that data comes."""
-        super().on_message_complete()
         if self._put_off is not None:
             self._reading = False
             if self._answered():
                 self._put_off = None
-            else:
-                self._start_put_off()
+                self._piece = b""
+                return
+            self._start_put_off()
+        super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
         """Handle a request, once what has come together with its headers is read."""
@@ -249,13 +256,21 @@ class Connection(HttpToolsProtocol):
             self._put_off = app
         else:
             self._handled = cycle
+            if cycle.scope["method"] != "HEAD":  # which has a length and no body
+                cycle.transport = _Corked(self.transport, cycle)  # type: ignore[assignment]
             super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
     def _start_put_off(self) -> None:
         app = self._put_off
         if app is not None:
             self._put_off = None
+            self._keep_piece()
             self._start_asgi_task(self.cycle, app)
+
+    def _keep_piece(self) -> None:
+        if self._piece:
+            super().on_body(self._piece)
+            self._piece = b""
 
     def _answered(self) -> bool:
         cycle = self.cycle
@@ -267,7 +282,7 @@ class Connection(HttpToolsProtocol):
             or cycle.waiting_for_100_continue
         ):
             return False
-        answer = at_once(self.scope, cycle.body)
+        answer = at_once(self.scope, cycle.body or self._piece)
         if answer is None:
             return False
         headers, body = answer
@@ -283,9 +298,29 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
-        super().on_response_complete()
-        if self._is_idle() and not self.transport.is_closing():
-            self.places.idle[self] = None
+        if self.pipeline or self.transport.is_closing():
+            super().on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        self.flow.resume_reading()
+        self.places.idle[self] = None
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._look_later(self.timeout_keep_alive)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection if it has been idle for so long; one timer looks again and again."""
+        idle_s = self.loop.time() - self._idle_since if self in self.places.idle else 0.0
+        if idle_s >= self.timeout_keep_alive:
+            super().timeout_keep_alive_handler()
+        else:
+            self._look_later(self.timeout_keep_alive - idle_s)
+
+    def _look_later(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def _unset_keepalive_if_required(self) -> None:
+        """Leave the timer: uvicorn takes it away with each request, to set another with each answer."""
 
     def handle_websocket_upgrade(self) -> None:
         """Keep the place for what the connection becomes, and give it back with that."""

@@ -128,7 +128,8 @@ def score(sample: Sample, options: Options) -> Score:
     if found:
         if found == ground_truth:
             return Score(options.score, "ok", True, found, {"format": 1.0}, None)
-        if _is_plain(found) and _is_plain(ground_truth):  # digits say the same number in one way only
+        if found[0] != "0" != ground_truth[:1] and ground_truth.isdigit() and ground_truth.isascii():
+            # Digits that begin with no zero say a number in one way only.
             value = 0.1 if options.format_score is None else options.format_score
             return Score(value, "ok", False, found, {"format": 1.0}, None)
     wanted = _parse_ground_truth(ground_truth)
@@ -208,11 +209,6 @@ def _plain_ending(text: str) -> str:
         return plain
     last = before.rpartition(" ")[2]
     return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
-
-
-def _is_plain(number: str) -> bool:
-    """True for digits that do not begin with a zero."""
-    return number.isdigit() and number.isascii() and number[0] != "0"
 
 
 def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _Answer:

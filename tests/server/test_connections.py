@@ -43,7 +43,9 @@ class Bare:
         self.socket = socket.socket()
         self.socket.bind(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        config = uvicorn.Config(app, http=with_places(places), log_config=None, lifespan="off")
+        config = uvicorn.Config(
+            app, http=with_places(places), log_config=None, lifespan="off", timeout_keep_alive=1
+        )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
@@ -143,6 +145,21 @@ def test_requests_that_wait_are_bounded_on_a_connection() -> None:
         connection.sendall(GET.replace(b"/healthz", b"/slow") + GET * 2_000)
         assert closed(connection)
         assert server.answers()
+
+
+def test_a_connection_is_closed_when_it_has_been_idle_for_long_after_an_answer() -> None:
+    with bare(Places(10)) as server, server.connect() as idle, server.connect() as slow:
+        for _ in range(3):
+            idle.sendall(GET)
+            assert idle.recv(100).startswith(b"HTTP/1.1 200")
+        slow.sendall(GET)
+        assert slow.recv(100).startswith(b"HTTP/1.1 200")
+        slow.sendall(GET.replace(b"/healthz", b"/slow"))
+        assert closed(idle)
+        time.sleep(1)
+        RELEASED.set()
+        assert slow.recv(100).startswith(b"HTTP/1.1 200")  # it was not idle
+        assert closed(slow)
 
 
 def test_a_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
