@@ -26,7 +26,7 @@ N_TEST = 256
 def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
     """Train a tiny model on arithmetic with PPO and score it before and after, on problems held out.
 
-    Takes about two minutes on two cores. KEY=VALUE are settings of the trainer, as for `rewardkit train`.
+    Takes a minute or two on two cores. KEY=VALUE are settings of the trainer, as for `rewardkit train`.
     """
     require_trainer()
     from rewardkit.datasets_prep import arithmetic

@@ -20,10 +20,11 @@ from rewardkit.trainer.workers.forward import response_log_probs
 BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 MAX_STEPS = 300
+FIRST_CHECK = 100
 CHECK_EVERY = 10
 FORMATS = ("#### {}", "The answer is {}.", "So {}.", "The answer is {}.", "#### {}", "So {}.", "So {}.")
 """Two in seven are the format that is rewarded; no format is common enough to be the only one."""
-ENOUGH = 0.95
+ENOUGH = 0.9
 """Greedy accuracy, whatever the format, at which the warm-up stops."""
 
 
@@ -36,7 +37,9 @@ def warm_up(
     seed: int,
 ) -> int:
     """Train `model` on worked answers until `accuracy()` is enough; return the steps taken."""
-    rng, policy = random.Random(seed), PolicyModel(model)
+    rng = random.Random(seed)
+    policy = PolicyModel(model)
+    policy.packing = "rows"  # its attention keeps them apart: a sixth less to compute
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
     for step in range(1, MAX_STEPS + 1):
         chosen = rng.choices(rows, k=BATCH_SIZE)
@@ -45,7 +48,7 @@ def warm_up(
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        if step % CHECK_EVERY == 0 and accuracy() >= ENOUGH:
+        if step >= FIRST_CHECK and step % CHECK_EVERY == 0 and accuracy() >= ENOUGH:
             return step
     return MAX_STEPS
 

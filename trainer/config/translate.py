@@ -17,6 +17,8 @@ from rewardkit.trainer.config.verl_keys import VALUES, alias, holds, instead, is
 
 ENOUGH_ALIKE = 0.8
 """From this share of equal characters on, one name is taken for a misspelling of another."""
+SWITCHES = ("enable", "enabled")
+"""What verl calls the setting that switches a section on."""
 
 
 @dataclass
@@ -85,8 +87,8 @@ def _switched_off(key: str, flat: Mapping[str, Any]) -> bool:
     """Whether the section of a key has a switch that is off: then nothing in it counts."""
     section = key.rpartition(".")[0]
     while section:
-        switch = f"{section}.enable"
-        if switch != key and switch in flat and is_off(flat[switch]):
+        switches = [f"{section}.{name}" for name in SWITCHES if f"{section}.{name}" in flat]
+        if any(switch != key and is_off(flat[switch]) for switch in switches):
             return True
         section = section.rpartition(".")[0]
     return False

@@ -33,11 +33,21 @@ ALIASES = {
     "reward_model.forward_max_token_len_per_gpu": Alias("reward_model.batch_tokens"),
     "reward.reward_model.enable": Alias("reward_model.enable"),
     "reward.reward_model.model_path": Alias("reward_model.model.path"),
+    "*.fsdp_config.strategy": Alias("*.strategy"),
+    "*.fsdp_config.ulysses_sequence_parallel_size": Alias("*.ulysses_sequence_parallel_size"),
+    "*.optim.clip_grad": Alias("*.grad_clip"),
+    "actor_rollout_ref.actor.use_remove_padding": Alias("actor_rollout_ref.model.use_remove_padding"),
+    "data.tool_config_path": Alias("actor_rollout_ref.rollout.multi_turn.tool_config_path"),
     "*.ppo_micro_batch_size": Alias("*.ppo_micro_batch_size_per_gpu", over_processes=True),
     "*.log_prob_micro_batch_size": Alias("*.log_prob_micro_batch_size_per_gpu", over_processes=True),
     "critic.forward_micro_batch_size": Alias("critic.forward_micro_batch_size_per_gpu", over_processes=True),
 }
 """Glob over verl's keys, with one `*` at most -> our name."""
+
+MANAGERS = ("naive", "dapo", "prime", "rate_limited")
+"""verl's managers of rewards that score each response by itself, in whatever order or number at once."""
+
+RANDOM_ORDER = "data.shuffle and data.seed decide the order, as verl's RandomCurriculumSampler would"
 
 VALUES: dict[str, dict[Any, Any]] = {
     "actor_rollout_ref.rollout.load_format": {
@@ -51,28 +61,93 @@ VALUES: dict[str, dict[Any, Any]] = {
 """Key of ours -> other names for its values."""
 
 HOLDS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "*.calculate_entropy": (ANY, "the entropy is always logged"),
+    "*.checkpoint.load_contents": ((["model", "optimizer", "extra"],), ""),
+    "*.fsdp_config.forward_only": (ANY, ""),
+    "*.fsdp_config.seed": ((42,), ""),
+    "*.fsdp_config.wrap_policy.min_num_params": ((0,), ""),
+    "*.data_loader_seed": ((42,), ""),
+    "*.mtp.enable*": ((False,), "there is no multi-token prediction"),
+    "*.mtp.*": (ANY, "mtp.enable switches it on"),
+    "*.optim.optimizer": (("AdamW",), "models learn by AdamW"),
+    "*.optim.optimizer_impl": (("torch.optim",), "models learn by torch's AdamW"),
+    "*.router_replay.mode": (("disabled",), "the routing of experts is not replayed"),
     "actor_rollout_ref.hybrid_engine": ((True,), "training and rollout always share their processes"),
+    "actor_rollout_ref.rollout.checkpoint_engine.*": (("naive", 2048, {}), ""),
+    "actor_rollout_ref.rollout.data_parallel_size": ((1,), ""),
+    "actor_rollout_ref.rollout.expert_parallel_size": ((1,), ""),
+    "actor_rollout_ref.rollout.logprobs_mode": (
+        ("processed_logprobs",),
+        "log-probabilities are those of the distribution that was sampled from",
+    ),
     "actor_rollout_ref.rollout.multi_turn.enable": (ANY, "agent_name says which rows have several turns"),
     "actor_rollout_ref.rollout.mode": (("sync", "async"), "each process has one engine of its own"),
-    "actor_rollout_ref.rollout.over_sample_rate": ((0, 0.0), "every prompt is answered to the end"),
+    "actor_rollout_ref.rollout.over_sample_rate": ((0, 0.0), ""),
+    "actor_rollout_ref.rollout.pipeline_model_parallel_size": (
+        (1,),
+        "an engine is split by tensor_model_parallel_size alone",
+    ),
+    "actor_rollout_ref.rollout.scheduling_policy": (("fcfs",), ""),
+    "actor_rollout_ref.rollout.skip_dump_dir": (ANY, ""),
+    "actor_rollout_ref.rollout.skip_tokenizer_init": (ANY, ""),
+    "algorithm.pf_ppo.*": (ANY, "algorithm.use_pf_ppo switches it on"),
     "data.dataloader_num_workers": (ANY, ""),
     "data.filter_overlong_prompts_workers": (ANY, ""),
+    "data.image_patch_size": (ANY, ""),
     "data.return_full_prompt": ((False,), "responses are scored with the prompt's messages"),
+    "data.return_multi_modal_inputs": (ANY, ""),
     "data.return_raw_chat": ((True, False), "the prompt's messages are always kept"),
     "data.return_raw_input_ids": ((False,), "the policy's tokens are the only ones"),
     "data.reward_fn_key": (("data_source",), "the column is always data_source"),
+    "data.sampler.class_name": ((None, "RandomCurriculumSampler"), RANDOM_ORDER),
+    "data.sampler.class_path": (
+        (None, "pkg://tests.utils.dataset.test_create_rl_sampler_on_cpu"),
+        RANDOM_ORDER,
+    ),
     "data.val_batch_size": (ANY, ""),
     "data.validation_shuffle": (ANY, ""),
     "reward_model.launch_reward_fn_async": (ANY, ""),
-    "reward_model.reward_manager": (("naive", "dapo"), "the registry of rewards takes their place"),
+    "reward_model.reward_loop_source": (("register",), "the registry of rewards takes its place"),
+    "reward_model.reward_manager": (MANAGERS, "the registry of rewards takes their place"),
     "reward_model.use_reward_loop": (ANY, ""),
-    "trainer.esi_redundant_time": ((0,), "a checkpoint is saved every trainer.save_freq steps"),
+    "reward*.source": (("register",), "the registry of rewards takes the manager's place"),
+    "reward_manager.name": (MANAGERS, "the registry of rewards takes their place"),
+    "reward.reward_manager.name": (MANAGERS, "the registry of rewards takes their place"),
+    "reward*.module.name": (("custom_reward_manager",), "the registry of rewards takes the manager's place"),
+    "trainer.esi_redundant_time": ((0,), ""),
     "trainer.ray_wait_register_center_timeout": (ANY, ""),
     "trainer.use_legacy_worker_impl": (ANY, ""),
 }
-"""Key -> the values that describe what happens here, and what does."""
+"""Glob over keys -> the values that describe what happens here, and what does. Of the other values of a key
+that `INSTEAD` knows too a line is said; those of another key are refused."""
 
 INSTEAD = {
+    "*.checkpoint.load_contents": "a resume loads all that was saved",
+    "*.data_loader_seed": "data.seed decides every order",
+    "*.enable_activation_offload": "activations stay where they are; enable_gradient_checkpointing keeps few",
+    "*.fsdp_config.full_determinism": "two runs with one seed are always the same run",
+    "*.fsdp_config.seed": "data.seed decides every draw",
+    "*.fsdp_config.wrap_policy.min_num_params": "each decoder layer is sharded by itself",
+    "*.rollout_n": "it is actor_rollout_ref.rollout.n",
+    "*.sum_pi_squared_checkpointing": "the estimators here need no sum of squared probabilities",
+    "*.tiled_mlp.*": "feed-forward layers are computed whole",
+    "actor_rollout_ref.rollout.checkpoint_engine.*": "weights travel within the process, tensor by tensor",
+    "actor_rollout_ref.rollout.cudagraph_capture_sizes": "vLLM chooses the sizes of its CUDA graphs",
+    "actor_rollout_ref.rollout.data_parallel_size": "each tensor-parallel group has an engine",
+    "actor_rollout_ref.rollout.expert_parallel_size": "experts are split by tensor_model_parallel_size",
+    "actor_rollout_ref.rollout.engine_kwargs.vllm.compilation_config.*": "see rollout.enforce_eager",
+    "actor_rollout_ref.rollout.over_sample_rate": "every prompt is answered to the end",
+    "actor_rollout_ref.rollout.prometheus.*": "the engine has no endpoint; metrics.jsonl has its figures",
+    "actor_rollout_ref.rollout.scheduling_policy": "requests are served in their order",
+    "critic.checkpoint.*": "the critic is saved as actor_rollout_ref.actor.checkpoint says",
+    "critic.enable": "algorithm.adv_estimator decides whether there is a critic",
+    "critic.model.tokenizer_path": "the critic reads the policy's tokens",
+    "data.gen_batch_size": "filter_groups draws data.train_batch_size prompts at a time",
+    "reward_model.enable_resource_pool": "the reward model runs beside each training process",
+    "reward_model.n_gpus_per_node": "the reward model runs beside each training process",
+    "reward_model.nnodes": "the reward model runs beside each training process",
+    "reward_model.ulysses_sequence_parallel_size": "each process has the reward model whole",
+    "trainer.esi_redundant_time": "a checkpoint is saved every trainer.save_freq steps",
     "*.entropy_from_logits_with_chunking": "logits are always computed chunk by chunk",
     "*.entropy_checkpointing": "the logits of a chunk are always computed again in backward",
     "*.mixed_precision.buffer_dtype": "buffers keep the type they have",
@@ -122,6 +197,15 @@ INSTEAD = {
 """Glob over keys that change speed, memory or bookkeeping, and no result -> what happens instead."""
 
 REFUSED = {
+    "*.external_lib": "no module is imported by name; a model's code comes with it, model.trust_remote_code",
+    "*.optim.override_optimizer_config": "AdamW's settings are lr, betas and weight_decay",
+    "*.router_replay.*": "the routing of experts is not replayed",
+    "actor_rollout_ref.model.custom_chat_template": "the template is the tokenizer's",
+    "actor_rollout_ref.model.hf_config_path": "the model's config is read from model.path",
+    "actor_rollout_ref.model.tokenizer_path": "the tokenizer is that of model.path",
+    "actor_rollout_ref.rollout.enable_rollout_routing_replay": "the routing of experts is not replayed",
+    "actor_rollout_ref.rollout.quantization*": "the engine gets the policy's weights in rollout.dtype",
+    "actor_rollout_ref.rollout.skip_rollout": "responses are always the policy's own",
     "hydra.*": "there is no Hydra here; settings are key=value",
     "*.megatron.*": "models are sharded by FSDP2 alone",
     "actor_rollout_ref.rollout.multi_turn.*": "the settings of episodes are listed in docs/training.md",
@@ -130,16 +214,16 @@ REFUSED = {
     "actor_rollout_ref.actor.freeze_vision_tower": "prompts are text",
     "data.*image*": "prompts are text",
     "data.*video*": "prompts are text",
-    "data.return_multi_modal_inputs": "prompts are text",
     "data.custom_cls.*": "the data is a parquet; `rewardkit prep --help` shows how to make one",
-    "data.sampler.*": "data.shuffle and data.seed decide the order",
     "data.datagen.*": "the data is a parquet; `rewardkit prep --help` shows how to make one",
     "data.tokenizer": "the tokenizer is that of actor_rollout_ref.model.path",
     "custom_reward_function.reward_kwargs*": "give the function's arguments their defaults in its file",
+    "reward_model.model.override_config": "the reward model is loaded as it is",
+    "reward_model.reward_loop_*": "give the function as custom_reward_function.path",
+    "reward_manager.*": "the registry of rewards takes the manager's place; see `rewardkit list`",
     "reward_model.model.trust_remote_code": "code that comes with a reward model is never run",
     "reward.reward_manager.*": "the registry of rewards takes the manager's place; see `rewardkit list`",
     "algorithm.rollout_correction.rollout_rs*": "none is rejected for its ratio; rollout_is weighs them",
-    "algorithm.pf_ppo*": "there is no preference-feedback PPO",
     "algorithm.use_pf_ppo": "there is no preference-feedback PPO",
     "distillation.*": "there is no distillation",
 }
@@ -158,9 +242,10 @@ def alias(key: str) -> Alias | None:
 
 def holds(key: str, value: Any) -> bool:
     """True when verl's `key=value` describes what happens here anyway; a feature that is off always does."""
-    if key not in HOLDS:
+    found = _held(key)
+    if found is None:
         return is_off(value) and why_not(key) is not None
-    values, _ = HOLDS[key]
+    values, _ = found
     return values == ANY or value is None or value in values
 
 
@@ -176,10 +261,14 @@ def instead(key: str) -> str | None:
 
 def why_not(key: str) -> str | None:
     """Say why there is no setting `key`, or why it has one value only; None for what verl has not either."""
-    if key in HOLDS:
-        values, reason = HOLDS[key]
+    if found := _held(key):
+        values, reason = found
         return f"it can only be {' or '.join(str(v).lower() for v in values)} here: {reason}"
     return _of(REFUSED, key)
+
+
+def _held(key: str) -> tuple[tuple[Any, ...], str] | None:
+    return HOLDS.get(key) or next((held for glob, held in HOLDS.items() if fnmatchcase(key, glob)), None)
 
 
 def _of(table: Mapping[str, str], key: str) -> str | None:
