@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -65,11 +66,19 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
     recipe_layer = translate(plain[0], str(recipe), processes)
     given_layer = translate(plain[1], "the command line", processes)
     return Layers(
-        OmegaConf.structured(Config),
+        _defaults(),
         _nested(recipe_layer.values),
         _nested(given_layer.values),
         [*recipe_layer.notes, *empty, *given_layer.notes, *_default_engine(recipe_layer, given_layer)],
     )
+
+
+@cache
+def _defaults() -> Any:
+    """Return what holds when nothing is set, made once: two hundred typed nodes take a tenth of a second."""
+    defaults = OmegaConf.structured(Config)
+    OmegaConf.set_readonly(defaults, True)
+    return defaults
 
 
 def config_notes(recipe: str | Path | None, overrides: Sequence[str]) -> list[str]:
