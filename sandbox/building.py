@@ -44,6 +44,8 @@ _STACKS_MB = 2048
 _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
 """Ends of a build that say nothing of the program."""
+_ENDED = ("ok", "runtime_error")
+"""Ends of a step that were the compiler's own."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
 Run = Callable[[Job], Outcome]
@@ -165,7 +167,10 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 
 
 def build(language: Language, tools: Toolchain, job: Job, run: Run) -> Build | Outcome:
-    """Build a job's program; each list of steps is tried until one succeeds."""
+    """Build a job's program; each list of steps is tried until one succeeds.
+
+    Where a compiler is stopped, no other is tried: what takes it too long in one standard does in the next.
+    """
     source = job.program.decode("utf-8", "surrogateescape")
     made = Build(language, tools, source, job.program)
     failed: Outcome | None = None
@@ -174,23 +179,30 @@ def build(language: Language, tools: Toolchain, job: Job, run: Run) -> Build | O
         if isinstance(outcome, bytes):
             return replace(made, program=outcome)
         failed = outcome
-    return made if failed is None else failed
+        if outcome.status not in _ENDED:
+            break
+    return made if failed is None else _told(failed)
 
 
 def _take_steps(steps: Sequence[Command], tools: Toolchain, given: bytes, run: Run) -> bytes | Outcome:
     for step in steps:
         outcome = run(_job(step, tools, given, b"", BUILD_LIMITS, "build"))
-        if outcome.status in _NO_VERDICT:
-            return outcome
         if not outcome.ok or not outcome.results:
-            return replace(outcome, status="compile_error", detail=_first_message(outcome))
+            return outcome
         given = outcome.results
     return given
 
 
+def _told(failed: Outcome) -> Outcome:
+    """The outcome of a program that was not built, from that of the step which failed."""
+    if failed.status in _NO_VERDICT:
+        return failed
+    return replace(failed, status="compile_error", detail=_first_message(failed))
+
+
 def _first_message(outcome: Outcome) -> str:
     """The first line in which a compiler says what is wrong."""
-    if outcome.status not in ("ok", "runtime_error"):
+    if outcome.status not in _ENDED:
         return f"the compiler was stopped: {outcome.status}"
     said = (outcome.stderr or outcome.stdout)[:20_000].decode("utf-8", "replace").splitlines()
     lines = [line.strip() for line in said if line.strip()]

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox
-from rewardkit.sandbox.building import Build, Builds
+from rewardkit.sandbox.building import Build, Builds, build
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, go, toolchain
-from rewardkit.sandbox.languages.base import can_hold, private_folder
+from rewardkit.sandbox.languages.base import Command, Toolchain, can_hold, private_folder
 from rewardkit.sandbox.languages.java import names
 from rewardkit.sandbox.levels import why_not
-from rewardkit.sandbox.outcome import Level
+from rewardkit.sandbox.outcome import Level, Status
 from tests.sandbox.programs import PROGRAMS
 
 LIMITS = Limits(cpu_s=2.0, wall_s=60.0, memory_mb=256, output_bytes=8 << 20)
@@ -169,6 +169,22 @@ def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: San
     assert run(warm, "cpp17", newer).status == "compile_error"
     older = printf + 'int main() { int concept = 42; printf("%d\\n", concept); }'
     assert run(warm, "cpp", older).stdout == b"42\n"
+
+
+@pytest.mark.parametrize(("status", "tried"), [("runtime_error", 2), ("cpu_timeout", 1), ("memory_limit", 1)])
+def test_a_compiler_that_is_stopped_is_stopped_once(status: Status, tried: int) -> None:
+    """Whoever writes a bomb for it has no second one set off by the next standard."""
+    steps = [[Command(("cc1plus", standard), file="main.cpp", output="program")] for standard in ("17", "20")]
+    asked: list[Job] = []
+
+    def run(job: Job) -> Outcome:
+        asked.append(job)
+        return Outcome(status)
+
+    tools = Toolchain("1", (), lambda source, limits: steps[0][0], lambda source: steps)
+    found = build(LANGUAGES["cpp"], tools, Job(b"bomb", b"", LIMITS, language="cpp"), run)
+    assert isinstance(found, Outcome) and found.status == "compile_error"
+    assert len(asked) == tried
 
 
 def test_a_language_whose_tools_are_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
