@@ -44,11 +44,9 @@ def prepare(folder: Path) -> None:
     save(make_model(tokenizer, seed=0), tokenizer, folder / "model")
 
 
-def start(folder: Path, processes: int, steps: int, overrides: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a run with that many processes; it logs to `folder/run<processes>`."""
-    out = folder / f"run{processes}"
-    command = [
-        *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
+def settings(folder: Path, processes: int, steps: int) -> list[str]:
+    """Return the settings of a run with that many processes; it logs to `folder/run<processes>`."""
+    return [
         f"data.train_files={folder}/data/train.parquet",
         "data.train_batch_size=16",
         # A response is rewarded for containing a digit: an untrained model never answers in format.
@@ -66,10 +64,15 @@ def start(folder: Path, processes: int, steps: int, overrides: Sequence[str]) ->
         "trainer.critic_warmup=0",
         "trainer.test_freq=-1",
         "trainer.val_before_train=false",
-        f"trainer.default_local_dir={out}",
+        f"trainer.default_local_dir={folder}/run{processes}",
         "trainer.logger=[jsonl]",
-        *overrides,
     ]
+
+
+def start(folder: Path, processes: int, steps: int, overrides: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a run with that many processes."""
+    command = [sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"]
+    command += [*settings(folder, processes, steps), *overrides]
     return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=sys.stderr)
 
 

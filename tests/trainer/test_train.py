@@ -31,6 +31,7 @@ from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.steps.generation import generate
 from tests.living import alive, descendants, until
+from tests.trainer.forked_runs import run_all
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,10 +131,18 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "fsdp_parity.py"), "--steps", "5", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=_environment(), timeout=800)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["worst"] <= 1e-4
+    """As `benchmarks/fsdp_parity.py` measures it."""
+    from benchmarks import fsdp_parity
+
+    fsdp_parity.prepare(tmp_path)
+    run_all({str(n): (n, fsdp_parity.settings(tmp_path, n, steps=5)) for n in (1, 2)}, tmp_path)
+    one, two = (
+        [json.loads(line) for line in (tmp_path / f"run{n}" / "metrics.jsonl").read_text().splitlines()]
+        for n in (1, 2)
+    )
+    found = fsdp_parity.differences(one, two)
+    assert len(found) == 5 and {*fsdp_parity.COMPARED} == {*found[0]}
+    assert max(max(step.values()) for step in found) <= fsdp_parity.TOLERANCE
 
 
 @pytest.mark.slow

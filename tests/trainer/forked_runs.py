@@ -1,0 +1,50 @@
+"""Small trainings in forked processes, from a process of its own that has imported all that they need.
+
+python -m tests.trainer.forked_runs RUNS      (a JSON file: name -> how many processes, overrides of `tiny-cpu`)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.trainer.forking import fork_ranks
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_all(runs: Mapping[str, tuple[int, Sequence[str]]], folder: Path) -> str:
+    """Make the runs one after another, each of which must end well; return what they said."""
+    path = folder / "runs.json"
+    path.write_text(json.dumps(runs))
+    places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.trainer.forked_runs", str(path)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        timeout=800,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def main(path: Path) -> int:
+    """Make all runs; the exit code is 1 when any process of one failed."""
+    runs = json.loads(path.read_text())
+    if any("actor_rollout_ref.rollout.name=vllm" in overrides for _, overrides in runs.values()):
+        import vllm
+
+        assert vllm.LLM  # imported here, so that no process of a run need
+    codes = {name: fork_ranks(overrides, size) for name, (size, overrides) in runs.items()}
+    print(codes, file=sys.stderr)
+    return int(any(any(found) for found in codes.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
