@@ -178,6 +178,7 @@ def train_two_steps(copy: Copy, *settings: str) -> list[dict[str, float]]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 @added("An advantage estimator and its loss")
 def test_an_estimator_and_its_loss_are_added_in_two_files(copy: Copy) -> None:
     steps = train_two_steps(

@@ -33,6 +33,7 @@ def call(function: Any, args: tuple[Any, ...], columns: dict[str, Any], answers:
     backend.close()
 
 
+@pytest.mark.slow
 def test_every_adapter_scores_in_a_spawned_process() -> None:
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()

@@ -35,6 +35,7 @@ def test_nobody_else_owns_our_name_here() -> None:
     assert other_owners() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaces_ours", [False, True], ids=["ours was last", "theirs was last"])
 def test_doctor_tells_of_another_owner_in_both_orders(tmp_path: Path, replaces_ours: bool) -> None:
     folder = _install(tmp_path / "site", replaces_ours=replaces_ours)

@@ -112,6 +112,7 @@ def test_every_way_to_combine(
     assert found.detail
 
 
+@pytest.mark.slow
 def test_members_in_workers_and_inline_come_to_the_same(registry: Registry) -> None:
     for spec in (
         {"sum": ["same", "half"]},

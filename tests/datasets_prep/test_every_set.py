@@ -66,6 +66,7 @@ def test_every_dataset_of_the_table_is_tried() -> None:
     assert {name for name, _ in CASES} | {"custom"} == set(DATASETS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), CASES)
 def test_its_rows_have_the_one_schema_and_score_in_full(
     name: str, place: int, prepared: Prepare, scorer: Scorer
@@ -280,6 +281,7 @@ def test_verl_itself_reads_images_and_tools(prepared: Prepare, tmp_path: Path) -
     assert (row["agent_name"], row["index"]) == ("tool_agent", 0)
 
 
+@pytest.mark.slow
 def test_every_file_passes_check(prepared: Prepare, capsys: pytest.CaptureFixture[str]) -> None:
     made = [prepared(name, place)[1] for name, place in CASES if not place and name not in PREFERENCES]
     files = [str(file.path) for one in made for file in one.files.values()]

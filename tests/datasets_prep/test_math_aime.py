@@ -96,6 +96,7 @@ def test_an_unknown_year_is_refused(tmp_path: Path) -> None:
         aime.prepare(tmp_path / "out", year=1999)
 
 
+@pytest.mark.slow
 def test_every_solution_of_math_and_aime_scores_1(tmp_path: Path, reference_data: Path) -> None:
     math.prepare(tmp_path / "math", Settings(raw=needs(reference_data / "math")))
     aime.prepare(tmp_path / "aime", Settings(raw=needs(reference_data / "aime24")))

@@ -102,6 +102,7 @@ def failed_rows(folder: Path) -> list[int]:
         return [failure.row for failure in verify_file(folder / "out" / "train.parquet", scorer).failures]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prepare", "name"), [(apps.prepare, "apps"), (code_contests.prepare, "code_contests")]
 )
@@ -130,6 +131,7 @@ def with_solution(record: Record, program: str) -> Record:
     return {**record, "solutions": json.dumps([program])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prepare", "record", "data_source"),
     [
@@ -151,6 +153,7 @@ def test_the_published_solution_passes_and_a_wrong_one_is_listed(
     assert failed_rows(tmp_path) == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prepare", [apps.prepare, taco.prepare])
 def test_a_function_problem_shows_its_starter_code(prepare: Prepare, tmp_path: Path) -> None:
     record = {**APPS, "input_output": json.dumps(CALLS), "starter_code": STARTER}

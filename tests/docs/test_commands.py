@@ -166,6 +166,7 @@ RUN = sorted({*ALL} - {command for _, steps in SHOWN for command, _ in steps})
 RUN = [command for command in RUN if not _is_only_read(command)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", RUN)
 def test_a_command_runs_as_it_stands(
     playground: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

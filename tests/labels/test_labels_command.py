@@ -133,6 +133,7 @@ def solved(question: str, solution: str, truth: str, source: str = "math") -> Ro
     return {"data_source": source, "prompt": question, "ground_truth": truth, "extra_info": extra}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "solution", "truth", "answer"),
     [

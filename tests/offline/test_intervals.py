@@ -53,6 +53,7 @@ def test_one_prompt_has_no_interval_and_no_value_no_estimate() -> None:
     assert estimate([[], []]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", [0.02, 0.1, 0.5, 0.98])
 @pytest.mark.parametrize("correlation", [0.3, 0.7])
 def test_intervals_hold_a_simulated_truth_as_often_as_they_say(mean: float, correlation: float) -> None:

@@ -94,6 +94,7 @@ def responses(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_command_shows_flips_to_another_grader(
     responses: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +106,7 @@ def test_the_command_shows_flips_to_another_grader(
     assert json.loads(capsys.readouterr().out)["math"]["changed"] >= 2
 
 
+@pytest.mark.slow
 def test_a_pinned_file_fails_once_a_verdict_moves(
     responses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

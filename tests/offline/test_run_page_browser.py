@@ -98,6 +98,7 @@ def test_the_value_under_the_pointer_is_told(page: Any, run: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_page_follows_a_run_until_it_ends(page: Any, run: Path) -> None:
     lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
     (run / "metrics.jsonl").write_text("".join(lines[:5]))

@@ -79,6 +79,7 @@ def python_for_nobody() -> str:
     pytest.skip("no Python 3.11 that uid 65534 can run with this source tree")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("level", ["warm", "guard"])

@@ -25,6 +25,7 @@ def test_it_names_the_level_and_the_escapes_it_tried(monkeypatch: pytest.MonkeyP
     assert all(x["held"] for x in found["levels"][found["chosen"]])
 
 
+@pytest.mark.slow
 def test_it_names_every_language_with_its_version_or_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")

@@ -106,6 +106,7 @@ def needs(language: str) -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 def test_the_route_speaks_their_names_of_languages(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     needs("cpp")
     source = '#include <cstdio>\nint main() { int x; scanf("%d", &x); printf("%d\\n", x + 1); }'

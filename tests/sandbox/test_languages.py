@@ -71,12 +71,14 @@ def given(language: str, numbers: list[int]) -> str:
     return "".join(f"{n}\n" for n in numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_a_program_reads_its_input_to_the_end_and_answers(sandbox: Sandbox, language: str) -> None:
     outcome = run(sandbox, language, PROGRAMS[language]["right"], given(language, [40, 1, 1]))
     assert (outcome.status, outcome.stdout, outcome.exit_code) == ("ok", b"42\n", 0), outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", PROGRAMS)
 @pytest.mark.parametrize(
     ("what", "status"),
@@ -103,6 +105,7 @@ def test_a_status_that_is_not_zero_is_a_runtime_error(warm: Sandbox, language: s
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_big_inputs_and_outputs_pass_whole(warm: Sandbox, language: str) -> None:
     numbers = list(range(100_000, 130_000 if language == "sql" else 400_000))
@@ -160,6 +163,7 @@ def test_a_pool_builds_a_program_once(warm: Sandbox) -> None:
     assert [type(b) for b in builds] == [Build]
 
 
+@pytest.mark.slow
 def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: Sandbox) -> None:
     printf = 'extern "C" int printf(const char*, ...);\n'  # a header would take the compiler most of its time
     newer = printf + "template <typename T> concept Small = sizeof(T) < 9;\n"

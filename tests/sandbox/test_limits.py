@@ -33,6 +33,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ENDINGS)
 def test_every_limit_has_its_own_status(worker: Worker, status: str) -> None:
     wall_s = 2 if status == "wall_timeout" else 200
@@ -162,6 +163,7 @@ def test_a_program_that_waits_for_a_cpu_at_this_moment_is_not_idle(monkeypatch: 
         works.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", [False, True])
 def test_nothing_outlives_a_driver_that_is_killed(level: Level, busy: bool) -> None:
     script = textwrap.dedent(f"""
@@ -230,6 +232,7 @@ def test_what_is_no_value_is_refused(text: bytes) -> None:
         values.decode(values.loads(text)["value"])
 
 
+@pytest.mark.slow
 def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
     level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:

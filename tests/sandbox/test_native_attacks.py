@@ -60,6 +60,7 @@ def check(level: str, user: str, name: str, names: list[str]) -> None:
     assert found.get(name, []) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("level", ["warm", "guard"])
@@ -76,6 +77,7 @@ def test_an_attack_on_resources_compilers_and_runtimes_is_held(level: str, user:
     check(level, user, name, SLOW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AT_FULL)
 def test_an_attack_is_held_with_a_server_for_every_run(name: str) -> None:
     check("full", "self", name, AT_FULL)

@@ -91,6 +91,7 @@ def test_closing_leaves_no_process_thread_or_descriptor() -> None:
     until(lambda: not any(alive(pid) for pid in set(descendants(os.getpid())) - children))
 
 
+@pytest.mark.slow
 def test_every_run_gets_its_result_while_servers_are_killed(pool: Pool) -> None:
     """A server is killed each time that ten more runs have ended: each dies at some point of its work."""
     tickets = [pool.submit(Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT)) for n in range(300)]
@@ -128,6 +129,7 @@ def _resident(pids: set[int]) -> int:
     return pages
 
 
+@pytest.mark.slow
 def test_a_soak_keeps_memory_descriptors_and_processes_constant(pool: Pool) -> None:
     def round_of(start: int) -> list[str]:
         jobs = [

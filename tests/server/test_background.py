@@ -124,6 +124,7 @@ def registry_with_nap(registry: Registry) -> Iterator[Registry]:
     yield registry
 
 
+@pytest.mark.slow
 def test_many_large_submissions_stay_within_the_memory_that_there_is(registry_with_nap: Registry) -> None:
     limit = 2 << 20
     with Scorer(workers=1) as scorer, TestClient(app := create_app(scorer, max_bytes=limit)) as http:

@@ -63,6 +63,7 @@ def private(path: Path) -> bool:
     return any(not folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make its root read-only")
 def test_code_is_scored_with_what_the_manifest_leaves_the_server() -> None:
     """No capability, no new privileges, nothing to write to but /tmp; another user, if one may use it."""

@@ -90,6 +90,7 @@ def test_short_deadlines_leave_more_room_for_errors(timeout_s: float, latest: fl
     assert latest_s(timeout_s) == pytest.approx(latest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", ["first", "second"])
 def test_a_small_request_is_done_before_large_ones_that_came_earlier(scorer: Scorer, client: str) -> None:
     """Also where both come from one address, and of the same reward."""
@@ -113,6 +114,7 @@ def test_a_small_request_is_done_before_large_ones_that_came_earlier(scorer: Sco
     assert ended == ["small"] + ["large"] * 4
 
 
+@pytest.mark.slow
 def test_a_cheap_sample_does_not_wait_until_a_dear_one_has_ended(scorer: Scorer) -> None:
     async def main() -> list[bool]:
         score = RequestScorer(scorer)

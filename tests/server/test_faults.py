@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 
 import psutil
+import pytest
 
 from rewardkit import AsyncClient, Client, Sample
 from rewardkit.types import Score
@@ -94,6 +95,7 @@ def test_sigterm_under_load_drops_no_request(tmp_path: Path) -> None:
     assert len(notes.read_text().splitlines()) == 150  # none was scored twice
 
 
+@pytest.mark.slow
 def test_the_drain_ends_when_its_time_is_over(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     with serving(tmp_path, "--drain-s", "1") as server, Client(server.url) as client:

@@ -6,6 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from rewardkit import Client, Sample
 from tests.server.serving import serving
 
@@ -29,6 +31,7 @@ async def ask(port: int, body: bytes) -> tuple[int, dict[bytes, bytes], bytes]:
     return int(start.split()[1]), headers, content
 
 
+@pytest.mark.slow
 def test_far_too_many_requests_are_each_answered_and_the_server_recovers(tmp_path: Path) -> None:
     body = json.dumps({"data_source": "test/nap", "response": "", "ground_truth": str(NAP_S)}).encode()
 

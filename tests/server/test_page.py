@@ -12,6 +12,8 @@ import pytest
 from tests.browsing import expect, open_browser
 from tests.server.serving import serve
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:

@@ -25,6 +25,8 @@ ORPHANS = '''
 import os, subprocess, sys
 from rewardkit import reward
 
+pytestmark = pytest.mark.slow
+
 @reward("test/orphan", timeout_s=30)
 def orphan(sample):
     """Leaves a process behind whose parent has ended."""

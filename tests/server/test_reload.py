@@ -63,6 +63,7 @@ def asked_once(url: str) -> float:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers: str) -> None:
     path = write(tmp_path, 1.0)
@@ -95,6 +96,7 @@ def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_what_clients_will_come_back_for_outlives_the_process_that_was_replaced(tmp_path: Path) -> None:
     """A ROLL result that is not fetched, a session and an episode that have begun: none of them is lost."""
     tasks = write_tasks(tmp_path / "sums")
@@ -149,6 +151,7 @@ def opened_session(url: str) -> str:
     return session
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path) -> None:
     path = write(tmp_path, 1.0)
     with serve("--config", str(path)) as server, Client(server.url, token="secret") as client:

@@ -62,6 +62,7 @@ def test_a_mixed_batch_keeps_its_order(scorer: Scorer) -> None:
     assert [s.status for s in scores[:3]] == ["ok", "ok", "invalid"]
 
 
+@pytest.mark.slow
 def test_the_deadline_kills_what_runs_and_keeps_what_is_done(scorer: Scorer, tmp_path: Path) -> None:
     samples = [Sample("nap", "1", "0"), Sample("spin", str(tmp_path / "x"), ""), Sample("quick", "2", "")]
     request_scorer = RequestScorer(scorer)

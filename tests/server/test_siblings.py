@@ -32,6 +32,7 @@ def ask(server: Serving, path: str, body: Any = None, method: str | None = None)
         return json.load(answer)
 
 
+@pytest.mark.slow
 def test_any_process_knows_what_each_has_been_given(tmp_path: Path) -> None:
     body = {"prompt": "q", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
     with serving(tmp_path, "--workers", "3", "--scorers", "3") as server:

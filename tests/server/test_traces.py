@@ -95,6 +95,7 @@ def test_a_request_is_a_span_below_its_clients(http: TestClient, spans: InMemory
     assert hexed(found["score"]) == (TRACE_ID, f"{request.context.span_id:016x}")
 
 
+@pytest.mark.slow
 def test_waiting_scoring_and_the_sandbox_are_spans_of_their_own(
     http: TestClient, spans: InMemorySpanExporter
 ) -> None:
@@ -114,6 +115,7 @@ def test_waiting_scoring_and_the_sandbox_are_spans_of_their_own(
     assert (found["queue"].end_time or 0) <= (found["score"].end_time or 0)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_an_error_in_its_span(http: TestClient, spans: InMemorySpanExporter) -> None:
     assert ask(http, "test/dies")["status"] == "error"
     scored = [span for span in spans.get_finished_spans() if span.name == "score"]

@@ -199,6 +199,7 @@ def test_a_custom_function_may_be_async(batch: Batch, world: World, custom: Any)
     assert [s.score for s in scores] == [float(i + 1) for i in range(8)]
 
 
+@pytest.mark.slow
 def test_what_is_scored_by_the_deadline_is_kept_and_the_rest_timed_out(
     batch: Batch, world: World, custom: Any
 ) -> None:

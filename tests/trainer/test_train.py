@@ -169,6 +169,7 @@ def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_every_process(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
     more = ["trainer.n_gpus_per_node=2", "trainer.total_training_steps=100000", "trainer.test_freq=-1"]
     process = start("--config", "tiny-cpu", *overrides(parquet, model_folder, tmp_path, *more))
@@ -183,6 +184,7 @@ def test_an_interrupt_ends_every_process(parquet: Path, model_folder: Path, tmp_
     until(lambda: not any(alive(pid) for pid in ranks))
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_generations_log_and_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

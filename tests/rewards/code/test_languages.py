@@ -52,6 +52,7 @@ def fenced(mark: str, code: str) -> str:
     return f"Here it is:\n```{mark}\n{code}\n```\nIt runs in linear time."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mark", "code", "language"),
     [("c", SUM_C, "c"), ("cpp", SUM_CPP, "cpp"), ("C++17", SUM_CPP, "cpp17"), ("js", SUM_JS, "javascript")],

@@ -17,11 +17,13 @@ MANY = {"tests": [{"input": str(n), "output": str(n)} for n in range(30)]}
 CALLS = {"fn_name": "f", "inputs": [[n] for n in range(12)], "outputs": list(range(12))}
 
 
+@pytest.mark.slow
 def test_many_tests_that_fit_one_by_one_are_no_failure(judge: Judge) -> None:
     found = judge(BURN + "n = input()\nburn(0.05)\nprint(n)", MANY, cpu_s=0.4)
     assert found.score == 1.0, found.detail
 
 
+@pytest.mark.slow
 def test_calls_and_assertions_have_all_of_the_limit_each(judge: Judge) -> None:
     program = BURN + "def f(n):\n    burn(0.1)\n    return n"
     assert judge(program, CALLS, cpu_s=0.4).score == 1.0
@@ -73,6 +75,7 @@ def test_only_the_safety_net_is_a_timeout(judge: Judge, monkeypatch: pytest.Monk
     assert found.status == "timeout" and "too busy" in str(found.detail)
 
 
+@pytest.mark.slow
 def test_outputs_larger_than_the_usual_limit_are_right_if_expected(judge: Judge) -> None:
     wanted = "\n".join(map(str, range(900_000)))
     assert judge("print(*range(900000), sep='\\n')", {"inputs": [""], "outputs": [wanted]}).score == 1.0

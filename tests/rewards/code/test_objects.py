@@ -215,6 +215,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_right_program_passes_tests_on_objects_and_wrong_ones_do_not(name: str, judge: Judge) -> None:
     right, tests, wrong = CASES[name]
@@ -275,6 +276,7 @@ CHEATS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
 def test_no_object_passes_for_an_answer(name: str, judge: Judge) -> None:
     program, tests = CHEATS[name]

@@ -69,6 +69,7 @@ def test_an_argument_of_another_kind_is_invalid_and_no_error(kind: str, argument
     assert judge("a 1 2", (kind, arguments)).status == "invalid"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["a ", "(", "'\"", "<<a ", "* a\n- b\n", "a. ", "<i>", "1,", "😀. ", '"a",', "Question 1\n"]
 )

@@ -21,6 +21,7 @@ INLINE = Options(symbolic=False)
 PAIRS = [pair for pairs in EXAMPLES.values() for pair in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", EXAMPLES)
 def test_labelled_pairs_are_judged_as_labelled_in_both_directions(topic: str) -> None:
     for one, other, same in EXAMPLES[topic]:
@@ -125,6 +126,7 @@ def test_answer_text_is_never_executed(monkeypatch: pytest.MonkeyPatch) -> None:
         compare(one, other, INLINE)
 
 
+@pytest.mark.slow
 def test_sympy_is_never_imported_into_our_process() -> None:
     program = (
         "import sys; from rewardkit.rewards.math import compare; "

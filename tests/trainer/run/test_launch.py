@@ -82,6 +82,7 @@ def test_a_process_that_dies_is_named_and_the_run_restarts_from_its_checkpoint(
     assert steps(tmp_path / "out") == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_killed_launcher_leaves_no_process_behind(
     parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:

@@ -115,6 +115,7 @@ def test_log_probs_see_the_observations_before_a_token(tokenizer: Any, model: An
         torch.testing.assert_close(found[i][kept], expected[kept[: len(expected)]], atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("level", ["token", "sequence"])
 def test_rewards_and_advantages_are_those_without_observations(estimator: str, level: str) -> None:

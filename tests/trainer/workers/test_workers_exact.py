@@ -91,6 +91,7 @@ def check_first_step(found: dict[str, Any]) -> None:
     assert found["actor metrics"]["pg_clipfrac"] == found["actor metrics"]["pg_clipfrac_lower"] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in SETTINGS if n != "replicated"])
 def test_a_setting_changes_no_result(
     folder: str, batch: Batch, world: World, expected: dict[str, Any], name: str
@@ -100,6 +101,7 @@ def test_a_setting_changes_no_result(
     check_first_step(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IN_TWO_PROCESSES)
 def test_two_processes_compute_what_one_does(
     two_processes: list[dict[str, dict[str, Any]]], expected: dict[str, Any], name: str
