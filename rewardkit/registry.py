@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import hashlib
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
-import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
@@ -26,6 +23,7 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean
+from rewardkit.user_files import import_reward_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
 """Where a reward runs. `inline`: in the caller's thread; pure, linear in its input, microseconds.
@@ -371,44 +369,6 @@ def _options_type_of(function: Callable[..., Any]) -> type[Any]:
 
 def _rewards_in(module: ModuleType) -> list[Reward]:
     return [found for value in vars(module).values() if (found := reward_of(value)) is not None]
-
-
-def user_module_name(path: Path) -> str:
-    """The name under which a reward file is imported: the same in every process, so that a worker that
-    has imported the file too finds its functions by reference."""
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    return f"rewardkit_user_{path.stem}_{digest}"
-
-
-def user_reward_file(function: Callable[..., Any]) -> Path | None:
-    """The reward file that defines this function, if it came from one."""
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    path = getattr(module, "__file__", None)
-    return Path(path) if path and module and module.__name__ == user_module_name(Path(path)) else None
-
-
-def import_reward_file(path: Path) -> ModuleType:
-    """Import a reward file once.
-
-    Raises:
-        InputError: no such file, or it fails to import.
-    """
-    if not path.is_file():
-        raise InputError(f"no such reward file: {path}")
-    name = user_module_name(path)
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException as error:
-        del sys.modules[name]
-        raise InputError(f"reward file {path} failed to import: {type(error).__name__}: {error}") from error
-    return module
 
 
 def import_target(target: str) -> Callable[..., Any]:

@@ -139,6 +139,22 @@ def test_a_declaration_in_a_reward_file_runs_in_a_worker(tmp_path: Path, registr
     assert (found.score, found.scorer) == (4.0, "declared@1")
 
 
+def test_a_worker_that_starts_late_runs_what_was_loaded_and_not_what_the_file_says_now(
+    tmp_path: Path, registry: Registry
+) -> None:
+    file = tmp_path / "mine.py"
+    text = "from rewardkit import reward\n@reward('test/late')\ndef late(sample): return 1.0\n"
+    file.write_text(text)
+    load_reward_file(str(file))
+    for now in (text.replace("1.0", "2.0"), "a syntax error", None):
+        if now is None:
+            file.unlink()
+        else:
+            file.write_text(now)
+        with Scorer(workers=1) as scorer:
+            assert scorer.score(Sample("test/late", "", "")).score == 1.0
+
+
 def test_a_file_registers_its_decorated_functions(tmp_path: Path, registry: Registry) -> None:
     file = tmp_path / "mine.py"
     file.write_text(

@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rewardkit.errors import InputError, OptionsError, did_you_mean
-from rewardkit.registry import import_reward_file
 from rewardkit.types import Message
+from rewardkit.user_files import import_reward_file
 
 if TYPE_CHECKING:
     from rewardkit.agents.episode import Episode

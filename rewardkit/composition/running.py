@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -17,10 +16,11 @@ import cloudpickle
 from rewardkit.composition.combining import combine
 from rewardkit.composition.tree import Combine, Composition, Member, walk
 from rewardkit.groups import group_places, z_scores
-from rewardkit.registry import NoOptions, Registry, Reward, import_reward_file, user_reward_file
+from rewardkit.registry import NoOptions, Registry, Reward
 from rewardkit.scoring.runner import Runner, is_async
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
+from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
 """Every member has its own deadline; a batch has none beyond them."""
@@ -262,13 +262,12 @@ def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = 
                 yield from _branches(item, score, depth + 1, how)
 
 
-def _pickled(composition: Composition) -> tuple[list[str], bytes]:
+def _pickled(composition: Composition) -> tuple[list[UserFile], bytes]:
     """The composition for another process, and the reward files to import there first."""
     files = [user_reward_file(member.reward.target) for member in composition.members]
-    return [str(path) for path in files if path], cloudpickle.dumps(composition)
+    return [file for file in files if file], cloudpickle.dumps(composition)
 
 
-def _unpickled(kind: type[Any], files: list[str], composition: bytes) -> Any:
-    for path in files:
-        import_reward_file(Path(path))
+def _unpickled(kind: type[Any], files: list[UserFile], composition: bytes) -> Any:
+    import_as_read(files)
     return kind(cloudpickle.loads(composition))

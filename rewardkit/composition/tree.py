@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rewardkit.errors import OptionsError, did_you_mean
-from rewardkit.registry import REGISTRY, Registry, Reward, import_reward_file, reward_of
+from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
+from rewardkit.user_files import import_reward_file
 
 Kind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize"]
 KINDS: tuple[Kind, ...] = ("sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize")

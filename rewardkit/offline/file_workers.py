@@ -13,7 +13,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol
 
 import cloudpickle
@@ -25,10 +24,11 @@ from rewardkit.offline.layout import Layout
 from rewardkit.offline.records import Records
 from rewardkit.offline.samples import columns_needed, to_batch
 from rewardkit.processes import die_with_parent, kill_group, start_python, take_standard_streams
-from rewardkit.registry import Reward, import_reward_file, user_reward_file
+from rewardkit.registry import Reward
 from rewardkit.scoring.pending import Pending, Plan
 from rewardkit.scoring.runner import Runner
 from rewardkit.types import Score
+from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 SILENCE_S = 120.0
 """How long a worker may take for one chunk of rewards that take microseconds."""
@@ -41,7 +41,7 @@ class _Setup(msgspec.Struct, tag="setup"):
     """What chunks from now on mean; pickled by our own parent."""
 
     pickled: bytes
-    files: list[str]
+    files: list[UserFile]
 
 
 class _Chunk(msgspec.Struct, tag="chunk"):
@@ -144,7 +144,7 @@ class FileSetup:
         """The same as a message to a worker."""
         files = [user_reward_file(reward.target) for reward, _ in self._rewards.values()]
         pickled = cloudpickle.dumps((self.layout, self.reads, self._rewards, self.output))
-        return _frame(_Setup(pickled, [str(path) for path in files if path]))
+        return _frame(_Setup(pickled, [file for file in files if file]))
 
 
 class _Child:
@@ -197,8 +197,7 @@ class _Inside:
     """What a worker knows of the file whose chunks it gets."""
 
     def __init__(self, setup: _Setup) -> None:
-        for path in setup.files:
-            import_reward_file(Path(path))
+        import_as_read(setup.files)
         self._layout, self._reads, self._rewards, self._output = cloudpickle.loads(setup.pickled)
         self._plans: dict[str, Plan] = {}
 

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -27,8 +26,8 @@ from rewardkit.offline.chunk import ChunkResult, finish, usable
 from rewardkit.offline.file_workers import FileSetup
 from rewardkit.offline.records import Records
 from rewardkit.offline.samples import columns_needed, to_batch
-from rewardkit.registry import import_reward_file
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.user_files import UserFile, import_as_read
 
 RESTARTS = 4
 """How often an actor is started again. Without an end, a row that kills its process is tried for ever."""
@@ -144,9 +143,8 @@ class RayWorkers:
 class _Actor:
     """What runs on the cluster."""
 
-    def __init__(self, files: list[str], arguments: bytes) -> None:
-        for path in files:
-            import_reward_file(Path(path))
+    def __init__(self, files: list[UserFile], arguments: bytes) -> None:
+        import_as_read(files)
         self._scorer = Scorer(**cloudpickle.loads(arguments), workers=1)
 
     def score(self, setup: bytes, records: Records) -> bytes:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import cloudpickle
 import msgspec
 
-from rewardkit.registry import Reward, user_reward_file
+from rewardkit.registry import Reward
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.worker import Load, frame
 from rewardkit.types import Sample, Score
+from rewardkit.user_files import user_reward_file
 
 LOAD_TIMEOUT_S = 120.0
 """How long a worker may take to import a reward before the load counts as failed."""
@@ -69,7 +70,7 @@ class Job:
         self.expected_s = UNKNOWN_S
         """Worker time of one sample: the mean of those that were, the latest weighing most."""
         self._seen = False
-        files = [str(path)] if (path := user_reward_file(reward.target)) else []
+        files = [file] if (file := user_reward_file(reward.target)) else []
         self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
 
     def learn(self, seconds: float) -> None:

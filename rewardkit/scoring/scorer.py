@@ -23,12 +23,13 @@ import msgspec
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable
-from rewardkit.registry import REGISTRY, Registry, Reward, import_target, user_reward_file
+from rewardkit.registry import REGISTRY, Registry, Reward, import_target
 from rewardkit.scoring.jobs import NOBODY, Job, Scores, Turn
 from rewardkit.scoring.pending import Pending, Plan, is_inline
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import Runner, is_async
 from rewardkit.types import Sample, Score, failure
+from rewardkit.user_files import UserFile, user_reward_file
 
 _INLINE_CHUNK = 2_000
 """Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
@@ -264,11 +265,12 @@ class Scorer:
             }
         return described
 
-    def for_another_process(self) -> tuple[list[str], dict[str, Any]]:
-        """Return the reward files to import there, and arguments that make the like of this scorer."""
-        files = {str(path) for reward in self._registry if (path := user_reward_file(reward.target))}
+    def for_another_process(self) -> tuple[list[UserFile], dict[str, Any]]:
+        """Return the reward files as they were imported here, and arguments that make the like of this
+        scorer."""
+        files = {file for reward in self._registry if (file := user_reward_file(reward.target))}
         given = {"options": self._options, "timeout_s": self._timeout_s, "registry": self._registry}
-        return sorted(files), given
+        return sorted(files, key=lambda file: file.path), given
 
     # --- life ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -15,9 +14,9 @@ import msgspec
 
 from rewardkit import processes
 from rewardkit.errors import RewardkitError
-from rewardkit.registry import import_reward_file
 from rewardkit.scoring.runner import Runner
 from rewardkit.types import Sample, Score
+from rewardkit.user_files import UserFile, import_as_read
 
 
 class Load(msgspec.Struct, tag="load"):
@@ -25,7 +24,7 @@ class Load(msgspec.Struct, tag="load"):
 
     reward_id: int
     pickled: bytes
-    files: list[str]
+    files: list[UserFile]
 
 
 class Run(msgspec.Struct, tag="run"):
@@ -90,8 +89,7 @@ def _send(answers: Any, message: Loaded | Scored) -> None:
 
 def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
     try:
-        for path in message.files:
-            import_reward_file(Path(path))
+        import_as_read(message.files)
         reward, options = cloudpickle.loads(message.pickled)
         runner = Runner(reward, options)
         runner.load()

@@ -23,7 +23,7 @@ import pytest
 
 import rewardkit
 from rewardkit.cli import COMMANDS, cli, run
-from rewardkit.registry import user_module_name
+from rewardkit.user_files import user_module_name
 from tests.generation.test_generate import Server
 from tests.offline import logs
 

@@ -97,6 +97,22 @@ def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers
 
 
 @pytest.mark.slow
+def test_a_scoring_process_that_starts_late_has_the_rewards_of_its_generation(tmp_path: Path) -> None:
+    path = write(tmp_path, 1.0)
+    with serve("--config", str(path)) as server, Client(server.url, token="secret") as client:
+        assert fixed(client) == 1.0
+        before = round(client.score(Sample("test/pid", "", "")).score)
+        write(tmp_path, 2.0)
+        for _ in range(3):
+            for pid in descendants(before):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            assert fixed(client) == 1.0  # though the file says something else by now
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: fixed(client) == 2.0)
+
+
+@pytest.mark.slow
 def test_what_clients_will_come_back_for_outlives_the_process_that_was_replaced(tmp_path: Path) -> None:
     """A ROLL result that is not fetched, a session and an episode that have begun: none of them is lost."""
     tasks = write_tasks(tmp_path / "sums")

@@ -22,8 +22,8 @@ from rewardkit.agents.tools.opening import read_entries
 from rewardkit.agents.tools.results import called, number
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError, did_you_mean
-from rewardkit.registry import import_reward_file
 from rewardkit.types import Message
+from rewardkit.user_files import import_reward_file
 
 ENTRY_POINT_GROUP = "rewardkit.interactions"
 SHIPPED = {

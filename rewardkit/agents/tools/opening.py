@@ -22,7 +22,7 @@ import yaml
 from rewardkit.agents.tools import verl
 from rewardkit.agents.tools.declaring import OpenTool, ToolKind, declared, kind_of
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
-from rewardkit.registry import import_reward_file
+from rewardkit.user_files import import_reward_file
 
 ENTRY_POINT_GROUP = "rewardkit.tools"
 SHIPPED = {

@@ -28,11 +28,11 @@ import rewardkit.rewards.instructions.ifbench_tasks
 import rewardkit.rewards.instructions.ifbench_training
 import rewardkit.rewards.instructions.ifbench_words
 import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each adds its checkers to the table)
-from rewardkit.registry import import_reward_file
 from rewardkit.rewards.instructions.ifbench_words import UNVERIFIABLE
 from rewardkit.rewards.instructions.table import Checker, find
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
+from rewardkit.user_files import import_reward_file
 
 
 @dataclass(frozen=True)

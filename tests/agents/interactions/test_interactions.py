@@ -117,7 +117,7 @@ def test_a_users_class_is_made_for_each_episode_and_finished_once(users: Path, t
             open_interaction(config, "echo"), "a", "b", ground_truth="!", query="q"
         )
         assert (first, second.done, worth) == (UserTurn("a!"), True, 2.0)
-    from rewardkit.registry import import_reward_file
+    from rewardkit.user_files import import_reward_file
 
     assert import_reward_file(users).Echo.finished == 2
 
