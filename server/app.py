@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -26,7 +26,6 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, Context
 from rewardkit.server.dialects.base import described
 from rewardkit.server.episodes import Episodes
-from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT, BeginTrace
@@ -36,6 +35,9 @@ from rewardkit.server.tasks import TaskSet
 from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 from rewardkit.types import Sample, Score
+
+if TYPE_CHECKING:
+    from rewardkit.server.ground_truths import GroundTruthIndex
 
 _CORS_HEADERS = (
     "authorization",

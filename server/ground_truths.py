@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import compress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,28 +22,11 @@ import pyarrow.parquet as pq
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 from rewardkit.rows import ground_truth_text, plain_mapping
 from rewardkit.server.chat import Turn, plain, prompt_turns, strip_end, turns
+from rewardkit.server.known import Ambiguous, KnownRow, Prompt
 from rewardkit.tables import column_of, names_in
-
-Prompt = str | Sequence[Mapping[str, Any]]
-"""Text, plain or chat-templated, or chat messages."""
 
 _BATCH_ROWS = 2_000
 _SHOWN = 3
-
-
-class KnownRow(NamedTuple):
-    """What a row says of its prompt."""
-
-    data_source: str
-    ground_truth: str
-    extra_info: dict[str, Any]
-
-
-class Ambiguous(NamedTuple):
-    """Rows that have the same prompt disagree on what is right; two of them."""
-
-    row: int
-    other: int
 
 
 class GroundTruthIndex:

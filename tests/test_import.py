@@ -36,6 +36,25 @@ def test_scoring_a_sample_loads_no_torch_pandas_or_pyarrow() -> None:
     assert not {"torch", "transformers", "pandas", "pyarrow", "fastapi"} & loaded
 
 
+def test_a_server_without_ground_truths_or_tasks_loads_no_arrow() -> None:
+    """It would be a fifth of the start of each of its processes."""
+    assert not {"torch", "transformers", "pandas", "pyarrow", "numpy", "sympy"} & _modules_after(
+        "import rewardkit.server.app"
+    )
+
+
+def test_a_model_folder_that_is_not_there_is_said_before_torch_is_loaded() -> None:
+    loaded = _modules_after(
+        "from rewardkit.errors import ConfigError\n"
+        "from rewardkit.generation.engines import open_engine\n"
+        "from rewardkit.generation.types import EngineSettings, GenerationSettings\n"
+        "try:\n    open_engine(EngineSettings('hf', '/nowhere'), GenerationSettings())\n"
+        "except ConfigError as error:\n    assert 'no such model folder: /nowhere' in str(error)\n"
+        "else:\n    assert False"
+    )
+    assert not {"torch", "transformers"} & loaded
+
+
 def test_every_public_name_can_be_imported() -> None:
     import rewardkit
 

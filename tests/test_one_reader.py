@@ -17,7 +17,8 @@ from rewardkit.adapters.columns import samples_from
 from rewardkit.commands.view import read_rows as read_shown
 from rewardkit.offline import read_samples
 from rewardkit.rows import GROUND_TRUTH, RESPONSE, to_sample
-from rewardkit.server.ground_truths import GroundTruthIndex, KnownRow
+from rewardkit.server.ground_truths import GroundTruthIndex
+from rewardkit.server.known import KnownRow
 
 Row = dict[str, Any]
 

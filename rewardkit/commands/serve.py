@@ -6,7 +6,7 @@ import contextlib
 import ipaddress
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from rewardkit.server.episodes import Episodes
+    from rewardkit.server.ground_truths import GroundTruthIndex
     from rewardkit.server.siblings import Siblings
+    from rewardkit.server.tasks import TaskSet
     from rewardkit.server.traces import Traces
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -170,8 +172,6 @@ def command(
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
     try:
         from rewardkit.server import listening, logs
-        from rewardkit.server.ground_truths import GroundTruthIndex
-        from rewardkit.server.tasks import open_task_sets
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
@@ -184,12 +184,10 @@ def command(
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
     if not math.isfinite(on_failure):
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
-    ground_truths = (
-        GroundTruthIndex(ground_truth_files, tokenizer=ground_truth_tokenizer) if ground_truth_files else None
-    )
+    ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     if ground_truths is not None:
         logs.write_line(ground_truths.report())
-    tasks = open_task_sets(task_words)
+    tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     if max_episodes < workers or not episode_idle_s > 0:
         raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
     limits = (max_episodes // workers, episode_idle_s)
@@ -232,6 +230,18 @@ def command(
             )
 
     return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
+
+
+def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex:
+    from rewardkit.server.ground_truths import GroundTruthIndex  # imports Arrow: not without a need
+
+    return GroundTruthIndex(files, tokenizer=tokenizer)
+
+
+def _task_sets(words: Sequence[str]) -> dict[str, TaskSet]:
+    from rewardkit.server.task_files import open_task_sets  # likewise
+
+    return open_task_sets(words)
 
 
 def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fastapi import APIRouter, Request, Response
 
@@ -18,11 +18,14 @@ from rewardkit.registry import REGISTRY
 from rewardkit.rows import ground_truth_text
 from rewardkit.server.admission import Admission
 from rewardkit.server.chat import content_text, messages_of, split
-from rewardkit.server.ground_truths import Ambiguous, GroundTruthIndex, KnownRow, Prompt
+from rewardkit.server.known import Ambiguous, KnownRow, Prompt
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal
 from rewardkit.types import Sample, Score, failure
+
+if TYPE_CHECKING:
+    from rewardkit.server.ground_truths import GroundTruthIndex
 
 FAILED_HEADER = "X-Rewardkit-Failed"
 """Says how many samples of an answer could not be scored, for protocols that have no field for it."""

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.errors import InputError
 from rewardkit.server.chat import messages_of, plain, response_in, split, strip_end, turns
-from rewardkit.server.ground_truths import Ambiguous, GroundTruthIndex, KnownRow
+from rewardkit.server.ground_truths import GroundTruthIndex
+from rewardkit.server.known import Ambiguous, KnownRow
 
 TEMPLATES = {
     "chatml": (

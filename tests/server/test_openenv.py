@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 
 from rewardkit import Scorer
 from rewardkit.server.app import create_app
-from rewardkit.server.tasks import open_task_sets
+from rewardkit.server.task_files import open_task_sets
 from tests.server.serving import serve
 from tests.server.test_ors import QUESTION, RIGHT, write_tasks
 

@@ -19,7 +19,7 @@ from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.errors import InputError
 from rewardkit.server.app import create_app
 from rewardkit.server.dialects import Context, ors
-from rewardkit.server.tasks import open_task_sets
+from rewardkit.server.task_files import open_task_sets
 from rewardkit.types import Score
 from tests.server.serving import serve
 

@@ -16,7 +16,7 @@ from rewardkit.sandbox import Pool
 from rewardkit.server.app import create_app
 from rewardkit.server.dialects.base import CARRIES_NO_TRUTH
 from rewardkit.server.ground_truths import GroundTruthIndex
-from rewardkit.server.tasks import TaskSet
+from rewardkit.server.task_files import open_task_set
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     pq.write_table(pa.Table.from_pylist([row.as_record()], schema=SCHEMA), path)
     everything: dict[str, Any] = {
         "ground_truths": GroundTruthIndex([path]),
-        "tasks": {"gsm8k": TaskSet("gsm8k", path)},
+        "tasks": {"gsm8k": open_task_set("gsm8k", path)},
     }
     with (
         Scorer(workers=1) as scorer,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from transformers import AutoTokenizer, GenerationConfig
@@ -17,11 +16,9 @@ def load_tokenizer(engine: EngineSettings) -> Any:
     """Return the tokenizer of the model, which must have a chat template.
 
     Raises:
-        ConfigError: there is no such folder, no tokenizer in it, or no chat template.
+        ConfigError: there is no tokenizer in it, or no chat template.
     """
     path = engine.model
-    if path.startswith((".", "/", "~")) and not Path(path).expanduser().is_dir():
-        raise ConfigError(f"no such model folder: {path}")
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=engine.trust_remote_code)
     except (OSError, ValueError) as error:

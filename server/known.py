@@ -1,0 +1,24 @@
+"""What an index of ground truths says of a prompt. The index itself, in `ground_truths`, needs Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+Prompt = str | Sequence[Mapping[str, Any]]
+"""Text, plain or chat-templated, or chat messages."""
+
+
+class KnownRow(NamedTuple):
+    """What a row says of its prompt."""
+
+    data_source: str
+    ground_truth: str
+    extra_info: dict[str, Any]
+
+
+class Ambiguous(NamedTuple):
+    """Rows that have the same prompt disagree on what is right; two of them."""
+
+    row: int
+    other: int

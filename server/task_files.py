@@ -1,0 +1,61 @@
+"""Sets of tasks as `rewardkit prep` writes them: a parquet file is a split, a folder of them a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.errors import InputError
+from rewardkit.server.tasks import TaskSet
+from rewardkit.tables import column_of, names_in
+
+COLUMNS = ("data_source", "ground_truth", "prompt", "extra_info")
+
+
+def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
+    """Open the sets that `NAME=PATH` words name; a path alone is named after its file or folder.
+
+    Raises:
+        InputError: two of one name, or what `open_task_set` raises.
+    """
+    found: dict[str, TaskSet] = {}
+    for word in words:
+        name, _, path = word.rpartition("=")
+        name = (name or Path(path).resolve().stem).lower()
+        if name in found:
+            raise InputError(f"--tasks {word}: there are two sets called '{name}'; name one with NAME=PATH")
+        found[name] = open_task_set(name, Path(path))
+    return found
+
+
+def open_task_set(name: str, path: Path) -> TaskSet:
+    """Read a parquet file, or a folder of them.
+
+    Raises:
+        InputError: there is no such file, or one cannot be read or has not the columns of prepared rows.
+    """
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(
+            f"{path} holds no parquet file; `rewardkit prep` writes train.parquet and test.parquet"
+        )
+    return TaskSet(name, {file.stem: _read(file) for file in files})
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    names = names_in(table.schema)
+    for needed in ("data_source", "ground_truth", "prompt"):
+        if getattr(names, needed) is None:
+            raise InputError(
+                f"{path} has no column of {needed.replace('_', ' ')}s; prepare it with `rewardkit prep`"
+            )
+    empty = pa.nulls(len(table))
+    columns = {name: getattr(names, name) for name in COLUMNS}
+    return pa.table({name: column_of(table, at) if at else empty for name, at in columns.items()})
