@@ -135,7 +135,9 @@ def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
     from benchmarks import fsdp_parity
 
     fsdp_parity.prepare(tmp_path)
-    run_all({str(n): (n, fsdp_parity.settings(tmp_path, n, steps=5)) for n in (1, 2)}, tmp_path)
+    apart = "critic.ulysses_sequence_parallel_size=2"  # the critic's rows in parts, the actor's whole
+    runs = {str(n): (n, [*fsdp_parity.settings(tmp_path, n, steps=5), apart]) for n in (1, 2)}
+    run_all(runs, tmp_path)
     one, two = (
         [json.loads(line) for line in (tmp_path / f"run{n}" / "metrics.jsonl").read_text().splitlines()]
         for n in (1, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -49,6 +50,11 @@ class ModelConfig:
 def has_adapter(model: ModelConfig) -> bool:
     """Whether an adapter is trained, and not the model."""
     return model.lora_rank > 0 or model.lora_adapter_path is not None
+
+
+def group_size(asked: int, processes: int) -> int:
+    """Return how many of the processes share a row where `asked` are to: as many as divide both."""
+    return math.gcd(asked, processes)
 
 
 @dataclass
@@ -153,7 +159,8 @@ class ActorConfig:
     ppo_max_token_len_per_gpu: int = 16384
     """Tokens per forward and backward, prompts and padding included."""
     ulysses_sequence_parallel_size: int = 1
-    """Only 1: sequences are not split over processes."""
+    """Processes that hold a part of each sequence and compute it together, for long ones: a part of the
+    activations each. The result is the same. Of fewer processes, or others, as many as divide both."""
     ppo_epochs: int = 1
     """Times that the responses of a step are gone through."""
     shuffle: bool = False

@@ -7,6 +7,8 @@ become `ids` and `positions` is in `workers/forward.py`; loading is in `load.py`
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -14,6 +16,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs
+from rewardkit.trainer.models.attention import Packed, attending
+from rewardkit.trainer.models.sequence import gather_values, own_part
 
 Packing = Literal["off", "rows", "flat"]
 """`off`: a row holds one sequence. `rows`: short ones beside long ones. `flat`: one row holds all."""
@@ -50,6 +54,7 @@ class PolicyModel(nn.Module):
         targets: Tensor,
         temperature: float,
         entropy: Entropy,
+        packed: Packed | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Score `targets`, each in the state that the token before it left behind.
 
@@ -57,14 +62,29 @@ class PolicyModel(nn.Module):
             ids, positions: (R, W); positions start again at 0 with each sequence of a row.
             places: (N,) index of that token in the flattened ids.
             targets: (N,).
+            packed: the sequences of the one row; None: as the positions say.
 
         Returns:
             log-probabilities and, if asked for, entropies in nats, each (N,) float32.
         """
+        score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed)
+        return _by_part(score, (ids, positions), (places, targets), packed)
+
+    def _score_all(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        places: Tensor,
+        targets: Tensor,
+        temperature: float,
+        entropy: Entropy,
+        packed: Packed | None,
+    ) -> tuple[Tensor, Tensor | None]:
         if self._scale is None:
-            states = self.body(input_ids=ids, position_ids=positions, use_cache=False).logits
+            with attending(packed):
+                states = self.body(input_ids=ids, position_ids=positions, use_cache=False).logits
         else:
-            states = hidden_states(self.body.base_model, ids, positions)
+            states = hidden_states(self.body.base_model, ids, positions, packed)
         states = states.flatten(0, 1)[places]
         head = self._summing_head()
         size = max(CHUNK_ELEMENTS // self.body.config.get_text_config().vocab_size, 1)
@@ -129,11 +149,14 @@ class ValueModel(nn.Module):
         if not keeps_apart(self.body):
             self.packing = "off"
 
-    def forward(self, ids: Tensor, positions: Tensor, places: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, positions: Tensor, places: Tensor, packed: Packed | None = None) -> Tensor:
         """Return the values after the tokens at `places`, (N,) float32; arguments as for a `PolicyModel`."""
-        states = hidden_states(self.body, ids, positions).flatten(0, 1)[places]
-        values: Tensor = self.head(states).float().sum(-1)
-        return values
+
+        def values(ids: Tensor, positions: Tensor, places: Tensor) -> tuple[Tensor, None]:
+            states = hidden_states(self.body, ids, positions, packed).flatten(0, 1)[places]
+            return self.head(states).float().sum(-1), None
+
+        return _by_part(values, (ids, positions), (places,), packed)[0]
 
 
 def has_no_weights(model: nn.Module) -> bool:
@@ -141,14 +164,40 @@ def has_no_weights(model: nn.Module) -> bool:
     return any(parameter.is_meta for parameter in model.parameters())
 
 
-def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor) -> Tensor:
+def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor, packed: Packed | None = None) -> Tensor:
     """Return the last hidden states, (R, W) -> (R, W, H).
 
     There is no attention mask: padding stands behind the tokens, where causal attention does not look, and
-    transformers tells the sequences of one row apart by positions that start again.
+    transformers tells the sequences of one row apart by positions that start again, or by `packed`.
     """
-    states: Tensor = body(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state
+    with attending(packed):
+        states: Tensor = body(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state
     return states
+
+
+def _by_part(
+    compute: Callable[..., tuple[Tensor, Tensor | None]],
+    tokens: tuple[Tensor, ...],
+    scored: tuple[Tensor, ...],
+    packed: Packed | None,
+) -> tuple[Tensor, Tensor | None]:
+    """Compute this process's part of a row that processes share, and return what all of them found.
+
+    Args:
+        tokens: what belongs to each token, (1, W).
+        scored: the places that are looked at, (N,), and what belongs to them.
+    """
+    sharing = packed.sharing if packed else None
+    if sharing is None:
+        return compute(*tokens, *scored)
+    width = tokens[0].shape[1] // sharing.size
+    owners = scored[0] // width
+    mine = owners == sharing.rank
+    places, *others = (s[mine] for s in scored)
+    own = (own_part(t, sharing) for t in tokens)
+    first, second = compute(*own, places - sharing.rank * width, *others)
+    whole = gather_values(first, owners, sharing)
+    return whole, None if second is None else gather_values(second, owners, sharing)
 
 
 @torch.no_grad()
@@ -157,9 +206,11 @@ def keeps_apart(body: Any) -> bool:
 
     Found by trying: a config does not say it.
     """
-    ids = torch.tensor([[1, 2, 1, 2]])
-    positions = torch.tensor([[0, 1, 0, 1]])
-    states = body(input_ids=ids.to(body.device), position_ids=positions.to(body.device), use_cache=False)[0]
+    ids = torch.tensor([[1, 2, 1, 2]], device=body.device)
+    positions = torch.tensor([[0, 1, 0, 1]], device=body.device)
+    bounds = torch.tensor([0, 2, 4], dtype=torch.int32, device=body.device)
+    with attending(Packed((2, 2), bounds)):
+        states = body(input_ids=ids, position_ids=positions, use_cache=False)[0]
     return _close(*states.chunk(2, dim=1))
 
 

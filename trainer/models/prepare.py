@@ -13,17 +13,24 @@ from transformers.utils import is_flash_attn_2_available
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter
+from rewardkit.trainer.models.attention import ATTENTION, why_unserved, why_unshared
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
 from rewardkit.trainer.models.lora import add_lora
 
 
 def prepare(
-    model: nn.Module, options: ModelConfig, device: torch.device, fsdp: FsdpConfig
+    model: nn.Module,
+    options: ModelConfig,
+    device: torch.device,
+    fsdp: FsdpConfig,
+    *,
+    sequence_parallel: int = 1,
 ) -> PolicyModel | ValueModel:
     """Apply the model options to a causal language model or a `ValueModel`, before it is sharded.
 
     Args:
         device: where it is going to compute.
+        sequence_parallel: the most processes that are going to share a row's tokens.
 
     Raises:
         ConfigError: an option needs a package that is not there, or the model cannot do it.
@@ -31,16 +38,13 @@ def prepare(
     prepared = model if isinstance(model, ValueModel) else PolicyModel(model)
     assert isinstance(prepared, PolicyModel | ValueModel)
     body: Any = prepared.body
-    outline = has_no_weights(body)
-    packs = options.use_remove_padding and (outline or keeps_apart(body))
-    if has_adapter(options):
-        add_lora(body, options)
-    flash = device.type == "cuda" and is_flash_attn_2_available()
-    attention = options.override_config.get("attn_implementation", "flash_attention_2" if flash else None)
+    attention = _attention(body, options, device, sequence_parallel)
     if attention:
         body.set_attn_implementation(attention)
-    if packs:
-        prepared.packing = "flat" if str(attention).startswith("flash") else "rows"
+    if options.use_remove_padding and (has_no_weights(body) or keeps_apart(body)):
+        prepared.packing = "flat" if str(attention).startswith(("flash", ATTENTION)) else "rows"
+    if has_adapter(options):
+        add_lora(body, options)
     if options.use_liger:
         _apply_liger(body)
     if options.enable_gradient_checkpointing:
@@ -48,6 +52,22 @@ def prepare(
             # Not transformers' own switch: that works in training mode only, where dropout is on.
             layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False)
     return prepared
+
+
+def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_parallel: int) -> str | None:
+    """Return the attention to compute with; None: what transformers chose."""
+    if sequence_parallel > 1:
+        if reason := why_unshared(body.config, remote=options.trust_remote_code):
+            raise ConfigError(f"ulysses_sequence_parallel_size cannot be above 1 for this model: {reason}")
+        return ATTENTION
+    asked: str | None = options.override_config.get("attn_implementation")
+    if asked:
+        return asked
+    if device.type == "cuda" and is_flash_attn_2_available():
+        return "flash_attention_2"
+    if not options.use_remove_padding or why_unserved(body.config, remote=options.trust_remote_code):
+        return None
+    return ATTENTION
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:

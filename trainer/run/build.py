@@ -19,7 +19,13 @@ from rewardkit.trainer.batch import Row
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, open_folder
 from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode
-from rewardkit.trainer.config.workers import ActorRolloutRefConfig, RefConfig, RolloutConfig, has_adapter
+from rewardkit.trainer.config.workers import (
+    ActorRolloutRefConfig,
+    RefConfig,
+    RolloutConfig,
+    group_size,
+    has_adapter,
+)
 from rewardkit.trainer.data import PromptLoader, agent_names, file_list, load_rows
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.logger import Logger
@@ -170,14 +176,24 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
     needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     adapted = has_adapter(policy.model)
     frozen = _frozen_copy(policy, world, model) if needs_reference and not adapted else None
+    splits = [
+        group_size(worker.ulysses_sequence_parallel_size, world.size) for worker in (policy.actor, policy.ref)
+    ]
+    prepared = prepare(
+        model,
+        policy.model,
+        world.device,
+        fsdp,
+        sequence_parallel=max(splits) if needs_reference and adapted else splits[0],
+    )
     actor = Actor(
-        shard(prepare(model, policy.model, world.device, fsdp), world, fsdp, places),
+        shard(prepared, world, fsdp, places),
         world,
         policy.actor,
         loss=POLICY_LOSSES[loss_mode(config)],
         samples_per_prompt=policy.rollout.n,
         temperature=policy.rollout.temperature,
-        log_prob_batching=_forward_batching(policy.rollout, config.trainer.balance_batch),
+        log_prob_batching=_forward_batching(policy.rollout, config.trainer.balance_batch, splits[0]),
         balance=config.trainer.balance_batch,
         total_steps=total_steps,
     )
@@ -186,8 +202,9 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
     reference = Reference(
         actor.model if frozen is None else frozen,
         world,
-        _forward_batching(policy.ref, config.trainer.balance_batch),
+        _forward_batching(policy.ref, config.trainer.balance_batch, splits[1]),
         temperature=policy.rollout.temperature,
+        sequence_parallel=splits[1],
         base_of_adapter=adapted,
     )
     return _Policy(actor, reference, rollout, eos_ids)
@@ -201,16 +218,19 @@ def _frozen_copy(policy: ActorRolloutRefConfig, world: World, model: Any) -> Any
         copied, places = outline_causal_lm(policy.model.path, dtype, policy.model)
     else:
         copied = unsharded_copy(model, dtype, torch.device("cpu"))
-    prepared = prepare(copied, policy.model, world.device, fsdp).requires_grad_(False)
+    split = group_size(policy.ref.ulysses_sequence_parallel_size, world.size)
+    prepared = prepare(copied, policy.model, world.device, fsdp, sequence_parallel=split)
+    prepared.requires_grad_(False)
     return shard(prepared, world, fsdp, places)
 
 
-def _forward_batching(given: RolloutConfig | RefConfig, balance: bool) -> Batching:
+def _forward_batching(given: RolloutConfig | RefConfig, balance: bool, sharing: int) -> Batching:
     return Batching.of(
         given.log_prob_micro_batch_size_per_gpu,
         given.log_prob_max_token_len_per_gpu,
         dynamic=given.log_prob_use_dynamic_bsz,
         balance=balance,
+        sharing=sharing,
     )
 
 
@@ -221,8 +241,10 @@ def _open_critic(config: Config, world: World, total_steps: int) -> Critic | Non
     fsdp = config.critic.fsdp_config
     say = _printed if world.is_main else _unsaid
     model, places = outline_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=say)
+    split = group_size(config.critic.ulysses_sequence_parallel_size, world.size)
+    prepared = prepare(model, options, world.device, fsdp, sequence_parallel=split)
     return Critic(
-        shard(prepare(model, options, world.device, fsdp), world, fsdp, places),
+        shard(prepared, world, fsdp, places),
         world,
         config.critic,
         samples_per_prompt=config.actor_rollout_ref.rollout.n,

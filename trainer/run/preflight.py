@@ -30,6 +30,7 @@ from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.choices import check_choices, check_positive
 from rewardkit.trainer.run.memory import report
+from rewardkit.trainer.run.sharing import check_shared_models, check_sharing, groups
 from rewardkit.types import Sample
 
 
@@ -46,6 +47,7 @@ def check(config: Config) -> list[str]:
     _check_checkpoints(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
+    check_shared_models(config)
     _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
     _check_output(Path(config.trainer.default_local_dir))
     return [*notes, report(config), *_check_data(config)]
@@ -73,6 +75,7 @@ def check_settings(config: Config) -> list[str]:
     _check_rewards(config)
     _check_correction(config)
     notes += check_rollout(config, world_size(config))
+    notes += check_sharing(config)
     return [*notes, *_sharding_notes(config), *_logger_notes(config), *_contents_notes(config)]
 
 
@@ -112,6 +115,7 @@ def _check_batch_sizes(config: Config) -> list[str]:
     said = f"the {processes} processes (trainer.nnodes x trainer.n_gpus_per_node)"
     if batch % processes:
         raise ConfigError(f"data.train_batch_size={batch} must be divisible by {said}")
+    shares = groups(config)
     workers = {"actor_rollout_ref.actor": config.actor_rollout_ref.actor.ppo_mini_batch_size}
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         workers["critic"] = config.critic.ppo_mini_batch_size
@@ -120,9 +124,12 @@ def _check_batch_sizes(config: Config) -> list[str]:
             raise ConfigError(
                 f"data.train_batch_size={batch} must be divisible by {name}.ppo_mini_batch_size={mini}"
             )
-        if mini * n % processes:
+        if mini * n % (processes // shares[name]):
+            together = (
+                f" that have rows of their own, {processes // shares[name]}" if shares[name] > 1 else ""
+            )
             raise ConfigError(
-                f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by {said}"
+                f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by {said}{together}"
             )
     return [
         f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch holds some of the "
@@ -190,10 +197,7 @@ def _check_overlong(config: Config) -> None:
 
 
 def _check_token_limits(config: Config) -> None:
-    """Each forward that is filled up by tokens must hold one sequence.
-
-    Where verl splits a sequence over processes, the limit is that of all of them.
-    """
+    """Each forward that is filled up by tokens must hold one sequence; processes that share it, together."""
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
     for name, tokens in _token_limits(config).items():
@@ -209,17 +213,18 @@ def _token_limits(config: Config) -> dict[str, int]:
     policy = config.actor_rollout_ref
     rollout = policy.rollout
     critic = config.critic
-    split = policy.actor.ulysses_sequence_parallel_size
+    shares = groups(config)
+    split = shares["actor_rollout_ref.actor"]
     limits = {}
     if policy.actor.use_dynamic_bsz:
         limits["actor_rollout_ref.actor.ppo"] = policy.actor.ppo_max_token_len_per_gpu * split
     if rollout.log_prob_use_dynamic_bsz:
         limits["actor_rollout_ref.rollout.log_prob"] = rollout.log_prob_max_token_len_per_gpu * split
     if policy.ref.log_prob_use_dynamic_bsz:
-        split = policy.ref.ulysses_sequence_parallel_size
+        split = shares["actor_rollout_ref.ref"]
         limits["actor_rollout_ref.ref.log_prob"] = policy.ref.log_prob_max_token_len_per_gpu * split
     if critic.use_dynamic_bsz and ESTIMATORS[config.algorithm.adv_estimator].critic:
-        split = critic.ulysses_sequence_parallel_size
+        split = shares["critic"]
         limits["critic.ppo"] = critic.ppo_max_token_len_per_gpu * split
         limits["critic.forward"] = critic.forward_max_token_len_per_gpu * split
     return limits
@@ -248,12 +253,6 @@ def _sharding_notes(config: Config) -> list[str]:
     notes = []
     if any(worker.strategy == "fsdp" for worker in workers.values()):
         notes.append("strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here")
-    split = [name for name, worker in workers.items() if worker.ulysses_sequence_parallel_size > 1]
-    if split:
-        notes.append(
-            f"ulysses_sequence_parallel_size of {', '.join(split)} is without effect: each process computes "
-            "whole sequences, with the same result; for long ones lower the tokens per forward"
-        )
     return notes
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.kl import PENALTIES
-from rewardkit.trainer.algorithms.losses import Stats
+from rewardkit.trainer.algorithms.losses import Entropy, Stats
 from rewardkit.trainer.algorithms.objective import PolicyLoss, PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_sum
 from rewardkit.trainer.algorithms.tables import POLICY_LOSSES
@@ -18,6 +18,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapters_off
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_log_probs
+from rewardkit.trainer.workers.parallel import parallel_to
 from rewardkit.trainer.workers.update import Optimizer, update
 
 
@@ -49,10 +50,14 @@ class Reference:
         *,
         temperature: float,
         base_of_adapter: bool = False,
+        sequence_parallel: int = 1,
     ) -> None:
-        """Take a model of its own, or the actor's with the adapter left out (`base_of_adapter`)."""
+        """Take a model of its own, or the actor's with the adapter left out (`base_of_adapter`).
+
+        `sequence_parallel` processes share the tokens of each row.
+        """
         self.model = model
-        self._world = world
+        self._parallel = parallel_to(model, world, sequence_parallel)
         self._batching = batching
         self._temperature = temperature
         self._base_of_adapter = base_of_adapter
@@ -61,11 +66,15 @@ class Reference:
     def log_probs(self, batch: Batch) -> Tensor:
         """Return the log-probabilities of the response tokens, (B, T)."""
         with adapters_off(self.model) if self._base_of_adapter else nullcontext():
-            (log_probs,) = map_rows(batch, self._chosen, self._batching, self._world, self.model)
+            (log_probs,) = map_rows(batch, self._chosen, self._batching, self._parallel, self.model)
         return log_probs
 
     def _chosen(self, batch: Batch) -> tuple[Tensor, ...]:
-        return (response_log_probs(self.model, batch, self._temperature, entropy="no")[0],)
+        return (self._log_probs(batch, "no")[0],)
+
+    def _log_probs(self, batch: Batch, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
+        sharing = self._parallel.sharing
+        return response_log_probs(self.model, batch, self._temperature, entropy=entropy, sharing=sharing)
 
 
 class Actor(Reference):
@@ -85,9 +94,10 @@ class Actor(Reference):
         loss: PolicyLoss | None = None,
     ) -> None:
         """Train `model`; `loss` is the one that `config.policy_loss.loss_mode` names where it is None."""
-        super().__init__(model, world, log_prob_batching, temperature=temperature)
+        asked = config.ulysses_sequence_parallel_size
+        super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
         self._config = config
-        self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
+        self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // self._parallel.data.size
         self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode]
         self._options = loss_options(config)
         self._update_batching = Batching.of(
@@ -95,6 +105,7 @@ class Actor(Reference):
             config.ppo_max_token_len_per_gpu,
             dynamic=config.use_dynamic_bsz,
             balance=balance,
+            sharing=self._parallel.sequence.size,
         )
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
@@ -102,12 +113,12 @@ class Actor(Reference):
     def log_probs_and_entropies(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and entropies of the response tokens, each (B, T)."""
         log_probs, entropies = map_rows(
-            batch, self._chosen_and_entropies, self._batching, self._world, self.model
+            batch, self._chosen_and_entropies, self._batching, self._parallel, self.model
         )
         return log_probs, entropies
 
     def _chosen_and_entropies(self, batch: Batch) -> tuple[Tensor, ...]:
-        log_probs, entropies = response_log_probs(self.model, batch, self._temperature, entropy="value")
+        log_probs, entropies = self._log_probs(batch, "value")
         assert entropies is not None
         return log_probs, entropies
 
@@ -117,7 +128,7 @@ class Actor(Reference):
             batch,
             self._loss,
             self.optimizer,
-            self._world,
+            self._parallel,
             step=step,
             mini_batch_size=self._mini_batch_size,
             batching=self._update_batching,
@@ -129,11 +140,8 @@ class Actor(Reference):
         config = self._config
         mask = batch["response_mask"]
         on_policy = "old_log_probs" not in batch.tensors  # see `TrainingRun.needs_old_log_probs`
-        log_probs, entropies = response_log_probs(
-            self.model,
-            batch,
-            self._temperature,
-            entropy="loss" if config.entropy_coeff else "value" if on_policy else "no",
+        log_probs, entropies = self._log_probs(
+            batch, "loss" if config.entropy_coeff else "value" if on_policy else "no"
         )
         loss, stats = policy_loss(
             log_probs,

@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.workers.parallel import Parallel
 
 MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses")
 
@@ -33,9 +35,13 @@ class Batching:
     """Let rows travel between processes."""
 
     @classmethod
-    def of(cls, size: int | None, tokens: int, *, dynamic: bool, balance: bool) -> Batching:
-        """Return what a worker's settings ask for: by tokens where `dynamic`, else by rows."""
-        return cls(size, tokens if dynamic else None, balance)
+    def of(cls, size: int | None, tokens: int, *, dynamic: bool, balance: bool, sharing: int = 1) -> Batching:
+        """Return what a worker's settings ask for: by tokens where `dynamic`, else by rows.
+
+        Args:
+            tokens: for each of `sharing` processes, which compute the same rows.
+        """
+        return cls(size, tokens * sharing if dynamic else None, balance)
 
     def pieces(self, batch: Batch, world: World, model: nn.Module) -> list[Tensor]:
         """Return the rows of each forward of `model`, equally many forwards in all processes."""
@@ -92,18 +98,18 @@ def map_rows(
     batch: Batch,
     compute: Callable[[Batch], tuple[Tensor, ...]],
     batching: Batching,
-    world: World,
+    parallel: Parallel,
     model: nn.Module,
 ) -> tuple[Tensor, ...]:
     """Return what `compute` says to each row, forward by forward, (B, T) tensors in the batch's order."""
-    given = Batch({name: batch[name] for name in MODEL_INPUTS}, [])
-    exchange = batching.exchange(batch, world)
+    given = parallel.together(Batch({name: batch[name] for name in MODEL_INPUTS}, []))
+    exchange = batching.exchange(given, parallel.data)
     here = exchange.there(given) if exchange else given
-    pieces = batching.pieces(here, world, model)
+    pieces = batching.pieces(here, parallel.data, model)
     back = torch.cat(pieces).argsort()
     parts = zip(*(compute(here.select(piece)) for piece in pieces), strict=True)
     results = tuple(torch.cat(part)[back] for part in parts)
-    return tuple(exchange.back(r) for r in results) if exchange else results
+    return tuple(parallel.own(exchange.back(r) if exchange else r) for r in results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,8 @@ class Exchange:
     """This process's rows, by the process they go to."""
     sent: list[int]
     received: list[int]
+    group: Any
+    """The process group of those that exchange rows; None: the default one."""
 
     @classmethod
     def plan(cls, batch: Batch, world: World) -> Exchange:
@@ -128,18 +136,24 @@ class Exchange:
             mine.argsort(stable=True).to(world.device),
             mine.bincount(minlength=world.size).tolist(),
             (by_source == world.rank).sum(dim=1).tolist(),
+            world.group,
         )
 
     def there(self, batch: Batch) -> Batch:
         """Return the rows this process shall compute. Their Python objects stay at home."""
         return Batch(
-            {k: _swap(v[self.order], self.received, self.sent) for k, v in batch.tensors.items()}, []
+            {k: self._swap(v[self.order], self.received, self.sent) for k, v in batch.tensors.items()}, []
         )
 
     def back(self, result: Tensor) -> Tensor:
         """Return the results of this process's own rows, in their order."""
-        home = _swap(result, self.sent, self.received)
+        home = self._swap(result, self.sent, self.received)
         return home[self.order.argsort()]
+
+    def _swap(self, rows: Tensor, received: list[int], sent: list[int]) -> Tensor:
+        incoming = rows.new_empty((sum(received), *rows.shape[1:]))
+        dist.all_to_all_single(incoming, rows.contiguous(), received, sent, group=self.group)
+        return incoming
 
 
 def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False) -> list[int]:
@@ -157,9 +171,3 @@ def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False
         if room[owner]:
             heapq.heappush(lightest, (load + lengths[i], owner))
     return owners
-
-
-def _swap(rows: Tensor, received: list[int], sent: list[int]) -> Tensor:
-    incoming = rows.new_empty((sum(received), *rows.shape[1:]))
-    dist.all_to_all_single(incoming, rows.contiguous(), received, sent)
-    return incoming

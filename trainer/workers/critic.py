@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +14,7 @@ from rewardkit.trainer.config.workers import CriticConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_values
+from rewardkit.trainer.workers.parallel import parallel_to
 from rewardkit.trainer.workers.update import Optimizer, update
 
 
@@ -29,10 +32,11 @@ class Critic:
         total_steps: int = 1,
     ) -> None:
         self.model = model
-        self._world = world
+        self._parallel = parallel_to(model, world, config.ulysses_sequence_parallel_size)
+        sharing = self._parallel.sequence.size
         self._config = config
-        self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // world.size
-        how = {"dynamic": config.use_dynamic_bsz, "balance": balance}
+        self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // self._parallel.data.size
+        how: dict[str, Any] = {"dynamic": config.use_dynamic_bsz, "balance": balance, "sharing": sharing}
         self._update_batching = Batching.of(
             config.ppo_micro_batch_size_per_gpu, config.ppo_max_token_len_per_gpu, **how
         )
@@ -46,9 +50,9 @@ class Critic:
         """Return the values of the response tokens, (B, T)."""
         (values,) = map_rows(
             batch,
-            lambda b: (response_values(self.model, b),),
+            lambda b: (response_values(self.model, b, self._parallel.sharing),),
             self._forward_batching,
-            self._world,
+            self._parallel,
             self.model,
         )
         return values
@@ -59,7 +63,7 @@ class Critic:
             batch,
             self._loss,
             self.optimizer,
-            self._world,
+            self._parallel,
             step=step,
             mini_batch_size=self._mini_batch_size,
             batching=self._update_batching,
@@ -69,7 +73,7 @@ class Critic:
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         return value_loss(
-            response_values(self.model, batch),
+            response_values(self.model, batch, self._parallel.sharing),
             batch["values"],
             batch["returns"],
             batch["response_mask"],

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Entropy
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.attention import Packed
 from rewardkit.trainer.models.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
@@ -32,13 +35,20 @@ class Layout:
     """(B, T) bool: the response tokens that are not padding, N in all."""
     places: Tensor
     """(N,): where in the flattened ids the token before each of them stands."""
+    packed: Packed | None = None
+    """Where there is one row, its sequences."""
 
 
-def lay_out(batch: Batch, packing: Packing) -> Layout:
-    """Move each sequence of a batch to its place; padding left and right of it is dropped."""
+def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Layout:
+    """Move each sequence of a batch to its place; padding left and right of it is dropped.
+
+    Args:
+        sharing: the processes that share the tokens of one row: it is filled up to be equal parts.
+    """
     kept = batch["attention_mask"].bool()
     lengths: list[int] = kept.sum(dim=1).tolist()
     rows, starts, height, width = _arrange(lengths, packing)
+    width += -width % sharing.size if sharing else 0
     device = kept.device
     start = torch.tensor([r * width + s for r, s in zip(rows, starts, strict=True)], device=device)
     place = start.unsqueeze(1) + kept.cumsum(dim=1) - 1
@@ -52,7 +62,15 @@ def lay_out(batch: Batch, packing: Packing) -> Layout:
     first = torch.arange(height, device=device).unsqueeze(1) * width
     counted = first + torch.arange(width, device=device)
     real = kept[:, batch.prompt_width :]
-    return Layout(ids, counted - begins.cummax(dim=1).values, real, place[:, batch.prompt_width :][real] - 1)
+    before = place[:, batch.prompt_width :][real] - 1
+    packed = _packed(lengths, width, device, sharing) if packing == "flat" else None
+    return Layout(ids, counted - begins.cummax(dim=1).values, real, before, packed)
+
+
+def _packed(lengths: list[int], width: int, device: torch.device, sharing: World | None) -> Packed:
+    whole = [*lengths[:-1], lengths[-1] + width - sum(lengths)]
+    bounds = torch.tensor([0, *accumulate(whole)], dtype=torch.int32, device=device)
+    return Packed(tuple(whole), bounds, sharing)
 
 
 def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
@@ -86,7 +104,12 @@ def _cost(arrangement: Arrangement) -> int:
 
 
 def response_log_probs(
-    model: nn.Module, batch: Batch, temperature: float, *, entropy: Entropy
+    model: nn.Module,
+    batch: Batch,
+    temperature: float,
+    *,
+    entropy: Entropy,
+    sharing: World | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """Return log-probabilities and, if asked for, entropies of the response tokens, each (B, T) float32.
 
@@ -95,22 +118,25 @@ def response_log_probs(
 
     Args:
         model: a `PolicyModel`, sharded or not, or a causal language model, not sharded.
+        sharing: the processes that compute these rows together, all of which get the result.
     """
     policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
-    layout = lay_out(batch, policy.packing)
+    layout = lay_out(batch, policy.packing, sharing)
     targets = batch["responses"][layout.real]
-    log_probs, entropies = policy(layout.ids, layout.positions, layout.places, targets, temperature, entropy)
+    log_probs, entropies = policy(
+        layout.ids, layout.positions, layout.places, targets, temperature, entropy, layout.packed
+    )
     return _scatter(log_probs, layout.real), None if entropies is None else _scatter(entropies, layout.real)
 
 
-def response_values(model: nn.Module, batch: Batch) -> Tensor:
+def response_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:
     """Return V(s_t) for each response token, (B, T) float32, 0 on padding.
 
     s_t is the state in which the token at t was chosen: the head's output one position before it.
     """
     packing: Packing = model.packing  # type: ignore[assignment]
-    layout = lay_out(batch, packing)
-    return _scatter(model(layout.ids, layout.positions, layout.places), layout.real)
+    layout = lay_out(batch, packing, sharing)
+    return _scatter(model(layout.ids, layout.positions, layout.places, layout.packed), layout.real)
 
 
 def _scatter(values: Tensor, real: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.reductions import Totals, count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import FsdpConfig, OptimConfig
-from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching
+from rewardkit.trainer.workers.parallel import Parallel
 
 LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
 """Given a micro-batch and the counts of its whole mini-batch: the loss and its statistics, as shares of the
@@ -101,7 +101,7 @@ def update(
     batch: Batch,
     loss_of: LossOf,
     optimizer: Optimizer,
-    world: World,
+    parallel: Parallel,
     *,
     step: int,
     mini_batch_size: int,
@@ -113,7 +113,7 @@ def update(
 
     Args:
         step: the training step, from 1, which the learning rate follows.
-        mini_batch_size: rows of this process in a mini-batch.
+        mini_batch_size: rows of this process in a mini-batch, or of all that share rows with it.
         shuffle_seed: permutes the rows before each epoch; the same in all processes. None: as they come.
 
     Returns:
@@ -124,16 +124,17 @@ def update(
     norms: list[float] = []
     lr = optimizer.set_step(step)
     generator = torch.Generator().manual_seed(shuffle_seed or 0)
+    batch = parallel.together(batch)
     with optimizer.at_work():
         for _ in range(epochs):
             if shuffle_seed is not None:
                 order = torch.randperm(len(batch), generator=generator)
-                batch = batch.select(order.to(world.device))
+                batch = batch.select(order.to(parallel.world.device))
             for mini in batch.split(mini_batch_size):
-                for name, value in _backward(mini, loss_of, optimizer, world, batching).items():
+                for name, value in _backward(mini, loss_of, optimizer, parallel, batching).items():
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
                 norms.append(optimizer.step())
-    summed = world.sum(torch.stack(list(totals.values()))) / len(norms)
+    summed = parallel.data.sum(torch.stack(list(totals.values()))) / len(norms)
     metrics = {**dict(zip(totals, summed.tolist(), strict=True)), "lr": lr}
     finite = [n for n in norms if math.isfinite(n)]
     metrics["grad_norm"] = sum(finite) / len(finite) if finite else math.nan
@@ -142,18 +143,21 @@ def update(
     return metrics
 
 
-def _backward(mini: Batch, loss_of: LossOf, optimizer: Optimizer, world: World, batching: Batching) -> Stats:
+def _backward(
+    mini: Batch, loss_of: LossOf, optimizer: Optimizer, parallel: Parallel, batching: Batching
+) -> Stats:
     """Leave the gradient of a mini-batch in the parameters and return this process's share of the stats."""
     totals: Stats = {}
-    of_mini = count(mini["response_mask"], world.sum)
-    exchange = batching.exchange(mini, world)
+    of_mini = count(mini["response_mask"], parallel.data.sum)
+    exchange = batching.exchange(mini, parallel.data)
     mini = exchange.there(mini) if exchange else mini
-    pieces = batching.pieces(mini, world, optimizer.model)
+    pieces = batching.pieces(mini, parallel.data, optimizer.model)
     for i, piece in enumerate(pieces, start=1):
         optimizer.accumulate(last=i == len(pieces))
         loss, stats = loss_of(mini.select(piece), of_mini)
-        # FSDP averages gradients over the processes; the shares must be added up.
-        (loss * world.size).backward()  # type: ignore[no-untyped-call]
+        # FSDP averages gradients over the processes; the shares must be added up, also of those that compute
+        # one loss together: each has the gradient of its own tokens.
+        (loss * parallel.world.size).backward()  # type: ignore[no-untyped-call]
         for name, value in stats.items():
             totals[name] = totals.get(name, torch.zeros_like(value)) + value
     return totals

@@ -19,7 +19,6 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models.heads import PolicyModel
 from rewardkit.trainer.models.load import load_value_model
 from rewardkit.trainer.models.lora import save_adapter
 from rewardkit.trainer.models.prepare import prepare
@@ -63,8 +62,8 @@ def test_the_stream_holds_the_weights_that_peft_merges(model: Any, adapted: Any,
 def test_without_its_adapter_the_actor_is_the_base_model(
     model: Any, adapted: Any, batch: Batch, world: World
 ) -> None:
-    plain = PolicyModel(model)
-    plain.packing = adapted.packing  # to the bit: the same sums in the same order
+    options = ModelConfig("-", enable_gradient_checkpointing=False)
+    plain = prepare(copy.deepcopy(model), options, CPU, FSDP)  # to the bit: the same sums in the same order
     base = Reference(plain, world, Batching(), temperature=1.0).log_probs(batch)
     policy = shard(adapted, world, FSDP)
     reference = Reference(policy, world, Batching(), temperature=1.0, base_of_adapter=True)

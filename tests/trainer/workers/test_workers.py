@@ -55,6 +55,7 @@ def critic_config(**changes: Any) -> CriticConfig:
         "ppo_epochs": 1,
         "shuffle": False,
         "loss_agg_mode": "token-mean",
+        "ulysses_sequence_parallel_size": 1,
         "optim": OPTIM,
     }
     return CriticConfig(**{**settings, **changes})
@@ -261,7 +262,7 @@ def test_scores_are_those_of_the_model_s_own_logits(family: str, world: World) -
     model = FAMILIES[family]().eval()
     options = ModelConfig("-", enable_gradient_checkpointing=False)
     policy = prepare(model, options, world.device, FSDP)
-    assert policy.packing == ("off" if family == "recurrent" else "rows")
+    assert policy.packing == {"softcap": "rows", "scale": "flat", "recurrent": "off"}[family]
     ids = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 0, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
     given = Batch({"input_ids": ids, "attention_mask": mask, "responses": ids[:, 2:]}, [])
@@ -277,9 +278,9 @@ def test_the_reference_computes_no_entropies(
 ) -> None:
     asked = []
 
-    def spy(*args: Any, entropy: str) -> Any:
+    def spy(*args: Any, entropy: str, **more: Any) -> Any:
         asked.append(entropy)
-        return response_log_probs(*args, entropy=entropy)
+        return response_log_probs(*args, entropy=entropy, **more)
 
     monkeypatch.setattr(actor_module, "response_log_probs", spy)
     Reference(model, world, Batching(), temperature=1.0).log_probs(batch)

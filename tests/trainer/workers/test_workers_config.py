@@ -11,6 +11,7 @@ from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.run import preflight
 
 ACTOR = "actor_rollout_ref.actor"
+SHARED = f"{ACTOR}.ulysses_sequence_parallel_size"
 NEEDED = [
     "data.train_files=x",
     "actor_rollout_ref.model.path=y",
@@ -76,8 +77,51 @@ def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
     assert check_settings() == []
     (line,) = check_settings(f"{ACTOR}.strategy=fsdp")
     assert "sharding is done by FSDP2" in line
-    (line,) = check_settings(f"{ACTOR}.ulysses_sequence_parallel_size=2")
-    assert "each process computes whole sequences" in line
+
+
+def test_of_fewer_processes_than_asked_as_many_share_a_row_as_divide_both() -> None:
+    assert check_settings(f"{SHARED}=2") == []
+    lines = check_settings(f"{SHARED}=8")
+    assert "actor_rollout_ref.ref.ulysses_sequence_parallel_size=8: of 4 processes, 4 share a row" in lines[1]
+    lines = check_settings("critic.ulysses_sequence_parallel_size=2", "trainer.n_gpus_per_node=1")
+    assert lines == [
+        "critic.ulysses_sequence_parallel_size=2: of 1 process, 1 share a row, with the same result"
+    ]
+
+
+def test_who_shares_rows_counts_as_one_for_a_mini_batch_and_a_token_limit() -> None:
+    three = [f"{ACTOR}.ppo_mini_batch_size=2", "data.train_batch_size=8", "critic.ppo_mini_batch_size=8"]
+    with pytest.raises(ConfigError, match="must be divisible by the 4 processes"):
+        check_settings(*three)
+    check_settings(*three, f"{SHARED}=2")
+    small = [f"{ACTOR}.use_dynamic_bsz=true", f"{ACTOR}.ppo_max_token_len_per_gpu=512"]
+    with pytest.raises(ConfigError, match="does not hold one sequence"):
+        check_settings(*small)
+    check_settings(*small, f"{SHARED}=2")
+
+
+def test_a_model_whose_sequences_cannot_be_shared_is_refused_by_name(tmp_path: Path) -> None:
+    from transformers import Gemma2Config, LlamaConfig, Phi3Config
+
+    def check(*overrides: str) -> None:
+        config = load_config(
+            None, [*NEEDED, f"actor_rollout_ref.model.path={tmp_path}", f"{SHARED}=2", *overrides]
+        )
+        preflight.check_shared_models(config)
+
+    LlamaConfig().save_pretrained(tmp_path)
+    check()
+    Gemma2Config().save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match=r"=2 is not for gemma2 .*attn_logit_softcapping"):
+        check()
+    check(f"{SHARED}=1")
+    factors = [1.0] * 48
+    rope = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": factors, "long_factor": factors}
+    Phi3Config(rope_parameters=rope).save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match=r"is not for phi3 .*longrope"):
+        check()
+    with pytest.raises(ConfigError, match="set use_remove_padding=true"):
+        check_settings(f"{SHARED}=2", "actor_rollout_ref.model.use_remove_padding=false")
 
 
 def test_an_adapter_needs_no_second_copy_of_the_model(

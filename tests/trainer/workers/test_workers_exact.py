@@ -20,7 +20,7 @@ from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, _mixtures, _runs, share_out
 from rewardkit.trainer.workers.forward import lay_out
-from tests.trainer.workers.worker_runs import IN_TWO_PROCESSES, PLAIN, SETTINGS, in_two_processes, outcome
+from tests.trainer.workers.worker_runs import IN_TWO_PROCESSES, PLAIN, SETTINGS, SHARED, in_processes, outcome
 
 EXACT = 1e-6
 
@@ -66,7 +66,8 @@ def expected(folder: str, batch: Batch, world: World) -> dict[str, Any]:
 @pytest.fixture
 def two_processes(folder: str, batch: Batch, tmp_path: Path) -> list[dict[str, dict[str, Any]]]:
     if "two" not in _shared:
-        _shared["two"] = in_two_processes(folder, batch.tensors, tmp_path)
+        settings = {name: SETTINGS[name] for name in IN_TWO_PROCESSES} | SHARED[2]
+        _shared["two"] = in_processes(2, settings, folder, batch.tensors, tmp_path)
     found: list[dict[str, dict[str, Any]]] = _shared["two"]
     return found
 
@@ -102,13 +103,23 @@ def test_a_setting_changes_no_result(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", IN_TWO_PROCESSES)
+@pytest.mark.parametrize("name", [*IN_TWO_PROCESSES, *SHARED[2]])
 def test_two_processes_compute_what_one_does(
     two_processes: list[dict[str, dict[str, Any]]], expected: dict[str, Any], name: str
 ) -> None:
     for rank in two_processes:
         check(rank[name], expected)
         check_first_step(rank[name])
+
+
+@pytest.mark.slow
+def test_four_processes_that_share_rows_compute_what_one_does(
+    folder: str, batch: Batch, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    for rank in in_processes(4, SHARED[4], folder, batch.tensors, tmp_path):
+        for name in SHARED[4]:
+            check(rank[name], expected)
+            check_first_step(rank[name])
 
 
 def test_packing_leaves_no_padding_where_sequences_fit(batch: Batch) -> None:

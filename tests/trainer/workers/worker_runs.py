@@ -35,6 +35,7 @@ class Setting:
     tokens: int | None = None
     balance: bool = False
     packing: str | None = None
+    split: int = 1
     chunk_elements: int = heads.CHUNK_ELEMENTS
 
 
@@ -43,7 +44,7 @@ SETTINGS = {
     "micro-batches of 1": Setting(micro=1),
     "micro-batches of 3, padded": Setting(model={"use_remove_padding": False}, micro=3),
     "packed": Setting(),
-    "packed into one row": Setting(packing="flat", micro=3),
+    "packed into several rows": Setting(packing="rows", micro=3),
     "40 tokens, packed": Setting(tokens=40),
     "40 tokens, padded": Setting(model={"use_remove_padding": False}, tokens=40),
     "one token of logits at a time": Setting(chunk_elements=1),
@@ -56,9 +57,22 @@ SETTINGS = {
     "replicated": Setting(fsdp={"fsdp_size": 1}, micro=2),
 }
 
+SHARED = {
+    2: {
+        "two share a row": Setting(split=2, micro=3),
+        "two share 20 tokens": Setting(split=2, tokens=20, chunk_elements=1),
+    },
+    4: {
+        "four share a row": Setting(split=4, micro=3, fsdp={"no_sync": True}),
+        "two and two share a row": Setting(split=2, tokens=20, balance=True),
+        "two and two, each with its weights": Setting(split=2, fsdp={"fsdp_size": 2}),
+    },
+}
+"""By the number of processes: those of a group compute each row together."""
+
 IN_TWO_PROCESSES = (
     "micro-batches of 3, padded",
-    "packed into one row",
+    "packed into several rows",
     "balanced",
     "weights kept after forward",
     "parameters offloaded",
@@ -77,10 +91,10 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
     rows = torch.arange(len(tensors["input_ids"]))[world.rank :: world.size]
     batch = Batch({k: v[rows] for k, v in tensors.items()}, [])
     options, fsdp = ModelConfig(folder, **setting.model), FsdpConfig("float32", **setting.fsdp)
-    policy = prepare(load_causal_lm(folder), options, world.device, fsdp)
+    policy = prepare(load_causal_lm(folder), options, world.device, fsdp, sequence_parallel=setting.split)
     value = load_value_model(folder)
     torch.nn.init.constant_(value.head.weight, 0.05)
-    value = prepare(value, options, world.device, fsdp)
+    value = prepare(value, options, world.device, fsdp, sequence_parallel=setting.split)
     for model in (policy, value):
         model.packing = setting.packing or model.packing
     shared = {
@@ -88,6 +102,7 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
         "ppo_micro_batch_size_per_gpu": setting.micro,
         "use_dynamic_bsz": setting.tokens is not None,
         "ppo_max_token_len_per_gpu": setting.tokens,
+        "ulysses_sequence_parallel_size": setting.split,
         "optim": OptimConfig(lr=1e-4),
         "fsdp_config": fsdp,
     }
@@ -157,8 +172,8 @@ def _record_ratios() -> list[float]:
     """Return a list that grows with the largest |ratio - 1| of each forward of an update."""
     largest: list[float] = []
 
-    def recorded(model: Any, piece: Batch, temperature: float, *, entropy: str) -> Any:
-        log_probs, entropies = SCORE(model, piece, temperature, entropy=entropy)
+    def recorded(model: Any, piece: Batch, temperature: float, *, entropy: str, sharing: Any) -> Any:
+        log_probs, entropies = SCORE(model, piece, temperature, entropy=entropy, sharing=sharing)
         drift = (log_probs.detach() - piece["old_log_probs"])[piece["response_mask"].bool()]
         largest.append(float(drift.exp().sub(1).abs().max()))
         return log_probs, entropies
@@ -167,30 +182,29 @@ def _record_ratios() -> list[float]:
     return largest
 
 
-def in_two_processes(folder: str, tensors: dict[str, Any], out: Path) -> list[dict[str, dict[str, Any]]]:
-    """Return the outcomes of some settings in both processes."""
+def in_processes(
+    size: int, settings: dict[str, Setting], folder: str, tensors: dict[str, Any], out: Path
+) -> list[dict[str, dict[str, Any]]]:
+    """Return the outcomes of settings in each of `size` processes."""
     spawn = multiprocessing.get_context("spawn")
-    ranks = [
-        spawn.Process(target=_run_rank, args=(rank, folder, tensors, out), daemon=True) for rank in range(2)
-    ]
+    arguments = (size, settings, folder, tensors, out)
+    ranks = [spawn.Process(target=_run_rank, args=(rank, *arguments), daemon=True) for rank in range(size)]
     for rank in ranks:
         rank.start()
     for rank in ranks:
         rank.join(timeout=800)
         assert rank.exitcode == 0
-    return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(2)]
+    return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(size)]
 
 
-def _run_rank(rank: int, folder: str, tensors: dict[str, Any], out: Path) -> None:
+def _run_rank(
+    rank: int, size: int, settings: dict[str, Setting], folder: str, tensors: dict[str, Any], out: Path
+) -> None:
     torch.set_num_threads(1)
-    store = torch.distributed.FileStore(str(out / "store"), 2)
-    torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
+    store = torch.distributed.FileStore(str(out / "store"), size)
+    torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=size)
     os.environ["RANK"] = str(rank)
     with open_world("cpu") as world:
-        found = {
-            name: outcome(world, folder, tensors, s)
-            for name, s in SETTINGS.items()
-            if name in IN_TWO_PROCESSES
-        }
+        found = {name: outcome(world, folder, tensors, setting) for name, setting in settings.items()}
     torch.save(found, out / f"rank{rank}.pt")
     torch.distributed.destroy_process_group()

@@ -1,0 +1,187 @@
+"""Attention within each sequence of a packed row, by torch's own kernels: no mask of the whole row, no other
+package. Where processes share a row's tokens, each attends with some of the heads.
+
+It is registered with transformers as `ATTENTION`; models ask it for their masks and their attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AutoModelForCausalLM
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.sequence import to_heads, to_tokens
+
+ATTENTION = "rewardkit_packed"
+"""What `attn_implementation` is in a model that attends by these functions."""
+
+KNOWN_LAYERS = {"full_attention", "sliding_attention"}
+HALF = (torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The sequences of one row, and the processes that share its tokens."""
+
+    lengths: tuple[int, ...]
+    """Of each sequence, from left to right; padding at the end counts to the last."""
+    bounds: Tensor
+    """Where they begin and the row ends, int32, (len(lengths) + 1,)."""
+    sharing: World | None = None
+    """Each of these holds an equal part of the row; None: this process holds all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What models carry to their layers in place of a mask."""
+
+    packed: Packed
+    window: int | None
+    """How many tokens a token sees, itself included; None: all before it in its sequence."""
+
+
+_packed: ContextVar[Packed | None] = ContextVar("packed", default=None)
+
+
+@contextmanager
+def attending(packed: Packed | None) -> Iterator[None]:
+    """Have models that are called in the block keep the sequences of `packed` apart."""
+    token = _packed.set(packed)
+    try:
+        yield
+    finally:
+        _packed.reset(token)
+
+
+def why_unserved(config: Any, *, remote: bool = False) -> str | None:
+    """Return why a model of this configuration cannot attend by these functions; None: it can."""
+    text = config.get_text_config()
+    kind = None if remote else AutoModelForCausalLM._model_mapping.get(type(config), None)
+    if isinstance(kind, tuple):
+        kind = kind[0]
+    if kind is None:
+        return "its code is not transformers' own"
+    layers: list[str] = list(getattr(text, "layer_types", None) or ())
+    others = sorted(set(layers) - KNOWN_LAYERS)
+    if others:
+        return f"it has layers of type {', '.join(others)}"
+    if getattr(kind, "_is_stateful", False):
+        return "it has recurrent layers"
+    if getattr(text, "attention_chunk_size", None):
+        return "it attends in chunks"
+    if getattr(text, "attn_logit_softcapping", None):
+        return "it caps its attention scores (attn_logit_softcapping)"
+    if not (getattr(kind, "_supports_attention_backend", False) and getattr(kind, "_supports_sdpa", False)):
+        return "its attention is its own"
+    return None
+
+
+def why_unshared(config: Any, *, remote: bool = False) -> str | None:
+    """Return why processes cannot share a model's sequences; None: they can."""
+    rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
+    kinds: set[Any] = {r.get("rope_type") for r in (rope, *rope.values()) if isinstance(r, dict)}
+    if stretched := sorted(kinds & {"dynamic", "longrope"}):
+        return f"its rotary positions depend on the longest sequence that a process sees ({stretched[0]})"
+    return why_unserved(config, remote=remote)
+
+
+def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any) -> Any:
+    """Stand in for a mask; see `transformers.masking_utils`."""
+    packed = _packed.get()
+    if packed is None:
+        return sdpa_mask(local_size=local_size, use_vmap=use_vmap, **about)
+    if use_vmap:
+        raise ConfigError("this model changes its causal mask; set use_remove_padding=false")
+    return Visible(packed, local_size)
+
+
+def _attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Any,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """Attend as transformers' functions do: (1, heads, tokens, size) -> (1, tokens, heads, size)."""
+    if not isinstance(attention_mask, Visible):
+        out, _ = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
+        )
+        return out, None
+    odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
+    if odd:
+        raise ConfigError(
+            f"{type(module).__name__} changes its attention scores ({', '.join(odd)}): set "
+            "override_config.attn_implementation=eager"
+        )
+    sharing = attention_mask.packed.sharing
+    if sharing is None:
+        return _within(query, key, value, attention_mask, scaling).transpose(1, 2), None
+    heads = query.shape[1]
+    query, key, value = to_heads(query, key, value, sharing)
+    out = to_tokens(_within(query, key, value, attention_mask, scaling), sharing)
+    return out[:, :heads].transpose(1, 2), None
+
+
+def _within(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
+    """Attend within each sequence of the row; all heads that are given, all tokens."""
+    sizes = {t.shape[-1] for t in (query, key, value)}
+    if query.is_cuda and query.dtype in HALF and len(sizes) == 1 and max(sizes) <= 256:
+        return _within_at_once(query, key, value, visible, scaling)
+    lengths = list(visible.packed.lengths)
+    parts = zip(*(torch.split(t, lengths, dim=2) for t in (query, key, value)), strict=True)
+    return torch.cat([_one(q, k, v, visible.window, scaling) for q, k, v in parts], dim=2)
+
+
+def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling: float | None) -> Tensor:
+    """Attend within one sequence; a mask is made only where it is longer than the window."""
+    length = query.shape[2]
+    options: dict[str, Any] = {"scale": scaling, "enable_gqa": query.shape[1] != key.shape[1]}
+    if window is None or length <= window:
+        return scaled_dot_product_attention(query, key, value, is_causal=True, **options)
+    seen = torch.ones(length, length, dtype=torch.bool, device=query.device).tril().triu(1 - window)
+    return scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
+
+
+def _within_at_once(
+    query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None
+) -> Tensor:
+    """Attend within all sequences by one kernel of CUDA's."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    bounds = visible.packed.bounds
+    longest = max(visible.packed.lengths)
+    queries, keys, values = (t[0].transpose(0, 1) for t in (query, key, value))
+    out = varlen_attn(
+        queries,
+        keys,
+        values,
+        bounds,
+        bounds,
+        longest,
+        longest,
+        scale=scaling,
+        window_size=(-1 if visible.window is None else visible.window - 1, 0),
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
+    assert isinstance(out, Tensor)
+    return out.transpose(0, 1).unsqueeze(0)
+
+
+ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attend)
+ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)

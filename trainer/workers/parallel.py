@@ -1,0 +1,80 @@
+"""How processes share one model's work: rows among groups of processes, each row's tokens within a group.
+
+Outside of the workers every process has rows of its own; in them, those of a group compute theirs together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.workers import group_size
+from rewardkit.trainer.distributed import World
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """This process among those that work on one model."""
+
+    world: World
+    """All of them."""
+    data: World
+    """Those that have other rows: one of each group."""
+    sequence: World
+    """Its group: those that have the same rows, and other tokens of them."""
+
+    @classmethod
+    def of(cls, world: World, size: int = 1) -> Parallel:
+        """Make groups of `size` processes that follow each other in rank; all must call it together."""
+        if size == 1:
+            return cls(world, world, World(0, 1, world.device))
+        shape = (world.size // size, size)
+        mesh = init_device_mesh(world.device.type, shape, mesh_dim_names=("data", "sequence"))
+        data, sequence = (
+            World(mesh.get_local_rank(name), mesh[name].size(), world.device, mesh.get_group(name))
+            for name in ("data", "sequence")
+        )
+        return cls(world, data, sequence)
+
+    @property
+    def sharing(self) -> World | None:
+        """Those that share each row's tokens; None where a process has them all."""
+        return self.sequence if self.sequence.size > 1 else None
+
+    def together(self, batch: Batch) -> Batch:
+        """Return the rows of the whole group: the first of each process, then the second of each, ..."""
+        if self.sequence.size == 1:
+            return batch
+        return Batch({name: self._gathered(tensor) for name, tensor in batch.tensors.items()}, [])
+
+    def own(self, values: Tensor) -> Tensor:
+        """Return what belongs to this process's own rows, of what belongs to those of its group."""
+        return values[self.sequence.rank :: self.sequence.size]
+
+    def _gathered(self, tensor: Tensor) -> Tensor:
+        each = [
+            torch.empty_like(tensor, memory_format=torch.contiguous_format) for _ in range(self.sequence.size)
+        ]
+        dist.all_gather(each, tensor.contiguous(), group=self.sequence.group)
+        return torch.stack(each, dim=1).flatten(0, 1)
+
+
+def parallel_to(model: nn.Module, world: World, asked: int) -> Parallel:
+    """Return how processes share a row of `model`, which must keep packed sequences apart.
+
+    Raises:
+        ConfigError: it does not, or is not asked to pack.
+    """
+    size = group_size(asked, world.size)
+    if size > 1 and getattr(model, "packing", "off") != "flat":
+        raise ConfigError(
+            "ulysses_sequence_parallel_size above 1 shares one packed row: it needs use_remove_padding=true "
+            "and a model that keeps packed sequences apart"
+        )
+    return Parallel.of(world, size)
