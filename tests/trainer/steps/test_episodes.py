@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.agents.types import Turn
 from rewardkit.errors import ConfigError, InputError, RewardkitError
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import Row, ScoredResponse
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -30,6 +30,7 @@ from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.run.preflight import check
 from rewardkit.trainer.steps.episodes import Played, as_batch, episode_metrics
 from rewardkit.trainer.steps.scoring import PendingScores
+from rewardkit.trainer.steps.validation import validation_metrics
 from rewardkit.types import Score
 from tests.trainer.checkpoint.test_kill import log, tensors
 
@@ -200,6 +201,31 @@ def test_the_figures_of_episodes_are_shares_over_all_of_them(world: World) -> No
     assert found["agent/tool_failures"] == pytest.approx(1 / 6)
     assert found["agent/cached_share"] == 0.75
     assert found["agent/tools/hits"] == pytest.approx(4 / 3)
+
+
+def test_a_log_says_what_the_first_and_the_last_turn_earned(world: World) -> None:
+    told = [
+        Turn("assistant", "a", 0, 2, reward=0.0),
+        Turn("user", "no", 2, 3),
+        Turn("assistant", "b", 3, 4, reward=1.0),
+    ]
+    knew = [Turn("assistant", "a", 0, 2, reward=1.0)]
+    unheard = [
+        Turn("assistant", "a", 0, 2, reward=0.5),
+        Turn("user", "no", 2, 3),
+        Turn("assistant", "b", 3, 4),
+    ]
+    nothing = [Turn("assistant", "a", 0, 2)]
+    failed = played(turns=knew, status="error", ended="interaction_failed")
+    some = [played(turns=turns) for turns in (told, knew, unheard, nothing)]
+    found = episode_metrics([*some, failed], TurnCosts(), world)
+    assert found["agent/first_turn_reward/mean"] == pytest.approx(1.5 / 3)
+    assert found["agent/last_turn_reward/mean"] == pytest.approx(2.0 / 3)
+    assert "agent/first_turn_reward/mean" not in episode_metrics([played(turns=nothing)], TurnCosts(), world)
+
+    row = Row("x", "", "", {}, [])
+    scored = [ScoredResponse(row, "", Score(1.0, correct=True), one.columns()) for one in some]
+    assert validation_metrics(scored, 1, world)["val-aux/last_turn_reward/mean"] == pytest.approx(2.0 / 3)
 
 
 def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
