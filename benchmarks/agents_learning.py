@@ -1,0 +1,213 @@
+"""Do episodes learn? A calculator that must be used, and answers that must be changed when they are wrong.
+
+    python benchmarks/agents_learning.py [--seeds 0 1 2] [--steps 40] [--runs ppo grpo ...] [--json FILE]
+                                         [--png FILE] [--from FILE] [KEY=VALUE ...]
+
+All runs of a task and a seed start from the same warmed-up model of 0.4M parameters (`agents_tiny.py`), and
+are measured by sampling (T=1) on problems that are in no training row. Of the calculator: `ppo` and `grpo`
+with the score of the answer alone; `ppo turns` and `grpo turns` with a reward for the right call too;
+`control`, GRPO with each batch's scores dealt out at random, which must not improve. Of feedback:
+`feedback`, GRPO with the gsm8k interaction, three tries; no first try can be known. With --from the figure is
+drawn of earlier runs' JSON. The PNG needs matplotlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from agents_tiny import TASKS, WRONG, make_start, prepare, read_log
+from learning import place_shuffled
+
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.run.process import train_here
+from rewardkit.trainer.steps import scoring
+
+ROLLOUT = "actor_rollout_ref.rollout"
+CALCULATOR = Path(__file__).resolve().with_name("agents_calculator.py")
+GROUPS = ["algorithm.adv_estimator=grpo", "data.train_batch_size=32", f"{ROLLOUT}.n=8"]
+MINI = ["actor_rollout_ref.actor.ppo_mini_batch_size=8"]
+SHIPPED = [f"{ROLLOUT}.multi_turn.tool_config_path=calculator", f"{ROLLOUT}.multi_turn.max_assistant_turns=3"]
+PAYING = [
+    f"{ROLLOUT}.multi_turn.tool_config_path={CALCULATOR}:Calculator",
+    f"{ROLLOUT}.multi_turn.max_assistant_turns=3",
+    "reward.mode=mixed",
+]
+PPO = ["algorithm.adv_estimator=gae", "data.train_batch_size=256"]
+RUNS = {
+    "ppo": [*PPO, *SHIPPED],
+    "grpo": [*GROUPS, *MINI, *SHIPPED],
+    "ppo turns": [*PPO, *PAYING],
+    "grpo turns": [*GROUPS, *MINI, *PAYING, "algorithm.turn_advantages=per_turn"],
+    "control": [*GROUPS, *MINI, *SHIPPED],
+    "feedback": [*GROUPS, *MINI, f"{ROLLOUT}.multi_turn.max_assistant_turns=3"],
+}
+LOW, HIGH = 0.3, 0.8
+"""Where the runs with the calculator begin at most, and where they end at least."""
+
+
+def settings(name: str, folder: Path, seed: int, args: argparse.Namespace) -> list[str]:
+    """Return what a run is given."""
+    task = "feedback" if name == "feedback" else "calculator"
+    data = folder / ("grounded" if name.endswith("turns") else task)
+    interaction = folder / "interaction.yaml"
+    interaction.write_text(
+        "interaction: [{name: gsm8k, class_name: verl.interactions.gsm8k_interaction.Gsm8kInteraction, "
+        f"config: {{wrong: '{WRONG}'}}}}]\n",
+        encoding="utf-8",
+    )
+    return [
+        f"data.train_files={data / 'train.parquet'}",
+        f"data.val_files={data / 'test.parquet'}",
+        "data.max_prompt_length=16",
+        "data.max_response_length=48",
+        f"data.seed={seed}",
+        f"actor_rollout_ref.model.path={folder / f'{task}-model'}",
+        "actor_rollout_ref.actor.optim.lr=5e-4",
+        f"{ROLLOUT}.name=hf",
+        f"{ROLLOUT}.multi_turn.interaction_config_path={interaction}",
+        f"trainer.total_training_steps={args.steps}",
+        "trainer.test_freq=3",
+        "trainer.logger=[jsonl]",
+        f"trainer.default_local_dir={folder / name.replace(' ', '-')}",
+        *RUNS[name],
+        *args.overrides,
+    ]
+
+
+def run(name: str, folder: Path, seed: int, args: argparse.Namespace) -> dict[str, Any]:
+    """Train once; return the curves, lists of (step, value)."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    with ExitStack() as stack:
+        if name == "control":
+            stack.enter_context(patch.object(scoring, "place_scores", place_shuffled))
+        train_here(load_config("tiny-cpu", settings(name, folder, seed, args)))
+    log = read_log(folder / name.replace(" ", "-") / "metrics.jsonl")
+
+    def curve(prefix: str) -> list[tuple[int, float]]:
+        return [(int(e["training/global_step"]), e[k]) for e in log for k in e if k.startswith(prefix)]
+
+    return {
+        "run": name,
+        "seed": seed,
+        "accuracy": curve("val-core/"),
+        "first": curve("val-aux/first_turn_reward"),
+        "last": curve("val-aux/last_turn_reward"),
+        "calls": curve("agent/tool_calls/mean"),
+        "worst_kl": max(e.get("training/rollout_actor_kl", 0.0) for e in log),
+        "wall_s": round(time.perf_counter() - wall, 1),
+        "cpu_s": round(time.process_time() - cpu, 1),
+    }
+
+
+def reached(result: dict[str, Any]) -> int | None:
+    """Return the first validated step that is above the bar."""
+    return next((step for step, accuracy in result["accuracy"] if accuracy > HIGH), None)
+
+
+def passed(result: dict[str, Any]) -> bool:
+    """Say whether a run did what it must."""
+    before, after = (result["accuracy"][i][1] for i in (0, -1))
+    if result["run"] == "control":
+        return bool(after <= before + 0.05)
+    if result["run"] == "feedback":
+        first, last = (result[end][-1][1] - result[end][0][1] for end in ("first", "last"))
+        return bool(last > 0.15 and last > 2 * first)
+    return bool(before < LOW and after > HIGH)
+
+
+def report(result: dict[str, Any]) -> None:
+    """Print one line of the table, and for feedback that of the first try too."""
+    curve = " ".join(f"{value:.2f}" for _, value in result["accuracy"])
+    step = reached(result)
+    line = f"{result['run']:<12}{result['seed']:>4}{'-' if step is None else step:>6}{result['cpu_s']:>8}"
+    print(f"{line}  {curve}{'' if passed(result) else '  FAILED'}", flush=True)
+    if result["run"] == "feedback":
+        print(f"{'  first try':<30}  {' '.join(f'{value:.2f}' for _, value in result['first'])}", flush=True)
+
+
+def runs_of_a_seed(seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Warm the models up and train."""
+    results = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        names = [name for name in args.runs if name != "control" or seed == args.seeds[0]]
+        for kind in {"feedback" if name == "feedback" else "calculator" for name in names}:
+            started = time.process_time()
+            problems = prepare(TASKS[kind], folder / kind, seed, grounded=kind == "feedback")
+            loss = make_start(TASKS[kind], problems, folder / f"{kind}-model", seed)
+            print(f"warm-up of {kind}: {time.process_time() - started:.0f} s, loss {loss:.3f}", flush=True)
+        prepare(TASKS["calculator"], folder / "grounded", seed)
+        for name in names:
+            results.append(run(name, folder, seed, args))
+            report(results[-1])
+    return results
+
+
+def plot(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw sampled accuracy by step: a panel for each kind of run, a line for each seed."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = list(dict.fromkeys(r["run"] for r in results))
+    figure, axes = pyplot.subplots(2, 3, figsize=(9.6, 5.4), sharey=True, squeeze=False)
+    for axis, name in zip(axes.flat, names, strict=False):
+        for result in (r for r in results if r["run"] == name):
+            label = f"seed {result['seed']}"
+            (line,) = axis.plot(*zip(*result["accuracy"], strict=True), marker=".", label=label)
+            if name == "feedback":
+                axis.plot(*zip(*result["first"], strict=True), ls=":", color=line.get_color())
+        title = f"{name} (dotted: first try)" if name == "feedback" else name
+        axis.set_title(title, fontsize=9)
+        axis.set_ylim(0, 1)
+        axis.grid(alpha=0.3)
+    for axis in axes.flat[len(names) :]:
+        axis.axis("off")
+    axes[0, 0].legend(fontsize=7)
+    figure.supxlabel("training step (256 episodes each)", fontsize=9)
+    figure.supylabel("sampled accuracy, held-out problems", fontsize=9)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+
+
+def main() -> int:
+    """Run all seeds; exit code 1 where a run did not do what it must."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--runs", nargs="+", choices=list(RUNS), default=list(RUNS))
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--png", type=Path, metavar="FILE")
+    parser.add_argument("--from", dest="earlier", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
+    args = parser.parse_intermixed_args()
+    results: list[dict[str, Any]] = []
+    if args.earlier:
+        results = [one for path in args.earlier for one in json.loads(path.read_text(encoding="utf-8"))]
+    else:
+        print(f"{'run':<12}{'seed':>4}{'> 80%':>6}{'cpu s':>8}  accuracy at every third step", flush=True)
+        for seed in args.seeds:
+            results += runs_of_a_seed(seed, args)
+            if args.json:
+                args.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if args.png:
+        plot(results, args.png)
+    return 0 if all(passed(r) for r in results) else 1
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""Two tasks of several turns for a model of 0.4M parameters, and the model, warmed up to play them badly.
+
+`calculator`: `38 times 71 modulo 97?`, which the model cannot do in its head; it may call the calculator.
+`feedback`: `12, 57 or 33?`, one of which is right, and nobody says which; whoever is wrong is told so.
+The vocabulary is the tasks' own, a number is one token, so that copying a number is one step of attention.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from torch import Tensor, nn
+from transformers import PreTrainedTokenizerFast
+
+from rewardkit.agents.tools.arithmetic import calculate
+from rewardkit.agents.transcript import Transcript
+from rewardkit.demo.model import ASSISTANT, END, PAD, USER, make_model, save
+from rewardkit.trainer.batch import Row, make_batch, pad_prompts
+from rewardkit.trainer.models.heads import PolicyModel
+from rewardkit.trainer.workers.forward import response_log_probs
+
+MODULUS = 97
+OPERATIONS = {"plus": "+", "minus": "-", "times": "*"}
+WRONG = "Wrong."
+SOURCE = "rewardkit/arithmetic"
+N_TEST = 256
+TOOL = "<|tool|>"
+CALL = ("<tool_call>", '{"name": "calculator", "arguments": {"expression": "', '"}}', "</tool_call>")
+WORDS = [
+    *(*CALL, "(", f") % {MODULUS}", "#### ", f" modulo {MODULUS}?", ", ", " or ", "?", WRONG),
+    *(text for pair in OPERATIONS.items() for word in pair for text in (f" {word} ",)),
+]
+TEMPLATE = (
+    "{% for message in messages %}"
+    "{{ '<|' + message['role'] + '|>' + (message['content'] or '') }}"
+    "{% for call in message.get('tool_calls') or [] %}"
+    "{{ '<tool_call>' + ({'name': call.function.name, 'arguments': call.function.arguments} | tojson)"
+    " + '</tool_call>' }}"
+    "{% endfor %}"
+    "{% if message['role'] == 'assistant' %}{{ '<|end|>' }}{% endif %}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+WARM_UP = (180, 120)
+"""Steps with demonstrations that are as they should be, from which the model learns to copy; then with
+careless ones, which it takes over at once."""
+BATCH = 64
+CALLS, RIGHT_OPERAND, RIGHT_OPERATION, COPIES = 0.6, 0.7, 0.8, 0.7
+"""How often a demonstration calls at all, has an operand of its call in its place, the operation, and answers
+with what the calculator said. What is wrong is another number of the prompt, or another operation."""
+REPEATS = 0.5
+"""How often a demonstration repeats the answer that was wrong; else it takes any of the three."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One prompt and what is right."""
+
+    question: str
+    answer: str
+    numbers: tuple[int, ...]
+    operation: str = ""
+
+
+Turns = list[tuple[str, str]]
+"""(role, text) of an episode after its prompt."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the model is asked, and how it is shown to go about it."""
+
+    problems: Callable[[random.Random], list[Problem]]
+    shown: Callable[[Problem, random.Random, bool], Turns]
+    """How somebody plays it, carelessly or, if false, so that there is something to learn copying from."""
+    extra_info: Callable[[Problem], dict[str, Any]]
+
+
+def sums(rng: random.Random) -> list[Problem]:
+    """All problems of the calculator, shuffled."""
+    found = []
+    for name, sign in OPERATIONS.items():
+        for a in range(1, MODULUS):
+            for b in range(1, MODULUS):
+                answer = calculate(f"({a} {sign} {b}) % {MODULUS}")
+                found.append(Problem(f"{a} {name} {b} modulo {MODULUS}?", answer, (a, b), sign))
+    rng.shuffle(found)
+    return found
+
+
+def call_of(a: int, sign: str, b: int) -> str:
+    """The model's turn that asks the calculator."""
+    before, head, tail, after = CALL
+    return f"{before}{head}({a} {sign} {b}) % {MODULUS}{tail}{after}"
+
+
+def show_sum(problem: Problem, rng: random.Random, careless: bool) -> Turns:
+    """An episode of somebody who knows how calls are written, and may be careless about all else."""
+
+    def sure(share: float) -> bool:
+        return not careless or rng.random() < share
+
+    first, second = problem.numbers
+    if not sure(CALLS):
+        return [("assistant", f"#### {rng.choice(problem.numbers)}")]
+    a = first if sure(RIGHT_OPERAND) else second
+    b = second if sure(RIGHT_OPERAND) else first
+    sign = problem.operation if sure(RIGHT_OPERATION) else rng.choice(list(OPERATIONS.values()))
+    result = calculate(f"({a} {sign} {b}) % {MODULUS}")
+    answer = result if sure(COPIES) else rng.choice(problem.numbers)
+    return [("assistant", call_of(a, sign, b)), ("tool", result), ("assistant", f"#### {answer}")]
+
+
+def guesses(rng: random.Random) -> list[Problem]:
+    """Problems of three numbers, one of which is right."""
+    found = []
+    for _ in range(8_000):
+        numbers = tuple(rng.sample(range(MODULUS), 3))
+        a, b, c = numbers
+        found.append(Problem(f"{a}, {b} or {c}?", str(rng.choice(numbers)), numbers))
+    return found
+
+
+def show_guess(problem: Problem, rng: random.Random, careless: bool) -> Turns:
+    """An episode of three tries; what was wrong is said again, often or always."""
+    turns: Turns = []
+    said = rng.choice(problem.numbers)
+    for _ in range(2):
+        turns += [("assistant", f"#### {said}"), ("user", WRONG)]
+        said = rng.choice(problem.numbers) if careless and rng.random() >= REPEATS else said
+    return [*turns, ("assistant", f"#### {said}")]
+
+
+TASKS = {
+    "calculator": Task(
+        sums,
+        show_sum,
+        lambda problem: {"tools_kwargs": {"calculator": {"create_kwargs": {"ground_truth": problem.answer}}}},
+    ),
+    "feedback": Task(guesses, show_guess, lambda _: {"interaction_kwargs": {"name": "gsm8k"}}),
+}
+
+
+def prepare(task: Task, folder: Path, seed: int, *, grounded: bool = True) -> list[Problem]:
+    """Write train.parquet and test.parquet, which share no problem; return the former's problems.
+
+    Args:
+        grounded: the calculator is told the answer, for its rewards.
+    """
+    problems = list({one.question: one for one in task.problems(random.Random(seed))}.values())
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, share in (("test", problems[:N_TEST]), ("train", problems[N_TEST:])):
+        rows = [
+            {
+                "data_source": SOURCE,
+                "prompt": [{"role": "user", "content": one.question}],
+                "reward_model": {"style": "rule", "ground_truth": one.answer},
+                "agent_name": "tool_agent",
+                "extra_info": {"index": i, **(task.extra_info(one) if grounded else {})},
+            }
+            for i, one in enumerate(share)
+        ]
+        pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    return problems[N_TEST:]
+
+
+def tiny_tokenizer() -> Any:
+    """Return a tokenizer in which each number and each word of the tasks is one token."""
+    special = [PAD, END, USER, ASSISTANT, TOOL]
+    texts = [*special, "<unk>", *WORDS, *map(str, range(MODULUS + 1))]
+    tokenizer = Tokenizer(
+        models.WordLevel({text: i for i, text in enumerate(dict.fromkeys(texts))}, unk_token="<unk>")
+    )
+    known = "|".join(re.escape(word) for word in sorted(WORDS, key=len, reverse=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(rf"{known}|\d+|\w+|."), "isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        eos_token=END,
+        additional_special_tokens=[USER, ASSISTANT, TOOL],
+        chat_template=TEMPLATE,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int) -> float:
+    """Make, warm up and save a model and its tokenizer; return the last loss."""
+    tokenizer = tiny_tokenizer()
+    model = make_model(tokenizer, seed)
+    policy, rng = PolicyModel(model), random.Random(seed)
+    encode = cache(partial(_encode, Transcript(tokenizer)))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, sum(WARM_UP))
+    value = 0.0
+    for step in range(sum(WARM_UP)):
+        careless = step >= WARM_UP[0]
+        chosen = rng.choices(problems, k=BATCH)
+        shown = [(one.question, task.shown(one, rng, careless)) for one in chosen]
+        loss = _loss(policy, encode, shown)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+        value = float(loss.detach())
+    save(model, tokenizer, folder)
+    return value
+
+
+Encode = Callable[[str, str], list[int]]
+"""(role, text) -> its ids within an episode; of the role `prompt`, those of the prompt."""
+
+
+def _loss(policy: nn.Module, encode: Encode, shown: Sequence[tuple[str, Turns]]) -> Tensor:
+    """Mean cross-entropy of the assistant's tokens in episodes."""
+    rows = [Row("", "", "", {}, encode("prompt", question)) for question, _ in shown]
+    played = [[(role, encode(role, text)) for role, text in turns] for _, turns in shown]
+    ids = [[i for _, part in turns for i in part] for turns in played]
+    masks = [[int(role == "assistant") for role, part in turns for _ in part] for turns in played]
+    width = max(map(len, ids))
+    prompts = pad_prompts(rows, max(len(row.token_ids) for row in rows), 0)
+    responses = torch.tensor([one + [0] * (width - len(one)) for one in ids])
+    own = torch.tensor([one + [0] * (width - len(one)) for one in masks])
+    there = torch.tensor([[1] * len(one) + [0] * (width - len(one)) for one in ids])
+    batch = make_batch(rows, *prompts, responses, own, there - own)
+    log_probs, _ = response_log_probs(policy, batch, temperature=1.0, entropy="no")
+    return -log_probs[own.bool()].mean()
+
+
+def _encode(transcript: Transcript, role: str, text: str) -> list[int]:
+    """See `Encode`; ids that are appended are those that follow a turn which has ended."""
+    if role == "prompt":
+        return transcript.prompt_ids([{"role": "user", "content": text}])
+    end = transcript.tokenizer.eos_token_id
+    if role == "assistant":
+        return [*transcript.encoder.trusted(text), end]
+    named = {"name": "calculator", "tool_call_id": "call00000"} if role == "tool" else {}
+    return transcript.appended([end], [{"role": role, "content": text, **named}])
+
+
+def read_log(path: Path) -> list[dict[str, float]]:
+    """Return the entries of a run's metrics.jsonl."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
