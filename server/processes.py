@@ -10,10 +10,8 @@ import asyncio
 import contextlib
 import gc
 import os
-import shutil
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -29,6 +27,7 @@ from rewardkit.server.connections import REQUEST_TIMEOUT_S, Places, with_places
 from rewardkit.server.health import Health
 from rewardkit.server.listening import BACKLOG, Listening, raise_file_limit
 from rewardkit.server.logs import write_line
+from rewardkit.server.shared_folder import shared_folder
 from rewardkit.server.siblings import Siblings
 
 LAME_DUCK_S = 1.0
@@ -355,13 +354,12 @@ class _Family:
 @contextlib.contextmanager
 def _shared_folder() -> Iterator[Path]:
     """Give the processes a folder through which any of them can show all figures and ask the others."""
-    folder = tempfile.mkdtemp(prefix="rewardkit-serve-")
-    os.environ[MULTIPROC_DIR] = folder
-    try:
-        yield Path(folder)
-    finally:
-        os.environ.pop(MULTIPROC_DIR, None)
-        shutil.rmtree(folder, ignore_errors=True)
+    with shared_folder() as folder:
+        os.environ[MULTIPROC_DIR] = str(folder)
+        try:
+            yield folder
+        finally:
+            os.environ.pop(MULTIPROC_DIR, None)
 
 
 def _forget_gauges(pid: int) -> None:
