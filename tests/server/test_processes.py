@@ -21,11 +21,11 @@ from rewardkit.server import processes
 from tests.living import descendants, state, until
 from tests.server.serving import serving
 
+pytestmark = pytest.mark.slow
+
 ORPHANS = '''
 import os, subprocess, sys
 from rewardkit import reward
-
-pytestmark = pytest.mark.slow
 
 @reward("test/orphan", timeout_s=30)
 def orphan(sample):
