@@ -16,7 +16,9 @@ PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 1) --ma
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
 PYTEST_RERUNS ?=
 
-.PHONY: demo test gpu-test coverage lint types package clean
+.PHONY: install demo test gpu-test coverage lint types package clean
+
+install: $(VENV)/installed  ## what all others do first
 
 demo: $(VENV)/installed  ## install, then train a tiny model on word problems and show that it learned
 	$(BIN)/rewardkit demo --out demo
