@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # pip would compile 26,000 files to bytecode one after another, which is a minute; they are compiled afterwards on
 # every core, without what is hardly ever imported: that is compiled when it is.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
-NOT_COMPILED := '/(tests|testing|transformers/models|model_executor/models|torch/_inductor|triton/backends)/'
+NOT_COMPILED := '/(tests|transformers/models|model_executor/models)/'
 # One process more than there are cores: a third of the time tests wait, for processes and clocks.
 PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
