@@ -16,6 +16,9 @@ from rewardkit.server.request import CurrentRequest
 ENCODINGS = {b"gzip": 31, b"x-gzip": 31, b"deflate": 47}
 """What `Content-Encoding` may say, and zlib's number for it."""
 
+_MAX_DIGITS = 20
+"""Of a length: it is far too large with as many, and int() takes long over many more."""
+
 _PIECE_BYTES = 1 << 20
 """Of inflated data handed on at a time: a small piece that comes in may hold a thousand times as much."""
 
@@ -82,7 +85,7 @@ class Body:
         self.patience = patience
         self.streamed = streamed
         length = headers.get(b"content-length", b"")
-        self.declared = int(length) if length.isdigit() and len(length) < 19 and not streamed else 0
+        self.declared = int(length[:_MAX_DIGITS]) if length.isdigit() and not streamed else 0
         self.encoding = headers.get(b"content-encoding")
         self._inflating: _Inflating | None = None
         self._came = 0

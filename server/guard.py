@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 
 from rewardkit.errors import OverloadedError
 from rewardkit.server import page
@@ -214,6 +215,8 @@ class Guard:
         self.conversations += 1
         try:
             await self.app(scope, receive, send)
+        except WebSocketDisconnect:  # the client has gone while it was answered
+            pass
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
         finally:

@@ -127,3 +127,34 @@ def test_many_episodes_at_once_over_real_connections_and_places_are_given_back(
         with pytest.raises(InvalidStatus):
             asyncio.run(episode(f"{server.url}/nowhere", 0))
         assert server.stop() == 0
+
+
+def test_a_client_that_goes_while_it_is_answered_is_no_failure_of_the_route(
+    http: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its messages cannot be sent, which the log says nothing of."""
+    waiting = [
+        {"type": "websocket.connect"},
+        {"type": "websocket.receive", "text": json.dumps({"type": "state", "data": {}})},
+    ]
+    sent: list[str] = []
+
+    async def receive() -> Any:
+        return waiting.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+        if message["type"] == "websocket.send":
+            raise OSError
+
+    scope = {
+        "type": "websocket",
+        "path": "/ws",
+        "raw_path": b"/ws",
+        "query_string": b"",
+        "headers": [(b"authorization", b"Bearer secret")],
+        "state": {},
+    }
+    asyncio.run(http.app(scope, receive, send))  # type: ignore[arg-type]
+    assert sent == ["websocket.accept", "websocket.send"]
+    assert not caplog.records

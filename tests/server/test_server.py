@@ -168,6 +168,12 @@ def test_a_body_too_large_is_refused_unread(http: TestClient) -> None:
     assert (answer.status_code, answer.json()["error"]["type"]) == (413, "too_large")
 
 
+@pytest.mark.parametrize("digits", [16, 19, 20, 5_000])
+def test_a_body_said_to_be_too_large_is_refused_before_it_comes(http: TestClient, digits: int) -> None:
+    answer = http.post("/score", content=b"[]", headers={"content-length": "1" * digits})
+    assert answer.status_code == 413
+
+
 def test_the_rewards_and_the_document_are_listed(http: TestClient) -> None:
     gsm8k = next(r for r in http.get("/rewards").json() if r["name"] == "gsm8k")
     assert gsm8k["options"]["method"] == "strict"
