@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import os
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 
+ROOT = Path(__file__).resolve().parents[3]
 TEMPERATURE = 0.7
 
 
@@ -185,16 +189,35 @@ def _record_ratios() -> list[float]:
 def in_processes(
     size: int, settings: dict[str, Setting], folder: str, tensors: dict[str, Any], out: Path
 ) -> list[dict[str, dict[str, Any]]]:
-    """Return the outcomes of settings in each of `size` processes."""
-    spawn = multiprocessing.get_context("spawn")
+    """Return the outcomes of settings in each of `size` processes, forked from one that has imported torch."""
+    given = {name: dataclasses.asdict(setting) for name, setting in settings.items()}
+    torch.save((size, given, folder, tensors), out / "given.pt")
+    places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.trainer.workers.worker_runs", str(out)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        timeout=800,
+    )
+    assert done.returncode == 0, done.stderr
+    return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(size)]
+
+
+def main(out: Path) -> int:
+    """Fork the processes; the exit code is 1 when one failed."""
+    size, given, folder, tensors = torch.load(out / "given.pt", weights_only=True)
+    settings = {name: Setting(**values) for name, values in given.items()}
+    load_causal_lm(folder)  # imports what no process then need
+    fork = multiprocessing.get_context("fork")
     arguments = (size, settings, folder, tensors, out)
-    ranks = [spawn.Process(target=_run_rank, args=(rank, *arguments), daemon=True) for rank in range(size)]
+    ranks = [fork.Process(target=_run_rank, args=(rank, *arguments), daemon=True) for rank in range(size)]
     for rank in ranks:
         rank.start()
     for rank in ranks:
-        rank.join(timeout=800)
-        assert rank.exitcode == 0
-    return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(size)]
+        rank.join()
+    return int(any(rank.exitcode for rank in ranks))
 
 
 def _run_rank(
@@ -208,3 +231,7 @@ def _run_rank(
         found = {name: outcome(world, folder, tensors, setting) for name, setting in settings.items()}
     torch.save(found, out / f"rank{rank}.pt")
     torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
