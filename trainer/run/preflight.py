@@ -47,6 +47,8 @@ def check(config: Config) -> list[str]:
     _check_checkpoints(config)
     _check_model(config.actor_rollout_ref.model.path)
     _check_model(config.critic.model.path)
+    if config.reward_model.enable:
+        _check_model(str(config.reward_model.model.path))
     check_shared_models(config)
     _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
     _check_output(Path(config.trainer.default_local_dir))
@@ -362,13 +364,25 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
 
 
 def _check_model(path: str) -> None:
-    """A path on this machine must be a model's folder; `owner/name` is the hub's to know."""
+    """A model is a folder here or `owner/name` on the hub; any other is refused before the hub is asked."""
     folder = Path(path).expanduser()
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise ConfigError(f"{path} is not a model folder: it has no config.json")
-    on_this_machine = path.startswith(("/", ".", "~")) or path.count("/") != 1 or folder.parent.is_dir()
-    if not folder.is_dir() and "/" in path and on_this_machine and read_config(path) is None:
-        raise ConfigError(f"no such model folder: {path}")
+    if folder.is_dir() or read_config(path) is not None:  # of the hub's cache
+        return
+    if path.startswith(("/", ".", "~")) or path.count("/") > 1 or ("/" in path and folder.parent.is_dir()):
+        raise ConfigError(f"no such model folder: {path}{_folder_like(folder)}")
+    if "/" not in path:
+        hint = _folder_like(folder) or "; models of the hub are called owner/name (openai-community/gpt2)"
+        raise ConfigError(f"no such model folder: {path}{hint}")
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        raise ConfigError(f"{path} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set")
+
+
+def _folder_like(folder: Path) -> str:
+    """Ask whether a model beside it with a like name is meant."""
+    beside = folder.parent.glob("*/config.json") if folder.parent.is_dir() else ()
+    return did_you_mean(folder.name, [found.parent.name for found in beside])
 
 
 def _check_adapter(path: str | None) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,20 @@ def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Pa
     made.write_text("data_sources: [gsm8k]\nsum: [gsm8k, think_format]\n")
     notes = check(settings(train_file(tmp_path), model_folder, tmp_path, f"reward.compositions={made}"))
     assert any("gsm8k: sum: shaping can move the score by 1" in note for note in notes)
+
+
+def test_a_mistyped_model_is_refused_before_the_hub_is_asked(
+    parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model_folder.parent)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    typo = model_folder.name + "l"
+    for path, message in {
+        typo: f"no such model folder: {typo}; did you mean {model_folder.name}?",
+        f"./{typo}": f"no such model folder: ./{typo}; did you mean {model_folder.name}?",
+        "gtp2-xyz": "no such model folder: gtp2-xyz; models of the hub are called owner/name",
+        "who/knows": "neither a folder nor in the hub's cache",
+    }.items():
+        given = words(parquet, model_folder, tmp_path, f"actor_rollout_ref.model.path={path}")
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            check(load_config(None, given))
