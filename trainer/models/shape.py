@@ -23,6 +23,8 @@ class Shape:
     hidden: int
     kv_width: int
     vocabulary: int
+    intermediate: int
+    """Width of the feed-forward layers."""
 
 
 def read_shape(path: str) -> Shape | None:
@@ -42,6 +44,7 @@ def read_shape(path: str) -> Shape | None:
         hidden=config["hidden_size"],
         kv_width=2 * head_dim * config.get("num_key_value_heads", heads),
         vocabulary=config["vocab_size"],
+        intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
     )
 
 

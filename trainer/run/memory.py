@@ -12,24 +12,38 @@ import subprocess
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.workers import DTYPE_NAMES, FsdpConfig, has_adapter
+from rewardkit.trainer.config.workers import (
+    DTYPE_NAMES,
+    ActorConfig,
+    CriticConfig,
+    FsdpConfig,
+    ModelConfig,
+    has_adapter,
+)
 from rewardkit.trainer.models.shape import Shape, read_shape
 from rewardkit.trainer.rollout.engines import ENGINES
 
 GIB = 1 << 30
-TRAINED_BYTES = 16
-"""For each parameter that learns: float32 weight, gradient and Adam's two moments."""
+KEPT_BYTES = 12
+"""For each parameter that learns: float32 weight and Adam's two moments."""
 USUAL_RANK = 64
 """Of an adapter that is loaded: small beside the rest, whatever it is."""
-ACTIVATION_BYTES = 34
-"""For each token, layer and hidden unit in 16 bit, without checkpointing (Korthikanti et al., 2022)."""
+LAYER_WIDTHS = (14, 3, 6)
+"""What a decoder layer leaves for its backward and computes in it, in numbers a token: so many times its
+hidden width, the width of its keys and values, and that of its feed-forward part. Counted in Llama's layer,
+where norms and rotation keep what they begin with, and held against `benchmarks/memory.py`."""
+CHUNK_ELEMENTS = 2**25
+"""Logits that exist at once, as in `models/heads.py`, which imports torch."""
+LOGIT_COPIES = 3
+"""Logits, their log-softmax and its gradient, in float32."""
 
 
 def estimate(config: Config) -> dict[str, float] | None:
-    """Return bytes a process by what takes them; None where a model is not on this machine yet.
+    """Return bytes a process by what takes them at the worst moment; None where a model is not here yet.
 
-    Keys: `actor`, `critic`, `reference`, `activations` and those of the rollout engine. The optimizer and the
-    master weights are float32.
+    Keys: `actor`, `critic`, `reference`, `reward model` and `rollout`, which are always there, and those of
+    the phase that takes most: `cache` of generation, or of an update `gradients`, `gathered` weights and
+    `activations`. The optimizer and the master weights are float32.
     """
     policy = config.actor_rollout_ref
     critic = config.critic
@@ -38,20 +52,20 @@ def estimate(config: Config) -> dict[str, float] | None:
     if shape is None or critic_shape is None:
         return None
     processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
-    lora_rank = policy.model.lora_rank or (USUAL_RANK if has_adapter(policy.model) else 0)
-    needs = {"actor": _trained(shape, policy.actor.fsdp_config, lora_rank) / processes}
+    rank = policy.model.lora_rank or (USUAL_RANK if has_adapter(policy.model) else 0)
+    engine = ENGINES[policy.rollout.name].memory(config, shape, processes)
+    phases = [{name: engine.pop(name) for name in ("cache",) if name in engine}]
+    phases.append(_update(config, policy.actor, policy.model, shape, rank, processes))
+    needs = {"actor": _trained(shape, policy.actor.fsdp_config, rank) / processes}
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
-    if gradients := _whole_gradients(config, shape, critic_shape, lora_rank):
-        needs["whole gradients"] = gradients
+        phases.append(_update(config, critic, critic.model, critic_shape, 0, processes))
     has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
-    if has_reference and not lora_rank and not policy.ref.fsdp_config.param_offload:
+    if has_reference and not rank and not policy.ref.fsdp_config.param_offload:
         needs["reference"] = 4.0 * shape.parameters / processes
     if config.reward_model.enable and (scoring := read_shape(str(config.reward_model.model.path))):
         needs["reward model"] = float(_bytes(policy.actor.fsdp_config.dtype) * scoring.parameters)
-    needs |= ENGINES[policy.rollout.name].memory(config, shape, processes)
-    needs["activations"] = _activations(config, shape, processes)
-    return needs
+    return needs | engine | max(phases, key=lambda parts: sum(parts.values()))
 
 
 def report(config: Config) -> str:
@@ -91,9 +105,10 @@ def _remedy(config: Config, needs: dict[str, float]) -> str:
     changes = {
         "activations": f"lower {actor}.{rows}",
         "cache": "lower actor_rollout_ref.rollout.micro_batch_size",
-        "whole gradients": f"set {actor}.fsdp_config.no_sync=false",
         "reference": "set actor_rollout_ref.ref.fsdp_config.param_offload=true",
     }
+    if config.actor_rollout_ref.actor.fsdp_config.no_sync:
+        changes["gradients"] = f"set {actor}.fsdp_config.no_sync=false"
     return changes[max(changes, key=lambda part: needs.get(part, 0.0))]
 
 
@@ -109,25 +124,10 @@ def device_bytes(config: Config) -> int | None:
 
 
 def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
-    """Bytes of a model that learns, over all processes."""
-    learns = _learning(shape, lora_rank)
-    frozen = shape.parameters if lora_rank else 0
-    kept = TRAINED_BYTES - 8 * fsdp.optimizer_offload
-    if fsdp.param_offload:
-        kept -= 8
-        frozen = 0
-    return float(learns * kept + 4 * frozen)
-
-
-def _whole_gradients(config: Config, shape: Shape, critic_shape: Shape, lora_rank: int) -> float:
-    """Bytes of the gradient that a process holds between micro-batches; models learn one after the other."""
-    policy = config.actor_rollout_ref
-    found = 0.0
-    if policy.actor.fsdp_config.no_sync:
-        found = 4.0 * _learning(shape, lora_rank)
-    if config.critic.fsdp_config.no_sync and ESTIMATORS[config.algorithm.adv_estimator].critic:
-        found = max(found, 4.0 * critic_shape.parameters)
-    return found
+    """Bytes that a model which learns always takes, over all processes."""
+    kept = KEPT_BYTES - 8 * fsdp.optimizer_offload - 4 * fsdp.param_offload
+    frozen = shape.parameters if lora_rank and not fsdp.param_offload else 0
+    return float(_learning(shape, lora_rank) * kept + 4 * frozen)
 
 
 def _learning(shape: Shape, lora_rank: int) -> int:
@@ -135,20 +135,66 @@ def _learning(shape: Shape, lora_rank: int) -> int:
     return shape.layers * 7 * 2 * lora_rank * shape.hidden if lora_rank else shape.parameters
 
 
-def _activations(config: Config, shape: Shape, processes: int) -> float:
-    """Bytes of one micro-batch of the actor's update: what each layer keeps, and the logits."""
-    policy = config.actor_rollout_ref
-    per_response = policy.rollout.prompt_length + policy.rollout.response_length
-    mini = policy.actor.ppo_mini_batch_size * policy.rollout.n // processes
-    tokens = min(policy.actor.ppo_micro_batch_size_per_gpu or mini, mini) * per_response
-    if policy.actor.use_dynamic_bsz:
-        tokens = policy.actor.ppo_max_token_len_per_gpu
-    width = _bytes(policy.actor.fsdp_config.dtype)
-    layer = ACTIVATION_BYTES / 2 * width * shape.hidden
-    checkpointing = policy.model.enable_gradient_checkpointing
-    kept = width * shape.hidden * shape.layers + layer if checkpointing else layer * shape.layers
-    logits = 3 * 4 * shape.vocabulary * policy.rollout.response_length / per_response
-    return float(tokens * (kept + logits))
+def _update(
+    config: Config,
+    worker: ActorConfig | CriticConfig,
+    model: ModelConfig,
+    shape: Shape,
+    lora_rank: int,
+    processes: int,
+) -> dict[str, float]:
+    """Bytes of one update at its worst moment.
+
+    Backward frees what the layers kept while it makes their gradients: so it is either its beginning, with
+    all that was kept and the logits, or its end, with all gradients but that of the embedding, and one layer
+    computed anew, or that of the embedding twice. From the second micro-batch on there are gradients from the
+    beginning.
+    """
+    fsdp = worker.fsdp_config
+    learning = _learning(shape, lora_rank)
+    whole = fsdp.no_sync and processes > 1
+    gradients = 0.0 if fsdp.param_offload and not whole else 4.0 * learning / (1 if whole else processes)
+    embedding = 0.0 if lora_rank else 4.0 * shape.vocabulary * shape.hidden
+    tokens, responses, several = _micro_batch(config, worker, processes)
+    width = _bytes(fsdp.dtype)
+    layer = width * tokens * _layer_numbers(shape)
+    kept = layer * shape.layers
+    if model.enable_gradient_checkpointing:
+        kept = width * tokens * shape.hidden * shape.layers + layer
+    of_policy = isinstance(worker, ActorConfig)
+    logits = 4.0 * LOGIT_COPIES * min(responses * shape.vocabulary, CHUNK_ELEMENTS) if of_policy else 0.0
+    begin = kept + logits
+    end = max(layer - embedding / processes, embedding)
+    parts = {"gradients": gradients, "activations": max(begin, end) if several else end}
+    if not several and begin > gradients + end:
+        parts = {"activations": begin}
+    gathered = _gathered(shape, width, processes)
+    return parts | ({"gathered": gathered} if gathered else {})
+
+
+def _layer_numbers(shape: Shape) -> int:
+    hidden, keys, feed = LAYER_WIDTHS
+    return hidden * shape.hidden + keys * shape.kv_width + feed * shape.intermediate
+
+
+def _gathered(shape: Shape, width: int, processes: int) -> float:
+    """Bytes of weights that are gathered: embedding, head and two layers; one process has them."""
+    if processes == 1 and width == 4:
+        return 0.0
+    ends = 2 * shape.vocabulary * shape.hidden
+    return width * min(ends + 2 * max(shape.parameters - ends, 0) / shape.layers, shape.parameters)
+
+
+def _micro_batch(config: Config, worker: ActorConfig | CriticConfig, processes: int) -> tuple[int, int, bool]:
+    """Return tokens of a micro-batch at most, those of responses in it, and whether there are several."""
+    rollout = config.actor_rollout_ref.rollout
+    row = rollout.prompt_length + rollout.response_length
+    mini = max(worker.ppo_mini_batch_size * rollout.n // processes, 1)
+    rows = min(worker.ppo_micro_batch_size_per_gpu or mini, mini)
+    tokens = rows * row
+    if worker.use_dynamic_bsz:
+        tokens = min(worker.ppo_max_token_len_per_gpu, mini * row)
+    return tokens, tokens * rollout.response_length // row, tokens < mini * row
 
 
 def _bytes(dtype: str) -> int:

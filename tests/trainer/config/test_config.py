@@ -166,7 +166,7 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
 ) -> None:
     fine = [
         f"data.train_files={parquet}",
-        "actor_rollout_ref.model.path=there-is-no-such-model",
+        "actor_rollout_ref.model.path=who/there-is-no-such-model",
         "trainer.val_before_train=false",
         "trainer.test_freq=-1",
         f"trainer.default_local_dir={tmp_path}/out",
@@ -280,7 +280,7 @@ def test_preflight_finds_it_before_a_model_is_loaded(
     fine = [
         f"data.train_files={parquet}",
         "data.train_batch_size=8",
-        "actor_rollout_ref.model.path=there-is-no-such-model",
+        "actor_rollout_ref.model.path=who/there-is-no-such-model",
         "actor_rollout_ref.actor.ppo_mini_batch_size=4",
         "trainer.n_gpus_per_node=2",
         "trainer.val_before_train=false",

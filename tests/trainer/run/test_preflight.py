@@ -22,6 +22,7 @@ from rewardkit.errors import ConfigError, InputError
 from rewardkit.registry import REGISTRY
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.models.load import load_causal_lm
+from rewardkit.trainer.rollout.engines import ENGINES
 from rewardkit.trainer.run import memory
 from rewardkit.trainer.run.memory import GIB, estimate, read_shape
 from rewardkit.trainer.run.preflight import check
@@ -87,35 +88,57 @@ def test_the_shape_read_from_headers_is_the_model_s(model_folder: Path) -> None:
 def test_the_estimate_by_hand(parquet: Path, big_model: Path, tmp_path: Path) -> None:
     found = estimate(settings(parquet, big_model, tmp_path, "trainer.n_gpus_per_node=2"))
     assert found is not None
-    assert {k: v for k, v in found.items() if k != "activations"} == {
-        "actor": 16e9 / 2,
-        "critic": 16e9 / 2,
+    layer = 2 * 80 * (14 * 100 + 3 * 128 + 6 * 400)  # bfloat16, 80 tokens
+    assert found == {
+        "actor": 12e9 / 2,
+        "critic": 12e9 / 2,
         "reference": 4e9 / 2,
         "rollout": 2e9,
-        # 8 responses of 20 tokens in bfloat16, 10 layers of 2 heads of 32, keys and values
-        "cache": 2.0 * 8 * 20 * 10 * 2 * 2 * 32,
+        # The end of an update, which takes more than its beginning and than generation.
+        "gradients": 4e9 / 2,
+        "activations": layer - 4 * 1000 * 100 / 2,
+        # Embedding, head and two of ten layers, in bfloat16.
+        "gathered": 2 * (2e5 + 2 * (1e9 - 2e5) / 10),
     }
-    assert found["activations"] > 0
 
 
-def test_a_smaller_micro_batch_needs_less(parquet: Path, big_model: Path, tmp_path: Path) -> None:
-    whole = estimate(settings(parquet, big_model, tmp_path))
-    small = [
-        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1",
-        "actor_rollout_ref.rollout.micro_batch_size=2",
-    ]
-    pieces = estimate(settings(parquet, big_model, tmp_path, *small))
-    assert whole is not None
-    assert pieces is not None
-    assert pieces["activations"] == whole["activations"] / 8
-    assert pieces["cache"] == whole["cache"] / 8
+def test_the_worst_moment_of_a_small_model_is_where_its_logits_are(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    words = ["algorithm.adv_estimator=grpo", "actor_rollout_ref.actor.fsdp_config.dtype=float32"]
+    long = ["data.max_response_length=2000", "actor_rollout_ref.rollout.micro_batch_size=1"]
+    found = estimate(settings(parquet, model_folder, tmp_path, *words, *long))
+    shape = read_shape(str(model_folder))
+    assert found is not None
+    assert shape is not None
+    assert "gradients" not in found, "none are there when backward begins"
+    tokens = 8 * 2010
+    layer = 4 * tokens * (14 * shape.hidden + 3 * shape.kv_width + 6 * shape.intermediate)
+    kept = 4 * tokens * shape.layers * shape.hidden + layer
+    assert found["activations"] == kept + 3 * 4 * 8 * 2000 * shape.vocabulary
+    micro = ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4"]
+    halved = estimate(settings(parquet, model_folder, tmp_path, *words, *long, *micro))
+    assert halved is not None
+    assert halved["activations"] == found["activations"] / 2
+    assert halved["gradients"] == 4 * shape.parameters, "of the first micro-batch, while the second computes"
+
+
+def test_the_cache_is_that_of_the_responses_generated_at_once(
+    parquet: Path, big_model: Path, tmp_path: Path
+) -> None:
+    shape = read_shape(str(big_model))
+    assert shape is not None
+    for words, responses in ([], 16), (["actor_rollout_ref.rollout.micro_batch_size=2"], 2):
+        found = ENGINES["hf"].memory(settings(parquet, big_model, tmp_path, *words), shape, 1)
+        # 20 tokens in bfloat16, 10 layers of 2 heads of 32, keys and values
+        assert found == {"rollout": 2e9, "cache": 2.0 * responses * 20 * 10 * 2 * 2 * 32}
 
 
 def test_a_whole_gradient_is_counted_where_it_is_kept(parquet: Path, big_model: Path, tmp_path: Path) -> None:
     words = ["trainer.n_gpus_per_node=2", "actor_rollout_ref.actor.fsdp_config.no_sync=true"]
     found = estimate(settings(parquet, big_model, tmp_path, *words))
     assert found is not None
-    assert found["whole gradients"] == 4e9, "on each of two processes"
+    assert found["gradients"] == 4e9, "on each of two processes"
 
 
 @pytest.mark.parametrize(
@@ -123,9 +146,12 @@ def test_a_whole_gradient_is_counted_where_it_is_kept(parquet: Path, big_model: 
     [
         ([], "set actor_rollout_ref.ref.fsdp_config.param_offload=true"),
         (["algorithm.use_kl_in_reward=false"], "lower actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"),
-        (["actor_rollout_ref.actor.use_dynamic_bsz=true"], "lower actor_rollout_ref.actor.ppo_max_token_len"),
         (
-            ["actor_rollout_ref.actor.fsdp_config.no_sync=true"],
+            ["algorithm.use_kl_in_reward=false", "actor_rollout_ref.actor.use_dynamic_bsz=true"],
+            "lower actor_rollout_ref.actor.ppo_max_token_len",
+        ),
+        (
+            ["actor_rollout_ref.actor.fsdp_config.no_sync=true", "trainer.n_gpus_per_node=2"],
             "set actor_rollout_ref.actor.fsdp_config.no_sync=false",
         ),
     ],
