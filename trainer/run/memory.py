@@ -28,10 +28,11 @@ KEPT_BYTES = 12
 """For each parameter that learns: float32 weight and Adam's two moments."""
 USUAL_RANK = 64
 """Of an adapter that is loaded: small beside the rest, whatever it is."""
+LEFT_WIDTHS = (8, 3, 4)
+"""What a decoder layer leaves for its backward, in numbers a token: so many times its hidden width, the width
+of its keys and values, and that of its feed-forward part. Held against `benchmarks/memory.py`."""
 LAYER_WIDTHS = (14, 3, 6)
-"""What a decoder layer leaves for its backward and computes in it, in numbers a token: so many times its
-hidden width, the width of its keys and values, and that of its feed-forward part. Counted in Llama's layer,
-where norms and rotation keep what they begin with, and held against `benchmarks/memory.py`."""
+"""The same with what is computed in its backward."""
 CHUNK_ELEMENTS = 2**25
 """Logits that exist at once, as in `models/heads.py`, which imports torch."""
 LOGIT_COPIES = 3
@@ -157,8 +158,8 @@ def _update(
     embedding = 0.0 if lora_rank else 4.0 * shape.vocabulary * shape.hidden
     tokens, responses, several = _micro_batch(config, worker, processes)
     width = _bytes(fsdp.dtype)
-    layer = width * tokens * _layer_numbers(shape)
-    kept = layer * shape.layers
+    layer = width * tokens * _numbers(LAYER_WIDTHS, shape)
+    kept = width * tokens * _numbers(LEFT_WIDTHS, shape) * shape.layers
     if model.enable_gradient_checkpointing:
         kept = width * tokens * shape.hidden * shape.layers + layer
     of_policy = isinstance(worker, ActorConfig)
@@ -172,8 +173,8 @@ def _update(
     return parts | ({"gathered": gathered} if gathered else {})
 
 
-def _layer_numbers(shape: Shape) -> int:
-    hidden, keys, feed = LAYER_WIDTHS
+def _numbers(widths: tuple[int, int, int], shape: Shape) -> int:
+    hidden, keys, feed = widths
     return hidden * shape.hidden + keys * shape.kv_width + feed * shape.intermediate
 
 

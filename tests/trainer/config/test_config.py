@@ -303,7 +303,7 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path, content: bytes, me
         None,
         [
             f"data.train_files={tmp_path}/train.parquet",
-            "actor_rollout_ref.model.path=m",
+            "actor_rollout_ref.model.path=who/m",
             "trainer.val_before_train=false",
         ],
     )
@@ -321,7 +321,7 @@ def test_an_unknown_data_source_is_refused(tmp_path: Path) -> None:
         None,
         [
             f"data.train_files={tmp_path}/train.parquet",
-            "actor_rollout_ref.model.path=m",
+            "actor_rollout_ref.model.path=who/m",
             "trainer.val_before_train=false",
         ],
     )
