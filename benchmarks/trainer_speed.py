@@ -122,21 +122,28 @@ def run_ours(
 
 
 def run_trl(
-    python: str, model: Path, folder: Path, size: tuple[int, ...], steps: int, full_length: bool
+    python: str,
+    model: Path,
+    folder: Path,
+    size: tuple[int, ...],
+    steps: int,
+    full_length: bool,
+    device: str = "cpu",
 ) -> list[dict[str, float]]:
     """Train with TRL, in its own environment, and return each step's seconds and tokens."""
     prompts = [*(python, str(HERE), "--inside-trl"), str(model), str(folder), *map(str, size), str(steps)]
-    prompts += ["--full-length"] if full_length else []
+    prompts += ["--trl-device", device, *(["--full-length"] if full_length else [])]
     done = subprocess.run(prompts, check=True, stdout=subprocess.PIPE, text=True)
     rows: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return rows
 
 
 def inside_trl(
-    model: str, folder: Path, size: tuple[int, ...], steps: int, full_length: bool
+    model: str, folder: Path, size: tuple[int, ...], steps: int, full_length: bool, device: str
 ) -> list[dict[str, float]]:
     """Train with GRPOTrainer; runs where TRL is installed, and imports nothing of ours."""
     import pyarrow.parquet as pq
+    import torch
     from datasets import Dataset
     from transformers import AutoTokenizer, TrainerCallback
     from trl import GRPOConfig, GRPOTrainer
@@ -156,13 +163,16 @@ def inside_trl(
             if "num_tokens" not in logs:
                 return
             now = time.perf_counter()
-            rows.append({"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens})
+            row = {"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens}
+            if torch.cuda.is_available():
+                row["memory_gb"] = torch.cuda.max_memory_allocated() / 2**30
+            rows.append(row)
             self.last, self.tokens = now, logs["num_tokens"]
 
     config = GRPOConfig(
         output_dir=str(folder / "trl"),
-        use_cpu=True,
-        bf16=False,
+        use_cpu=device == "cpu",
+        bf16=device != "cpu",
         gradient_checkpointing=False,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=prompts * n // micro,
@@ -215,11 +225,13 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("overrides", nargs="*", help="settings of our side, KEY=VALUE")
     parser.add_argument("--inside-trl", nargs=8, help=argparse.SUPPRESS)
+    parser.add_argument("--trl-device", default="cpu", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.inside_trl:
         model, folder, *numbers = args.inside_trl
         *size, steps = map(int, numbers)
-        print(json.dumps(inside_trl(model, Path(folder), tuple(size), steps, args.full_length)))
+        found_rows = inside_trl(model, Path(folder), tuple(size), steps, args.full_length, args.trl_device)
+        print(json.dumps(found_rows))
         return 0
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     kind = "tiny" if args.model == "tiny" else "smollm2"

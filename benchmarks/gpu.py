@@ -1,0 +1,190 @@
+"""Speed on one GPU, ours beside TRL's GRPOTrainer, for the shape of Qwen2.5-0.5B with random weights.
+
+    pip install 'torch>=2.6' && pip install 'vllm>=0.32' && pip install -e '.[all]'
+    python3 -m venv trl && trl/bin/pip install 'torch>=2.6' trl
+    python benchmarks/gpu.py [--trl-python trl/bin/python] [--steps 5] [--json] [KEY=VALUE ...]
+    python benchmarks/gpu.py --tiny --device cpu      (the same code in a minute, without a GPU)
+
+Nothing is downloaded: weights are drawn, the tokenizer is trained on the prompts and filled up to Qwen's
+vocabulary. 16 prompts a step with 8 responses each, which all run to their 512 tokens; bfloat16 with float32
+master weights, one update a step, no checkpointing, no KL. Ours rolls out with vLLM, TRL with transformers.
+Seconds, tokens and memory are those of all steps but the first. MFU is the actor's update alone: forward and
+backward, of what the GPU computes in bfloat16 at most. Settings at the end replace ours: compare
+`actor_rollout_ref.model.override_config.attn_implementation=sdpa`, or `actor_rollout_ref.rollout.name=hf`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import trainer_speed
+from trainer_speed import SIZES, run_ours, run_trl, summary
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "qwen2.5-0.5b": {
+        "vocab_size": 151936,
+        "hidden_size": 896,
+        "intermediate_size": 4864,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 14,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 32768,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
+    },
+    "tiny-qwen": {
+        "vocab_size": 512,
+        "hidden_size": 56,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 14,
+        "num_key_value_heads": 2,
+    },
+}
+SIZES["qwen2.5-0.5b"] = (16, 8, 512, 256, 8)
+SIZES["tiny-qwen"] = (4, 2, 8, 64, 4)
+TOKENS = {"qwen2.5-0.5b": 16384, "tiny-qwen": 256}
+"""In a forward of ours."""
+
+
+def make_folder(kind: str, folder: Path) -> Path:
+    """Write data, and a model of this shape with its tokenizer; return the model's folder."""
+    import pyarrow.parquet as pq
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    from rewardkit.datasets_prep import arithmetic
+    from rewardkit.demo.model import save
+
+    arithmetic.prepare(folder / "data", n_train=512, n_test=8, level="tiny", seed=0)
+    infos = pq.read_table(folder / "data" / "train.parquet", columns=["extra_info"])["extra_info"].to_pylist()
+    shape = SHAPES[kind]
+    tokenizer = fill_up((f"{i['question']}\n{i['answer']}" for i in infos), shape["vocab_size"])
+    ids = {
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    torch.manual_seed(0)
+    save(Qwen2ForCausalLM(Qwen2Config(tie_word_embeddings=True, **shape, **ids)), tokenizer, folder / "model")
+    return folder / "model"
+
+
+def fill_up(texts: Iterable[str], size: int) -> Any:
+    """Return a tokenizer trained on the texts, with a vocabulary of `size`, most of which no text has."""
+    from tokenizers import Tokenizer
+
+    from rewardkit.demo.model import make_tokenizer
+
+    tokenizer = make_tokenizer(texts)
+    made = json.loads(tokenizer.backend_tokenizer.to_str())
+    vocabulary = made["model"]["vocab"]
+    vocabulary |= {f"filler{i}": i for i in range(len(tokenizer), size)}
+    tokenizer._tokenizer = Tokenizer.from_str(json.dumps(made))
+    assert len(tokenizer) == size
+    return tokenizer
+
+
+def our_settings(kind: str, device: str) -> list[str]:
+    """Return what differs from a run of `trainer_speed.py`."""
+    settings = [
+        f"trainer.device={device}",
+        f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={TOKENS[kind]}",
+    ]
+    if device == "cuda":
+        settings += [
+            "actor_rollout_ref.actor.fsdp_config.dtype=bfloat16",
+            "actor_rollout_ref.rollout.dtype=bfloat16",
+            "actor_rollout_ref.rollout.gpu_memory_utilization=0.4",
+        ]
+    return settings
+
+
+def read_extremes(log: Path) -> dict[str, float | None]:
+    """Return the mean MFU and the peak memory in GiB of all steps but the first; None where there is none."""
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    later = rows[1:] or rows
+    shares = [row["perf/mfu/actor"] for row in later if "perf/mfu/actor" in row]
+    peaks = [row["perf/max_memory_allocated_gb"] for row in later if "perf/max_memory_allocated_gb" in row]
+    return {
+        "mfu": sum(shares) / len(shares) if shares else None,
+        "memory_gb": max(peaks) if peaks else None,
+    }
+
+
+def measure(args: argparse.Namespace, kind: str, folder: Path) -> dict[str, dict[str, Any]]:
+    """Run ours, then TRL where its Python is given; return the figures by trainer."""
+    model = make_folder(kind, folder)
+    settings = [*our_settings(kind, args.device), *args.overrides]
+    rows = run_ours(model, folder, kind, args.steps, True, settings)
+    later = rows[1:] or rows
+    found: dict[str, dict[str, Any]] = {
+        "rewardkit": {
+            **summary(rows),
+            **read_extremes(folder / "ours" / "metrics.jsonl"),
+            "phases": {
+                k: sum(r.get(k, 0.0) for r in later) / len(later)
+                for k in later[-1]
+                if k not in ("seconds", "tokens", "step")
+            },
+        }
+    }
+    if args.trl_python:
+        theirs = run_trl(args.trl_python, model, folder, SIZES[kind], args.steps, True, device=args.device)
+        peaks = [r["memory_gb"] for r in theirs if "memory_gb" in r]
+        found["TRL"] = {**summary(theirs), "mfu": None, "memory_gb": max(peaks) if peaks else None}
+    return found
+
+
+def table(found: dict[str, dict[str, Any]]) -> str:
+    """Return the figures as lines to read."""
+    lines = [
+        f"{'trainer':<12}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}{'MFU':>8}{'peak GiB':>10}",
+    ]
+    for name, of in found.items():
+        share = "-" if of["mfu"] is None else f"{of['mfu']:.1%}"
+        peak = "-" if of["memory_gb"] is None else f"{of['memory_gb']:.1f}"
+        cells = f"{of['s_per_step']:>10.2f}{of['tokens']:>13.0f}{of['tokens_per_s']:>10.0f}"
+        lines.append(f"{name:<12}{cells}{share:>8}{peak:>10}")
+    if "TRL" in found:
+        ratio = found["rewardkit"]["tokens_per_s"] / found["TRL"]["tokens_per_s"]
+        lines.append(f"ours in units of TRL's: {ratio:.2f}")
+    phases = found["rewardkit"]["phases"]
+    lines.append("our phases, s: " + ", ".join(f"{k} {v:.3f}" for k, v in phases.items()))
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tiny", action="store_true", help="a tiny model of the same family")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--trl-python", help="Python of an environment with TRL; without it, ours alone")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings of our side")
+    args = parser.parse_args()
+    if args.device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise SystemExit("there is no CUDA device here; --tiny --device cpu tries the code without one")
+    kind = "tiny-qwen" if args.tiny else "qwen2.5-0.5b"
+    trainer_speed.ENGINES[kind] = "vllm" if args.device == "cuda" else "hf"
+    os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))
+    with tempfile.TemporaryDirectory() as temporary:
+        found = measure(args, kind, Path(temporary))
+    print(json.dumps(found) if args.json else table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
