@@ -1,7 +1,7 @@
 """Two tasks of several turns for a model of 0.4M parameters, and the model, warmed up to play them badly.
 
 `calculator`: `38 times 71 modulo 97?`, which the model cannot do in its head; it may call the calculator.
-`feedback`: `12, 57 or 33?`, one of which is right, and nobody says which; whoever is wrong is told so.
+`feedback`: `12 or 57?`, one of which is right, and nobody says which; whoever is wrong is told so.
 The vocabulary is the tasks' own, a number is one token, so that copying a number is one step of attention.
 """
 
@@ -52,15 +52,12 @@ TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
-WARM_UP = (180, 120)
-"""Steps with demonstrations that are as they should be, from which the model learns to copy; then with
-careless ones, which it takes over at once."""
 BATCH = 64
 CALLS, RIGHT_OPERAND, RIGHT_OPERATION, COPIES = 0.6, 0.7, 0.8, 0.7
 """How often a demonstration calls at all, has an operand of its call in its place, the operation, and answers
 with what the calculator said. What is wrong is another number of the prompt, or another operation."""
 REPEATS = 0.5
-"""How often a demonstration repeats the answer that was wrong; else it takes any of the three."""
+"""How often a demonstration repeats the answer that was wrong; else it takes either of the two."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +82,9 @@ class Task:
     shown: Callable[[Problem, random.Random, bool], Turns]
     """How somebody plays it, carelessly or, if false, so that there is something to learn copying from."""
     extra_info: Callable[[Problem], dict[str, Any]]
+    warm_up: tuple[int, int]
+    """Steps with demonstrations that are as they should be, from which the model learns to copy; then with
+    careless ones, which it takes over at once."""
 
 
 def sums(rng: random.Random) -> list[Problem]:
@@ -123,23 +123,21 @@ def show_sum(problem: Problem, rng: random.Random, careless: bool) -> Turns:
 
 
 def guesses(rng: random.Random) -> list[Problem]:
-    """Problems of three numbers, one of which is right."""
+    """Problems of two numbers, one of which is right."""
     found = []
     for _ in range(8_000):
-        numbers = tuple(rng.sample(range(MODULUS), 3))
-        a, b, c = numbers
-        found.append(Problem(f"{a}, {b} or {c}?", str(rng.choice(numbers)), numbers))
+        first, second = rng.sample(range(MODULUS), 2)
+        found.append(Problem(f"{first} or {second}?", str(rng.choice((first, second))), (first, second)))
     return found
 
 
 def show_guess(problem: Problem, rng: random.Random, careless: bool) -> Turns:
-    """An episode of three tries; what was wrong is said again, often or always."""
-    turns: Turns = []
-    said = rng.choice(problem.numbers)
-    for _ in range(2):
-        turns += [("assistant", f"#### {said}"), ("user", WRONG)]
-        said = rng.choice(problem.numbers) if careless and rng.random() >= REPEATS else said
-    return [*turns, ("assistant", f"#### {said}")]
+    """An episode of two tries; somebody careless often says again what was wrong."""
+    first, second = problem.numbers
+    if careless:
+        first = rng.choice(problem.numbers)
+        second = first if rng.random() < REPEATS else rng.choice(problem.numbers)
+    return [("assistant", f"#### {first}"), ("user", WRONG), ("assistant", f"#### {second}")]
 
 
 TASKS = {
@@ -147,8 +145,9 @@ TASKS = {
         sums,
         show_sum,
         lambda problem: {"tools_kwargs": {"calculator": {"create_kwargs": {"ground_truth": problem.answer}}}},
+        (180, 120),
     ),
-    "feedback": Task(guesses, show_guess, lambda _: {"interaction_kwargs": {"name": "gsm8k"}}),
+    "feedback": Task(guesses, show_guess, lambda _: {"interaction_kwargs": {"name": "gsm8k"}}, (250, 250)),
 }
 
 
@@ -202,10 +201,10 @@ def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int)
     policy, rng = PolicyModel(model), random.Random(seed)
     encode = cache(partial(_encode, Transcript(tokenizer)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, sum(WARM_UP))
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, sum(task.warm_up))
     value = 0.0
-    for step in range(sum(WARM_UP)):
-        careless = step >= WARM_UP[0]
+    for step in range(sum(task.warm_up)):
+        careless = step >= task.warm_up[0]
         chosen = rng.choices(problems, k=BATCH)
         shown = [(one.question, task.shown(one, rng, careless)) for one in chosen]
         loss = _loss(policy, encode, shown)
