@@ -6,6 +6,7 @@ import re
 
 from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, mentions, named
 from rewardkit.rewards.choice.question import Choices, fold
+from rewardkit.rewards.choice.weighing import weighed
 from rewardkit.rewards.stated import (
     Statement,
     first_box,
@@ -68,7 +69,12 @@ def read_answer(response: str, choices: Choices) -> Answer:
     text, code = visible(response)
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
-    return _stated(text, choices) or _stated(code, choices) or _on_a_line(text, choices)
+    found = _stated(text, choices) or _stated(code, choices) or _on_a_line(text, choices)
+    if found[0] is None or not found[1]:
+        one = weighed(text, choices)
+        if one is not None:
+            return one, False, "what is committed to in the end"
+    return found
 
 
 def _quick(response: str, choices: Choices) -> Answer | None:

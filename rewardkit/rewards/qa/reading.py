@@ -44,6 +44,8 @@ class Answer:
     text: str | None
     stated: bool
     why: str
+    rest: str = ""
+    """What follows the statement."""
 
     @property
     def bare(self) -> str | None:
@@ -66,6 +68,19 @@ def accepted(ground_truth: str) -> tuple[Accepted, ...]:
             value = ground_truth
     found = [Accepted(tuple(map(form, spans))) for spans in _answers(value)[:_MAX_ACCEPTED]]
     return tuple(a for a in found if a.spans and not any(span.empty for span in a.spans))
+
+
+@lru_cache(maxsize=65_536)
+def wordings(ground_truth: str) -> tuple[str, ...]:
+    """Return the accepted answers as they are written, none where an answer has several spans."""
+    value: Any = ground_truth
+    if ground_truth.strip()[:1] in ("[", "{"):
+        try:
+            value = msgspec.json.decode(ground_truth.encode())
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            value = ground_truth
+    found = _answers(value)[:_MAX_ACCEPTED]
+    return tuple(spans[0] for spans in found) if all(len(spans) == 1 for spans in found) else ()
 
 
 def _answers(value: Any) -> list[tuple[str, ...]]:
@@ -119,7 +134,7 @@ def answer(response: str) -> Answer:
             texts = {tidy(unboxed(s.text)) for s in group}
             if (more := _ANOTHER.match(part, group[-1].end)) and group[-1].kind == "marker":
                 texts.add(tidy(more["more"]))
-            return Answer("; ".join(sorted(texts)), True, group[-1].kind)
+            return Answer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :])
         if part and "<answer>" in part and "</answer>" in part:
             return Answer(None, True, "empty tags")
     whole = text.strip()

@@ -16,7 +16,10 @@ from typing import Literal
 
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.equal import Form, f1, form, same
-from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of
+from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of, wordings
+from rewardkit.rewards.qa.weighing import weighed
+from rewardkit.rewards.stated import visible
+from rewardkit.rewards.visible import question_of
 from rewardkit.types import Sample, Score, failure
 
 _SHOWN = 200
@@ -49,12 +52,32 @@ def score(sample: Sample, options: Options) -> Score:
     if not ground_truths:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} accepts no answer")
     said = answer(sample.response)
-    if said.text is None:
+    if said.text is None and said.why not in _UNDECIDED:
         return _score(options, 0.0, None, said.stated, said.why)
-    near = _nearest(said.text, ground_truths)
+    near = 0.0 if said.text is None else _nearest(said.text, ground_truths)
     if near < 1.0 and (bare := said.bare):
         near = max(near, _nearest(bare, ground_truths))
+    if near == 1.0 and said.rest.strip() and not _kept(said.rest, sample):
+        return _score(options, 0.0, None, said.stated, "taken back afterwards")
+    if near < 1.0 and said.why in _UNDECIDED and _committed(sample):
+        return _score(options, 1.0, said.text, said.stated, "what is committed to in the end")
     return _score(options, near, said.text, said.stated, said.why)
+
+
+_UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer stated")
+"""What may have been read too narrowly."""
+
+
+def _committed(sample: Sample) -> bool:
+    """Whether the response commits to an accepted answer in a sentence of its own."""
+    accepted = wordings(sample.ground_truth)
+    return bool(accepted) and weighed(visible(sample.response)[0], accepted, question_of(sample.prompt))
+
+
+def _kept(rest: str, sample: Sample) -> bool:
+    """Whether what follows an accepted answer leaves it in force."""
+    accepted = wordings(sample.ground_truth)
+    return not accepted or weighed(rest, accepted, question_of(sample.prompt), before=True)
 
 
 def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:

@@ -1,0 +1,81 @@
+"""Which option a response commits to where it announces none: its options marked, for `commitment` to weigh."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rewardkit.rewards.choice.question import DECORATION, Choices
+from rewardkit.rewards.commitment import CANDIDATES, committed
+
+_MAX_READ = 6_000
+"""Characters at the end that are weighed."""
+_LABEL = re.compile(
+    r"(?<![\w'’+/-])(?:(?P<open>[(\[])\s?)?(?P<label>[A-J])(?(open)\s?[)\]]|\)?)(?![\w'’+/-])"
+)
+_ARTICLE_NEXT = re.compile(r"\s+[a-z]|['’]")
+_LABELLED = re.compile(r"(?:option|choice|answer|letter|pick|with|is|it's|say|choose|select)\W{1,3}$", re.IGNORECASE)
+_VERB_NEXT = re.compile(
+    r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it|wins|matches|does|are|holds|remains|stands|on|at|in|but|not|then|too|instead|rather)\b"
+)
+_SMALL = re.compile(
+    r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be)\s\(?)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$))",
+    re.MULTILINE,
+)
+
+
+def weighed(text: str, choices: Choices) -> frozenset[int] | None:
+    """Return the one option that a text commits to, None where it commits to none."""
+    if not choices.labels or len(choices.labels) > len(CANDIDATES):
+        return None
+    found = committed(marked(text[-_MAX_READ:], choices))
+    return None if found is None else frozenset((found,))
+
+
+def marked(text: str, choices: Choices) -> str:
+    """Return a text with each option, by label or text or both, as the one character that stands for it."""
+    pattern, by_text = _patterns(tuple(choices.texts.items()))
+    if pattern is not None:
+        text = pattern.sub(lambda m: CANDIDATES[by_text[m.lastgroup or ""]], text)
+    text = _ITEM.sub(r"\1:", text)
+    text = _LABEL.sub(lambda m: _label(m, choices), text)
+    text = _SMALL.sub(lambda m: m["lead"] + _small(m, choices), text)
+    return _TWICE.sub(r"\1", text)
+
+
+_TWICE = re.compile(rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[\s.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b|\boption\b|\bnamely\b|\bchoice\b){{0,12}}\1")
+_ITEM = re.compile(rf"^(\s*[*_(\[]{{0,4}}[A-J])[.)](?=[*_]{{0,3}}\s+[^\s{CANDIDATES[0]}-{CANDIDATES[-1]}])", re.MULTILINE)
+"""The label of an item: what follows is about it."""
+_NEVER = re.compile(r"(?!)")
+
+
+def _label(found: re.Match[str], choices: Choices) -> str:
+    label = found["label"]
+    if label not in choices.labels:
+        return found[0]
+    if label in "AI" and not found["open"] and not found[0].endswith(")"):
+        rest = found.string[found.end() : found.end() + 20]
+        if _ARTICLE_NEXT.match(rest) and not _VERB_NEXT.match(rest):
+            return found[0]
+    return CANDIDATES[choices.labels.index(label)]
+
+
+def _small(found: re.Match[str], choices: Choices) -> str:
+    label = found["label"].upper()
+    return CANDIDATES[choices.labels.index(label)] if label in choices.labels else found["label"]
+
+
+@lru_cache(maxsize=4_096)
+def _patterns(texts: tuple[tuple[str, int], ...]) -> tuple[re.Pattern[str] | None, dict[str, int]]:
+    """A pattern of all options' texts, the longest first; each is a group."""
+    if not texts:
+        return None, {}
+    by_group = {f"t{i}": index for i, (_, index) in enumerate(texts)}
+    ordered = sorted(enumerate(texts), key=lambda item: -len(item[1][0]))
+    parts = []
+    for i, (folded, _) in ordered:
+        if len(folded) == 1 and folded.isalpha():
+            continue  # a letter is read as a label
+        words = r"[\W_]{0,3}(?:(?:an?|the)\s)?".join(map(re.escape, folded.split()))
+        parts.append(rf"(?P<t{i}>(?:\b(?:an?|the)\s)?(?<![\w.−+-])(?<!\d,){words}(?!\w|[.,]\d|-\w))")
+    return (re.compile("|".join(parts), re.IGNORECASE) if parts else None), by_group

@@ -1,0 +1,264 @@
+"""Which candidate a text commits to in the end, where no marker announces it: clause by clause, what is asserted,
+denied, left open or taken back. Shared by `choice` and `qa`.
+
+A candidate stands in the text as one character of a private range (`CANDIDATES`): an option, or an accepted
+answer. A clause commits to the one candidate in it if it has words of choosing or concluding, or says hardly
+anything else, and neither denies, hedges, asks, supposes nor reports. When in doubt it commits to nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+CANDIDATES = "".join(chr(0xE000 + i) for i in range(64))
+X = f"[{CANDIDATES[0]}-{CANDIDATES[-1]}]"
+
+Does = Literal["commits", "stands", "denies", "opens", "resets", "turns", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a clause does, and to which candidates; -1 is an answer that is no candidate."""
+
+    does: Does
+    to: frozenset[int] = frozenset()
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile(r"(?<![\w'])(?:" + "|".join(alternatives) + r")(?![\w'])")
+
+
+Refine = Callable[[Step, str, str | None], Step]
+"""A step, its clause, and whether that is `asked`, `supposed`, `reported` or believed `before`; the step as it counts."""
+OTHER = -1
+_CANDIDATE = re.compile(X)
+_SIGNS = (
+    (re.compile(r"[✓✔✅☑]\ufe0f?|\[x\](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
+    (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|\[ \](?=\s)"), " is wrong "),
+    (re.compile(r"\s*(?:<-+|←|<=)\s*"), " is "),
+    (re.compile(r"\s*(?:[-=]+>|→|➜|⇒)\s*"), ": "),
+    (re.compile(r"[’‘]"), "'"),
+    (re.compile(r"[*_`\"“”#>|~]+"), " "),
+    (re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF]"), " "),
+)
+_SENTENCE = re.compile(r"[.!?…]+(?=[\s)]|$)|\n+|;\s|\s[–—-]+\s|…")
+_CLAUSE = re.compile(
+    r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone),?\s(?=(?:but|however|yet|although|though|still|so|therefore|thus|hence|while|whereas|because|since|which)\b(?!\s(?:much|far)\b))"
+    r"|,\s(?=(?:it|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make|mark|put|hence)\b)"
+    r"|\s?—\s?|\s(?=and (?:i|it|so|the|that|this|therefore|thus|hence|then)\b)"
+)
+_DECORATION = " \t\r\n.,:;!()[]{}-–—'"
+_NOT = _words(
+    r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*", r"incorrect\w*", r"false",
+    r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"exclu\w+", r"eliminat\w+", r"(?:rule[ds]?|ruling|throw\w*|knock\w*|cross\w*|weed\w*|kick\w*|strike|struck|toss\w*|leaves?) out",
+    r"out", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?", r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
+    r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than", r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
+    r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid", r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
+    r"bad", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"your", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
+)  # fmt: skip
+_TWICE_DENIED = re.compile(
+    r"\b(?:no|without (?:a |any )?|not a |beyond (?:a |any )?|little )(?:shadow of a )?(?:doubt|question|mistake)(?: that| about it)?\b"
+    r"|\b(?:none|nothing|no \w+|not\w*|can't be anything|\w+n't (?:possibly )?be (?:anything|anyone|any))\s(?:other than|but|except|besides)\b"
+    r"|\b(?:not|\w+n't)\s(?:\w+\s){0,2}(?:wrong|bad|incorrect|mistaken|implausible|unlikely)\b"
+    r"|\bno other (?:option|choice|answer|candidate|one)s?\b|\bnot only\b|\bno longer in doubt\b|\bnot going to lie\b|\bno surprise\b|\bno need\b"
+)
+_TWICE_BY_OTHER = re.compile(r"\b(?:\w+n't|cannot|not|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but|except)\b")
+_CONTRASTED = re.compile(
+    rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b|\bunlike\b)\s(?:option |choice )?{X}(?:\s?(?:,|or|nor|and)\s?{X})*\)?"
+)
+_HEDGE = _words(
+    r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn", r"unsure", r"uncertain\w*", r"undecided", r"unclear",
+    r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent", r"one of", r"any of", r"and/or", r"only (?:when|if|in|for|because|partly|by)", r"\w+ only", r"whichever", r"possible", r"conceivabl\w+", r"candidates?", r"contenders?", r"toss-?up", r"tie", r"vs", r"versus", r"both", r"toss", r"coin",
+    r"decide", r"sometimes", r"would need", r"tentative\w*", r"arguabl\w+", r"potential\w*", r"consider(?:ed|ing)?", r"wonder\w*", r"plausible", r"tempt\w*", r"contemplat\w+",
+)  # fmt: skip
+_SUPPOSED = _words(
+    r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend", r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case", r"hypothetical\w*", r"provided",
+)  # fmt: skip
+_BEFORE = _words(
+    r"thought", r"first", r"initial\w*", r"at the start", r"original\w*", r"used to", r"previous\w*", r"earlier", r"lean\w*", r"almost", r"nearly", r"formerly",
+    r"i was", r"we were", r"was (?:my|the first|tempted|thinking|going)", r"instinct\w*", r"gut", r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
+)  # fmt: skip
+_REPORTED = re.compile(
+    r"\baccording to\b|\b(?:some|many|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
+    r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|would|might|may|will|often|fall|swear|prefer|give|get|put|name|mention)\b"
+    r"|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
+    r"\b[^,]{0,40}\b(?:sa(?:y|ys|id)|th(?:ink|inks|ought)|cho+ses?|picks?|picked|answers?|answered|confuse[sd]?|claim(?:s|ed)?|believe[sd]?|guess(?:es|ed)?|argue[sd]?|mix|select(?:s|ed)?|assume[sd]?|wonder|swears?|swore|insist(?:s|ed)?|prefers?|suggest(?:s|ed)?|put|marked|circled|mention(?:s|ed)?|has it|had it|have it|went|goes|go|fall)\b"
+    r"|\b(?:common|popular|usual|typical|frequent|widespread)\s(?:\w+\s){0,2}(?:wrong|mistake|guess|answer|error|choice|response|distractor|misconception|belief)\b|\b(?:his|her|their|your|(?!(?:it|that|what|here|there|let|question|problem|today)'s)\w+'s)\s(?:\w+\s)?(?:answer|choice|pick|guess|response)\b|\bcontrary to\b|\bquoted?\b|\bsupposedly\b|\ballegedly\b|\breportedly\b"
+    r"|\b(?:student|reader|beginner|novice|learner)s?\b"
+)
+_CUE = _words(
+    r"answers?", r"correct\w*", r"(?<!all )right", r"cho(?:ose|sen|ice|osing|se)", r"pick\w*", r"select\w*", r"go(?:ing)? (?:with|for)", r"went (?:with|for)", r"settl\w+", r"opt(?:s|ed|ing)?",
+    r"land\w*", r"left with", r"leav\w+", r"remain\w*", r"stays?", r"stick\w*", r"vot\w+", r"bet", r"conclu\w+", r"therefore", r"thus", r"hence", r"so", r"must", r"has to be",
+    r"it is", r"it's", r"its", r"that's", r"that is", r"this is", r"it'?d be", r"would be", r"should be", r"verdict", r"results?", r"winner", r"wins", r"fits?", r"match\w*", r"satisf\w+", r"best",
+    r"back to", r"back on", r"end(?:ed|ing)? up", r"commit\w*", r"lock\w*", r"convinced", r"confident", r"sure", r"certain\w*", r"resolve\w*", r"points? to", r"final\w*", r"definitely", r"clearly",
+    r"decision", r"in the end", r"ultimately", r"put me down for", r"say", r"identif\w+", r"i choose", r"mark", r"stands?", r"works", r"holds", r"survives?", r"solution", r"response", r"guess",
+    r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent",
+)  # fmt: skip
+_FUNCTION = re.compile(
+    r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|choice)\b"
+)
+_PRONOUN = re.compile(
+    r"(?:(?:and|but|so|yet|because|since|however|actually|in fact|well|wait|hmm|oh|sorry|oops|unfortunately|honestly|still|now|then|on (?:\w+ )?(?:thought|reflection|inspection))[\s,]+)*"
+    r"(?:it|that|this|which|who|these|those|both|the (?:answer|above|latter|former|previous)|my (?:answer|previous|first|earlier|choice|pick))(?:'s|\b)"
+)
+_RESETS = re.compile(
+    r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b|\btake (?:that|it|this|all) back\b|\bscratch (?:that|it|this|both|all)\b|\bno longer\b|\bnever ?mind\b"
+    r"|\b(?:ignore|disregard|forget|strike|withdraw|retract|discard|delete) (?:that|this|it|what|all|everything|both|the above|my)\b|\bchanged? my mind\b|\bjust kidding\b|\bjoke\b"
+    r"|\b(?:can't|cannot|can not|couldn't|won't|not able to|unable to|impossible to|hard to|too close to|not ready to|not going to)\s(?:\w+\s){0,2}(?:say|decide|choose|tell|determine|commit|pick|know|call|answer|settle|narrow)\b"
+    r"|\bno (?:idea|clue|way to know|way of knowing)\b|\bdon't (?:really |actually )?(?:know|trust|buy|believe|think so|have a)\b|\beither way\b|\bundecided\b|\bwon't commit\b|\brethink\b|\breconsider\b|\bwithdrawn\b|\bretracted\b|\bstart over\b|\bi made an? \w*\s?(?:mistake|error)\b"
+    r"|\b(?:that|this|it|which)(?:'s| is| was| can| could| does| did| would| has)?\s?(?:\w+ ){0,2}?(?:isn't|wasn't|can't|cannot|couldn't|doesn't|didn't|not|wrong|incorrect|false|mistaken|a mistake|an error|nonsense)\b"
+    r"|\bnot (?:sure|certain|convinced) (?:any ?more|about (?:that|it|this))\b|\bdoubt (?:it|that)\b|\bi disagree\b|\bdon't quote me\b|\bon second thought"
+)
+_TURNS = re.compile(
+    r"\b(?:wait|actually|hmm+|hold on|scratch|no|nope|oops|sorry|correction|apolog\w+|instead|however|but|rather|let me|correct\w*|mistake|reconsider\w*|second|so|therefore|thus|hence|in the end|finally|final\w*|conclu\w+|chang\w+|switch\w*|revis\w+|update|edit|ultimately|came back|back|then|after|overall|now|better|upon|in fact)\b"
+)
+
+
+def committed(text: str, refine: Refine | None = None, state: int | None = None) -> int | None:
+    """Return the candidate that a text commits to in the end, None for none; `state`: the one before it.
+
+    `refine` says what a clause does where an answer may be something else than a candidate.
+    """
+    turned = True
+    alone: set[int] = set()
+    for step in _steps(text, refine):
+        if step.does == "stands":
+            alone |= step.to
+            if state is not None and state not in step.to:
+                return None
+            continue
+        if step.does == "turns":
+            turned = True
+        elif step.does in ("denies", "opens"):
+            alone -= step.to
+        if step.does == "resets" or (step.does in ("denies", "opens") and state in step.to):
+            state, turned = None, True
+            alone -= alone if step.does == "resets" else step.to
+        elif step.does == "commits":
+            one = next(iter(step.to))
+            if state is not None and state != one and not turned:
+                return None
+            state, turned = one, False
+    if state is None and len(alone) == 1:
+        return next(iter(alone))
+    return state
+
+
+def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
+    last: frozenset[int] = frozenset()
+    for sentence, asked in _sentences(text):
+        scope: str | None = None
+        within: frozenset[int] | None = last
+        for clause in _clauses(sentence):
+            if scope and _CONTRAST.match(clause) and (scope != "supposed" or clause.startswith("but")):
+                scope = None
+            if _TURNS.search(clause):
+                yield Step("turns")
+            step, opened = _read(clause, within, scope, asked)
+            if refine is not None:
+                step = refine(step, clause, "asked" if asked else opened)
+            scope = scope or opened
+            named = _named(clause)
+            within = named or within or frozenset()
+            about_last = named or _PRONOUN.match(clause) or clause.startswith("i ") or len(clause.split()) < 3
+            if within is last and not about_last:
+                within = None
+            yield step
+        last = within or last
+
+
+_CONTRAST = re.compile(r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although)\b")
+
+
+def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    for pattern, plain in _SIGNS:
+        text = pattern.sub(plain, text)
+    text = text.casefold()
+    start = 0
+    for end in _SENTENCE.finditer(text):
+        if text[start : end.start()].strip(_DECORATION):
+            yield text[start : end.start()].strip(), "?" in end[0]
+        start = end.end()
+    if text[start:].strip(_DECORATION):
+        yield text[start:].strip(), False
+
+
+def _clauses(sentence: str) -> list[str]:
+    held = _CONTRASTED.sub(lambda m: m[0].replace(", ", " "), sentence)
+    return [clause.strip(_DECORATION) for clause in _CLAUSE.split(held) if clause and clause.strip(_DECORATION)]
+
+
+def _named(clause: str) -> frozenset[int]:
+    return frozenset(ord(c) - 0xE000 for c in _CANDIDATE.findall(clause))
+
+
+def _read(clause: str, before: frozenset[int] | None, scope: str | None, asked: bool) -> tuple[Step, str | None]:
+    """What a clause does, and what holds from here to the end of its sentence or to a "but"."""
+    plain = _TWICE_BY_OTHER.sub(" must be ", _NO.sub("", clause))
+    plain = _TWICE_DENIED.sub(" ", plain)
+    own = _CONTRASTED.sub(" ", plain)
+    named = _named(own)
+    opened = scope or _scope(plain)
+    if not named:
+        return _read_without(plain, before, opened, asked), opened
+    if _AS_WELL.search(own):
+        return Step("resets"), opened
+    if asked or opened == "supposed" or _HEDGE.search(own):
+        return Step("opens", named), opened
+    if opened == "reported":
+        return Step("nothing", named), opened
+    if _NOT.search(own):
+        return Step("denies", named), opened
+    if opened == "before" and not re.search(r"\b(?:landed|settled|ended|came|went)\b", own):
+        return Step("nothing", named), opened
+    if len(named) > 1:
+        return Step("opens", named), opened
+    if _OTHERWISE.search(own):
+        return Step("denies", named), opened
+    if not _FUNCTION.sub("", _CANDIDATE.sub("", own)).strip(_DECORATION):
+        return Step("stands", named), opened
+    if _CUE.search(own):
+        return Step("commits", named), opened
+    return Step("nothing", named), opened
+
+
+_OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choice|option|pick|one)\b")
+"""An improper answer, an unintended one."""
+
+
+_NO = re.compile(r"^(?:no|nope|nah)\s?[,:–—-]\s*")
+
+
+_AS_WELL = re.compile(
+    rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also|equally)\b[^,]*{X}"
+)
+"""Another one is said to be right, too."""
+
+
+def _scope(clause: str) -> str | None:
+    if _SUPPOSED.search(clause):
+        return "supposed"
+    if _REPORTED.search(clause):
+        return "reported"
+    return "before" if _BEFORE.search(clause) else None
+
+
+def _read_without(clause: str, before: frozenset[int] | None, scope: str | None, asked: bool) -> Step:
+    """What a clause without a candidate does to the one before it."""
+    if asked:
+        return Step("resets") if re.match(r"(?:or|is|but|right|really|wait|hmm|was)\b", clause) else Step("nothing")
+    about = _PRONOUN.match(clause) is not None
+    if about and _NOT.search(clause):
+        if before is None:
+            return Step("nothing")  # of something else in the sentence
+        return Step("denies", before) if before else Step("resets")
+    if about and scope is None and before and len(before) == 1 and not _HEDGE.search(clause):
+        if re.search(r"\b(?:right|correct|the answer|the one|my (?:answer|pick|choice)|best)\b", clause):
+            return Step("commits", before)
+    if _RESETS.search(clause):
+        return Step("resets")
+    return Step("nothing")
+

@@ -1,0 +1,206 @@
+"""Whether a response commits to an accepted answer in a sentence of its own: "The capital of France is Paris".
+
+The words of the question are given; what a sentence adds to them is what it answers. An accepted answer must be
+all that it adds where an answer stands, and nothing after it may take it back or answer otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache, partial
+
+from rewardkit.rewards.commitment import CANDIDATES, OTHER, Step, X, committed
+
+_MAX_READ = 6_000
+_WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
+_GRAMMAR = frozenset(
+    "the a an is are was were be been it its this that these those and so well ok okay yes yeah yep sure just of in "
+    "on at to by for from with as has have had does do did s t i we my our me you your then here now thus hence "
+    "therefore there he she they his her their one two both which who whom whose what when where how why because "
+    "since named called known also really simply definitely clearly certainly indeed probably likely think believe "
+    "guess would should must will can hmm ah oh alright right mean sum conclusion short summary fact actually course "
+    "final finally answer answers correct correctly result conclude go going choose pick say said q ll d m re ve "
+    "note about into out up all own happy help confident quite fairly pretty very overall thoughts based information "
+    "given above question response ultimately end exactly precisely specifically particular case still even looking "
+    "option get gives full only".split()
+)
+"""Words that answer nothing."""
+_BESIDE = frozenset(
+    "the a an is are was were be been it it's that's its this that in on at to by for from with as has have had called named "
+    "being exactly precisely simply just namely definitely clearly certainly actually indeed probably likely surely "
+    "say says answer answers think thus so therefore hence with choose pick go then and i'd i'll still really course "
+    "result conclusion thoughts here there of question both a: since because it".split()
+)
+"""Words that may stand next to an answer and are no part of it."""
+_IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
+_JOINED = re.compile(
+    r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|than|over|under|above|below|about|around|nearly|almost|roughly"
+    r"|approximately|before|after|near|half|twice|between|least|most|up to|like|of)|[&/+×<>≈~-])\s?(?:the |an? )?"
+    + X
+    + "|"
+    + X
+    + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii)\b|[&/+×<>≈^-])|"
+    + X
+    + r",\s\w"
+)
+"""The answer is one of several, or less or more than an answer."""
+_LEAD = (
+    r"(?:(?:so|no|nope|wait|actually|well|hmm+|then|therefore|thus|hence|and|but|sorry|oops|correction|rather|or|oh|ah|now"
+    r"|yes|instead|in fact|i think|i believe|i'd say|i mean|i meant|on \w+ thought)(?:[\s,:.–—-]+|$))*"
+)
+_OTHER_ANSWER = re.compile(
+    _LEAD + r"(?:(?:it|that|this)(?:'s|\s(?:is|was|must be|should be|would be|has to be))"
+    r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result)\s?(?:is|was|:|=|should be|must be)"
+    r"|i(?:'m|'ll| am| will| would|'d)?\s(?:\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it|that|my answer) to"
+    r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"
+)
+_MAY_BE = re.compile(r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b")
+_PREDICATE = re.compile(
+    r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common|generally)\s)*"
+    r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in|from|by|for|about|consistent"
+    r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes|often|said|all|it|mentioned|given|considered|based)\b.*"
+)
+"""What is said of an answer that names none."""
+_SENTENCE_WORDS = frozenset(
+    "is are was were be been it i you we they he she let hope am do does did have has had can could will would should may "
+    "might if because since as think know see that which this these let's i'm it's that's don't thanks thank please".split()
+)
+"""A few words without any of these are no sentence."""
+_COURTESY = re.compile(
+    r"(?:sure|great|good|happy|glad|hi|hello|hey|ok|okay|note|thank|thanks|certainly|of course|absolutely|no problem|no|yes|wait"
+    r"|hmm+|well|alright|q|question|explanation|reason\w*|background|source|answer|result|conclusion|final\w*|hope|cheers|easy|so|actually"
+    r"|oh|ah|right|nope|short|in short|done|solution|context|because|interesting|fun fact|best|quick|let|step|first|confidence|sources?|cf|see)\b"
+)
+
+
+_POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neither", "all"))
+"""Answers that are words of grammar: where they stand in a sentence, they need not answer."""
+
+
+def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool = False) -> bool:
+    """Return whether a text commits to an accepted answer; `before`: whether it did so before this text."""
+    if any(answer.strip().casefold() in _POLAR for answer in accepted):
+        return before
+    given = stems(question, accepted)
+    refine = partial(_refined, given=given)
+    return committed(marked(text[-_MAX_READ:], accepted), refine, 0 if before else None) == 0
+
+
+def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
+    """Return the stems of the words that a question gives; of one that lists the answers, without those."""
+    plain = question.casefold()
+    if " or " in plain and any(answer.casefold() in plain for answer in accepted):
+        head, _, _ = plain.partition(" or ")
+        plain = head.rpartition(",")[0] if "," in head else ""
+    return frozenset(map(_stem, _content(plain)))
+
+
+def marked(text: str, accepted: tuple[str, ...]) -> str:
+    """Return a text with each accepted answer as the one character that stands for it."""
+    pattern = _pattern(accepted)
+    return text if pattern is None else _TWICE.sub(CANDIDATES[0], pattern.sub(CANDIDATES[0], text))
+
+
+_TWICE = re.compile(X + r"(?:\s?\(\s?" + X + r"\s?\)|\s" + X + ")")
+
+
+@lru_cache(maxsize=4_096)
+def _pattern(accepted: tuple[str, ...]) -> re.Pattern[str] | None:
+    forms = {form for text in accepted for form in (text.strip(), _unaccented(text.strip())) if form}
+    if not forms:
+        return None
+    parts = [_as_pattern(form) for form in sorted(forms, key=lambda f: (-len(f), f))]
+    return re.compile("|".join(parts))
+
+
+def _as_pattern(form: str) -> str:
+    words = r"\s{1,3}".join(map(re.escape, form.split()))
+    exact = len(form) < 4 and not form.isdigit()
+    article = r"(?:\b[Tt]he\s)?"
+    return rf"(?:{article}(?<![\w.,−+-])(?<![\w]')" + (words if exact else f"(?i:{words})") + r"(?!\w|[.,]\d|[-'’]\w))"
+
+
+def _unaccented(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def _stem(word: str) -> str:
+    return word if word[0].isdigit() or len(word) < 4 else word.rstrip("s")[:5]
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if word.partition("'")[0] not in _GRAMMAR]
+
+
+def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str]) -> Step:
+    """A step where there are other answers than the accepted ones."""
+    here = CANDIDATES[0] in clause
+    if here and step.does in ("commits", "stands", "nothing") and scope is None:
+        return _of_candidate(step, clause, given)
+    if here or scope not in (None, "before") or step.does not in ("nothing", "commits"):
+        return step
+    if _MAY_BE.match(clause):
+        return Step("resets")
+    if _is_bare(clause, given):
+        return Step("stands", frozenset((OTHER,)))
+    other = _OTHER_ANSWER.match(clause)
+    if (other and not _PREDICATE.fullmatch(other["what"])) or _answers(clause, given):
+        return Step("commits", frozenset((OTHER,)))
+    return step
+
+
+def _is_bare(clause: str, given: frozenset[str]) -> bool:
+    """Whether a clause is a few words that may be an answer themselves."""
+    clause = re.sub(_LEAD, "", clause, count=1)
+    words = _WORDS.findall(clause)
+    if not 1 <= len(words) <= 5 or clause.startswith(("confidence", "source")):
+        return False
+    if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
+        return False
+    return _SENTENCE_WORDS.isdisjoint(words) and any(_stem(word) not in given for word in words)
+
+
+_WORDS = re.compile(r"[\w'.]*\w")
+
+
+def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
+    if _JOINED.search(clause):
+        return Step("opens", frozenset((0,)))
+    new = [word for word in _content(clause) if _stem(word) not in given]
+    if not new:
+        does = "stands" if step.does == "stands" else "commits"
+        return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
+    fits = _mostly_given(clause, new) and _in_focus(clause, given)
+    return Step("commits", frozenset((0,))) if fits else Step("nothing")
+
+
+def _mostly_given(clause: str, new: list[str]) -> bool:
+    words = _content(clause)
+    return len(new) <= len(words) / 2 and not any(word[0].isdigit() for word in new)
+
+
+def _in_focus(clause: str, given: frozenset[str]) -> bool:
+    """Whether the candidate stands where the answer does: with nothing new beside it, alone beside the verb."""
+    before, _, after = clause.partition(CANDIDATES[0])
+    beside = [*_WORD.findall(before)[-1:], *_WORD.findall(after)[:1]]
+    if any(w not in _BESIDE and w not in _GRAMMAR and _stem(w) not in given and not w.endswith("ed") for w in beside):
+        return False
+    verb = _IS.search(clause)
+    if verb is None:
+        return True
+    if verb.start() > len(before):  # the answer stands first
+        return not _content(before) and not _content(clause[len(before) + 1 : verb.start()])
+    within = _content(clause[verb.end() : len(before)])
+    if within and (beside[0] == "of" or not (beside[0] in _GRAMMAR or beside[0].endswith("ed"))):
+        return False
+    return not any(word[0].isdigit() for word in (*within, *_content(after)))
+
+
+def _answers(clause: str, given: frozenset[str]) -> bool:
+    """Whether a sentence without the candidate answers the question: with its words and others."""
+    words = _content(clause)
+    known = [word for word in words if _stem(word) in given]
+    new = [word for word in words if _stem(word) not in given]
+    says = _IS.search(clause) or any(word[0].isdigit() for word in new)
+    return bool(says and new) and len(known) >= 2 and len(known) >= len(new)
