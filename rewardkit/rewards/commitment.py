@@ -39,7 +39,10 @@ _SIGNS = (
     (re.compile(r"[✓✔✅☑]\ufe0f?|\[x\](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
     (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|\[ \](?=\s)"), " is wrong "),
     (re.compile(r"\s*(?:<-+|←|<=)\s*"), " is "),
-    (re.compile(r"\s*(?:[-=]+>|→|➜|⇒)\s*"), ": "),
+    (re.compile(r"\\(?:Long)?[Rr]ightarrow|\\implies|\\to\b"), "→"),
+    (re.compile(r"[^\S\n]*\$?(?:[-=]+>|→|➜|⇒|⟹|∴|\\therefore)\$?\s*"), " : "),
+    (re.compile(r"\\neq?\b|≠|!="), " is not "),
+    (re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s?\{|[{}$]|∎|□|\bQ\.?E\.?D\b\.?"), " "),
     (re.compile(r"[’‘]"), "'"),
     (re.compile(r"[*_`\"“”#>|~]+"), " "),
     (re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF]"), " "),
@@ -48,13 +51,14 @@ _SENTENCE = re.compile(r"[.!?…]+(?=[\s)]|$)|\n+|;\s|\s[–—-]+\s|…")
 _CLAUSE = re.compile(
     r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone),?\s(?=(?:but|however|yet|although|though|still|so|therefore|thus|hence|while|whereas|because|since|which)\b(?!\s(?:much|far)\b))"
     r"|,\s(?=(?:it|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make|mark|put|hence)\b)"
+    rf"|,\s(?=(?:and )?{X}\s(?:is|was|fails)\b)|,\s(?=(?:leaving|giving|making|which|yielding)\b)"
     r"|\s?—\s?|\s(?=and (?:i|it|so|the|that|this|therefore|thus|hence|then)\b)"
 )
 _DECORATION = " \t\r\n.,:;!()[]{}-–—'"
 _NOT = _words(
     r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*", r"incorrect\w*", r"false",
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"exclu\w+", r"eliminat\w+", r"(?:rule[ds]?|ruling|throw\w*|knock\w*|cross\w*|weed\w*|kick\w*|strike|struck|toss\w*|leaves?) out",
-    r"out", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?", r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
+    r"out(?! of)", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?", r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
     r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than", r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
     r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid", r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
     r"bad", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"your", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
@@ -71,7 +75,7 @@ _CONTRASTED = re.compile(
 )
 _HEDGE = _words(
     r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn", r"unsure", r"uncertain\w*", r"undecided", r"unclear",
-    r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent", r"one of", r"any of", r"and/or", r"only (?:when|if|in|for|because|partly|by)", r"\w+ only", r"whichever", r"possible", r"conceivabl\w+", r"candidates?", r"contenders?", r"toss-?up", r"tie", r"vs", r"versus", r"both", r"toss", r"coin",
+    r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent", r"one of", r"any of", r"and/or", r"only (?:when|if|in|for|because|partly|by)", r"only$", r"whichever", r"possible", r"conceivabl\w+", r"candidates?", r"contenders?", r"toss-?up", r"tie", r"vs", r"versus", r"both", r"toss", r"coin",
     r"decide", r"sometimes", r"would need", r"tentative\w*", r"arguabl\w+", r"potential\w*", r"consider(?:ed|ing)?", r"wonder\w*", r"plausible", r"tempt\w*", r"contemplat\w+",
 )  # fmt: skip
 _SUPPOSED = _words(
@@ -95,7 +99,8 @@ _CUE = _words(
     r"it is", r"it's", r"its", r"that's", r"that is", r"this is", r"it'?d be", r"would be", r"should be", r"verdict", r"results?", r"winner", r"wins", r"fits?", r"match\w*", r"satisf\w+", r"best",
     r"back to", r"back on", r"end(?:ed|ing)? up", r"commit\w*", r"lock\w*", r"convinced", r"confident", r"sure", r"certain\w*", r"resolve\w*", r"points? to", r"final\w*", r"definitely", r"clearly",
     r"decision", r"in the end", r"ultimately", r"put me down for", r"say", r"identif\w+", r"i choose", r"mark", r"stands?", r"works", r"holds", r"survives?", r"solution", r"response", r"guess",
-    r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent",
+    r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent", r"keep\w*", r"forces?", r"gives?", r"yields?", r"outputs?", r"claim", r"definitive", r"found", r"verified", r"confirm\w*", r"accept\w*", r"retain\w*",
+    r"submit\w*", r"report", r"endorse\w*", r"favou?r\w*", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
 )  # fmt: skip
 _FUNCTION = re.compile(
     r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|choice)\b"
@@ -124,9 +129,10 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     """
     turned = True
     alone: set[int] = set()
+    denied: set[int] = set()
     for step in _steps(text, refine):
         if step.does == "stands":
-            alone |= step.to
+            alone |= step.to - denied
             if state is not None and state not in step.to:
                 return None
             continue
@@ -134,6 +140,7 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
             turned = True
         elif step.does in ("denies", "opens"):
             alone -= step.to
+            denied |= step.to
         if step.does == "resets" or (step.does in ("denies", "opens") and state in step.to):
             state, turned = None, True
             alone -= alone if step.does == "resets" else step.to
@@ -186,9 +193,17 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
         yield text[start:].strip(), False
 
 
+_IS = re.compile(r"\b(?:is|are)\b|\w's\b|\bits\b")
+_SETTING_ASIDE = re.compile(
+    r"(?:after |by |having |on )?(?:exclud|eliminat|rul|discard|reject|dismiss|remov|cross|set|throw|weed|filter)\w*\b[^,:]{0,200},\s"
+)
+
+
 def _clauses(sentence: str) -> list[str]:
     held = _CONTRASTED.sub(lambda m: m[0].replace(", ", " "), sentence)
-    return [clause.strip(_DECORATION) for clause in _CLAUSE.split(held) if clause and clause.strip(_DECORATION)]
+    aside = _SETTING_ASIDE.match(held)
+    pieces = [aside[0], *_CLAUSE.split(held[aside.end() :])] if aside else _CLAUSE.split(held)
+    return [clause.strip(_DECORATION) for clause in pieces if clause and clause.strip(_DECORATION)]
 
 
 def _named(clause: str) -> frozenset[int]:
@@ -214,10 +229,14 @@ def _read(clause: str, before: frozenset[int] | None, scope: str | None, asked: 
         return Step("denies", named), opened
     if opened == "before" and not re.search(r"\b(?:landed|settled|ended|came|went)\b", own):
         return Step("nothing", named), opened
+    if len(named) > 1 and _SUM.search(own):
+        return Step("nothing"), opened
     if len(named) > 1:
         return Step("opens", named), opened
     if _OTHERWISE.search(own):
         return Step("denies", named), opened
+    if _IS.search(own) and not _FUNCTION.sub("", _CANDIDATE.sub("", own)).strip(_DECORATION):
+        return Step("commits", named), opened
     if not _FUNCTION.sub("", _CANDIDATE.sub("", own)).strip(_DECORATION):
         return Step("stands", named), opened
     if _CUE.search(own):
@@ -232,6 +251,7 @@ _OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choic
 _NO = re.compile(r"^(?:no|nope|nah)\s?[,:–—-]\s*")
 
 
+_SUM = re.compile(r"[=^×·]|\\cdot|\\times")
 _AS_WELL = re.compile(
     rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also|equally)\b[^,]*{X}"
 )

@@ -140,6 +140,8 @@ def answer(response: str) -> Answer:
     whole = text.strip()
     if not whole or len(whole) > MAX_ANSWER:
         return Answer(None, False, "no answer stated")
+    if _DENIED_BY_SIGN.search(whole):
+        return Answer(None, False, "denied by a sign")
     return Answer(tidy(whole), False, "the whole response")
 
 

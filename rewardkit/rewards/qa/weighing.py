@@ -23,14 +23,17 @@ _GRAMMAR = frozenset(
     "final finally answer answers correct correctly result conclude go going choose pick say said q ll d m re ve "
     "note about into out up all own happy help confident quite fairly pretty very overall thoughts based information "
     "given above question response ultimately end exactly precisely specifically particular case still even looking "
-    "option get gives full only".split()
+    "option get gives full only thing value one name term response solution output left remains statement wanted requested asked "
+    "needed required consistent fits matches search key verdict expression total figure found definitive verified corrected "
+    "confirmed return report submit give provide state enter write write equals yields step confidence high certainty "
+    "certain quantity entity person place item word desired sought candidate".split()
 )
 """Words that answer nothing."""
 _BESIDE = frozenset(
     "the a an is are was were be been it it's that's its this that in on at to by for from with as has have had called named "
     "being exactly precisely simply just namely definitely clearly certainly actually indeed probably likely surely "
     "say says answer answers think thus so therefore hence with choose pick go then and i'd i'll still really course "
-    "result conclusion thoughts here there of question both a: since because it".split()
+    "result conclusion thoughts here there of question both a: since because it equals means gives yields output reads remains left submit report return enter write".split()
 )
 """Words that may stand next to an answer and are no part of it."""
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
@@ -102,7 +105,7 @@ def marked(text: str, accepted: tuple[str, ...]) -> str:
     return text if pattern is None else _TWICE.sub(CANDIDATES[0], pattern.sub(CANDIDATES[0], text))
 
 
-_TWICE = re.compile(X + r"(?:\s?\(\s?" + X + r"\s?\)|\s" + X + ")")
+_TWICE = re.compile(X + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|i\.e\.|that is|in other words|namely)\b|\ba\.k\.a\.){1,9}" + X + r"\)?")
 
 
 @lru_cache(maxsize=4_096)
@@ -153,20 +156,29 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
     """Whether a clause is a few words that may be an answer themselves."""
     clause = re.sub(_LEAD, "", clause, count=1)
-    words = _WORDS.findall(clause)
-    if not 1 <= len(words) <= 5 or clause.startswith(("confidence", "source")):
+    label = _LABEL.match(clause)
+    if label is not None and not _OF_ANSWER.search(label[0]):
+        return False
+    words = _WORDS.findall(clause[label.end() if label else 0 :])
+    if not 1 <= len(words) <= 5:
         return False
     if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
         return False
     return _SENTENCE_WORDS.isdisjoint(words) and any(_stem(word) not in given for word in words)
 
 
+_LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
+"""What stands before a colon announces what follows."""
+_OF_ANSWER = re.compile(
+    r"\b(?:answer|result|output|final\w*|definitive|solution|correct\w*|value|found|verdict|conclusion|decision|response|pick|choice|a)\b"
+)
 _WORDS = re.compile(r"[\w'.]*\w")
 
 
 def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     if _JOINED.search(clause):
         return Step("opens", frozenset((0,)))
+    clause = _LABEL.sub("", clause, count=1)
     new = [word for word in _content(clause) if _stem(word) not in given]
     if not new:
         does = "stands" if step.does == "stands" else "commits"
