@@ -61,9 +61,11 @@ _NOT = _words(
     r"out(?! of)", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?", r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
     r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than", r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
     r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid", r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
-    r"bad", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"your", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
+    r"bad", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*", r"misread\w*", r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет", r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
+    r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half", r"close", r"second", r"weak\w*", r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too", r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"your", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 _TWICE_DENIED = re.compile(
+    r"\b(?:if|unless) (?:i|we)(?:'m| am)? (?:remember|recall|not mistaken|mistaken|not wrong|wrong|have it right)\w*(?: right| correctly)?\b|,\s(?:contrary to|despite|unlike|as|of course|in fact|however|interestingly|surprisingly)\b[^,]{0,80}(?=,)|"
     r"\b(?:no|without (?:a |any )?|not a |beyond (?:a |any )?|little )(?:shadow of a )?(?:doubt|question|mistake)(?: that| about it)?\b"
     r"|\b(?:none|nothing|no \w+|not\w*|can't be anything|\w+n't (?:possibly )?be (?:anything|anyone|any))\s(?:other than|but|except|besides)\b"
     r"|\b(?:not|\w+n't)\s(?:\w+\s){0,2}(?:wrong|bad|incorrect|mistaken|implausible|unlikely)\b"
@@ -71,7 +73,7 @@ _TWICE_DENIED = re.compile(
 )
 _TWICE_BY_OTHER = re.compile(r"\b(?:\w+n't|cannot|not|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but|except)\b")
 _CONTRASTED = re.compile(
-    rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b|\bunlike\b)\s(?:option |choice )?{X}(?:\s?(?:,|or|nor|and)\s?{X})*\)?"
+    rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b|\bunlike\b)\s(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor|and)\s?{X})?\)?"
 )
 _HEDGE = _words(
     r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn", r"unsure", r"uncertain\w*", r"undecided", r"unclear",
@@ -88,7 +90,7 @@ _BEFORE = _words(
 _REPORTED = re.compile(
     r"\baccording to\b|\b(?:some|many|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
     r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|would|might|may|will|often|fall|swear|prefer|give|get|put|name|mention)\b"
-    r"|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
+    r"|\b(?:people|students?|others|everyone|everybody|someone|somebody|anyone|folks|novices?|beginners?|learners?|test-?takers?|critics|friends?|teacher|roommate|rumou?r|wikipedia|google)\b|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
     r"\b[^,]{0,40}\b(?:sa(?:y|ys|id)|th(?:ink|inks|ought)|cho+ses?|picks?|picked|answers?|answered|confuse[sd]?|claim(?:s|ed)?|believe[sd]?|guess(?:es|ed)?|argue[sd]?|mix|select(?:s|ed)?|assume[sd]?|wonder|swears?|swore|insist(?:s|ed)?|prefers?|suggest(?:s|ed)?|put|marked|circled|mention(?:s|ed)?|has it|had it|have it|went|goes|go|fall)\b"
     r"|\b(?:common|popular|usual|typical|frequent|widespread)\s(?:\w+\s){0,2}(?:wrong|mistake|guess|answer|error|choice|response|distractor|misconception|belief)\b|\b(?:his|her|their|your|(?!(?:it|that|what|here|there|let|question|problem|today)'s)\w+'s)\s(?:\w+\s)?(?:answer|choice|pick|guess|response)\b|\bcontrary to\b|\bquoted?\b|\bsupposedly\b|\ballegedly\b|\breportedly\b"
     r"|\b(?:student|reader|beginner|novice|learner)s?\b"
@@ -100,7 +102,7 @@ _CUE = _words(
     r"back to", r"back on", r"end(?:ed|ing)? up", r"commit\w*", r"lock\w*", r"convinced", r"confident", r"sure", r"certain\w*", r"resolve\w*", r"points? to", r"final\w*", r"definitely", r"clearly",
     r"decision", r"in the end", r"ultimately", r"put me down for", r"say", r"identif\w+", r"i choose", r"mark", r"stands?", r"works", r"holds", r"survives?", r"solution", r"response", r"guess",
     r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent", r"keep\w*", r"forces?", r"gives?", r"yields?", r"outputs?", r"claim", r"definitive", r"found", r"verified", r"confirm\w*", r"accept\w*", r"retain\w*",
-    r"submit\w*", r"report", r"endorse\w*", r"favou?r\w*", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
+    r"submit\w*", r"report", r"endorse\w*", r"requir\w+", r"prefer\w*", r"asks? for", r"wants?", r"called for", r"demand\w*", r"need\w*", r"key", r"truth", r"take", r"tick", r"arriv\w+", r"led", r"leads?", r"adopt\w*", r"easy", r"obviously", r"favou?r\w*", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
 )  # fmt: skip
 _FUNCTION = re.compile(
     r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|choice)\b"
@@ -128,9 +130,14 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     `refine` says what a clause does where an answer may be something else than a candidate.
     """
     turned = True
+    shaken = False
     alone: set[int] = set()
     denied: set[int] = set()
     for step in _steps(text, refine):
+        if step.does == "stands" and shaken and len(step.to) == 1:
+            alone.clear()
+            state, shaken = next(iter(step.to)), False
+            continue
         if step.does == "stands":
             alone |= step.to - denied
             if state is not None and state not in step.to:
@@ -138,9 +145,10 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
             continue
         if step.does == "turns":
             turned = True
+            shaken = shaken or step.to == _SHAKEN
         elif step.does in ("denies", "opens"):
             alone -= step.to
-            denied |= step.to
+            denied |= step.to if step.does == "denies" else set()
         if step.does == "resets" or (step.does in ("denies", "opens") and state in step.to):
             state, turned = None, True
             alone -= alone if step.does == "resets" else step.to
@@ -156,14 +164,18 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
 
 def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
     last: frozenset[int] = frozenset()
+    confirmed: frozenset[int] = frozenset()
     for sentence, asked in _sentences(text):
         scope: str | None = None
         within: frozenset[int] | None = last
+        if confirmed and not asked and _CONFIRMS.match(sentence):
+            yield Step("commits", confirmed)
+        confirmed = _named(sentence) if asked and len(_named(sentence)) == 1 else frozenset()
         for clause in _clauses(sentence):
             if scope and _CONTRAST.match(clause) and (scope != "supposed" or clause.startswith("but")):
                 scope = None
             if _TURNS.search(clause):
-                yield Step("turns")
+                yield Step("turns", _SHAKEN if _SHAKES.match(clause) else frozenset())
             step, opened = _read(clause, within, scope, asked)
             if refine is not None:
                 step = refine(step, clause, "asked" if asked else opened)
@@ -177,6 +189,10 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         last = within or last
 
 
+_CONFIRMS = re.compile(r"(?:yes|yep|yeah|yup|correct|exactly|definitely|absolutely|indeed|that's it|that's the one)\b(?!.*\b(?:but|not)\b)")
+"""After a question: it is so."""
+_SHAKEN = frozenset((-2,))
+_SHAKES = re.compile(r"(?:no|nope|nah|wait|actually|scratch|sorry|oops|correction|hold on|jk|hmm)\b")
 _CONTRAST = re.compile(r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although)\b")
 
 
@@ -194,12 +210,14 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
 
 
 _IS = re.compile(r"\b(?:is|are)\b|\w's\b|\bits\b")
+_IN_FAVOUR = re.compile(r"\b((?:discard|reject|abandon|drop|dismiss|set aside|withdr)\w*) in favou?r")
 _SETTING_ASIDE = re.compile(
     r"(?:after |by |having |on )?(?:exclud|eliminat|rul|discard|reject|dismiss|remov|cross|set|throw|weed|filter)\w*\b[^,:]{0,200},\s"
 )
 
 
 def _clauses(sentence: str) -> list[str]:
+    sentence = _IN_FAVOUR.sub(r"\1, but in favour", sentence)
     held = _CONTRASTED.sub(lambda m: m[0].replace(", ", " "), sentence)
     aside = _SETTING_ASIDE.match(held)
     pieces = [aside[0], *_CLAUSE.split(held[aside.end() :])] if aside else _CLAUSE.split(held)
@@ -216,9 +234,11 @@ def _read(clause: str, before: frozenset[int] | None, scope: str | None, asked: 
     plain = _TWICE_DENIED.sub(" ", plain)
     own = _CONTRASTED.sub(" ", plain)
     named = _named(own)
-    opened = scope or _scope(plain)
+    opened = scope or (None if _CONCEDED.match(plain) else _scope(plain))
     if not named:
         return _read_without(plain, before, opened, asked), opened
+    if _CONCEDED.match(own):
+        return Step("nothing"), scope
     if _AS_WELL.search(own):
         return Step("resets"), opened
     if asked or opened == "supposed" or _HEDGE.search(own):
@@ -239,7 +259,7 @@ def _read(clause: str, before: frozenset[int] | None, scope: str | None, asked: 
         return Step("commits", named), opened
     if not _FUNCTION.sub("", _CANDIDATE.sub("", own)).strip(_DECORATION):
         return Step("stands", named), opened
-    if _CUE.search(own):
+    if _CUE.search(own) or _ENDS.search(own):
         return Step("commits", named), opened
     return Step("nothing", named), opened
 
@@ -248,10 +268,15 @@ _OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choic
 """An improper answer, an unintended one."""
 
 
-_NO = re.compile(r"^(?:no|nope|nah)\s?[,:–—-]\s*")
+_NO = re.compile(r"^(?:no|nope|nah)\s?(?:[,:–—-]|(?=(?:wait|actually|sorry|it's|its)\b))\s*(?:(?:wait|actually|sorry)\b[\s,:]*)?")
 
 
+_ENDS = re.compile(
+    rf"^(?!(?:\w+ )?(?:next|now|look|consider|check|examine|analy[sz]\w*|regarding|about|start\w*|evaluat\w*|discuss\w*|moving|turn\w*|as for|concerning|remember|note|ask|compare|see|read|recall|let|love|north|south|east|west|like|in|the)\b)(?:[\w']+\s){{0,5}}{X}(?:[\s,]+(?:lol|lmao|haha|tbh|imo|ngl|obviously|period|easy|duh|all the way|all day|hands down|for sure|of course|then))*$"
+)
+"""A few words that end in the candidate: "def B", "Tick B"."""
 _SUM = re.compile(r"[=^×·]|\\cdot|\\times")
+_CONCEDED = re.compile(r"(?:although|though|while|whereas|even though|even if|granted|admittedly|despite)\b")
 _AS_WELL = re.compile(
     rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also|equally)\b[^,]*{X}"
 )

@@ -19,7 +19,7 @@ _VERB_NEXT = re.compile(
     r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it|wins|matches|does|are|holds|remains|stands|on|at|in|but|not|then|too|instead|rather)\b"
 )
 _SMALL = re.compile(
-    r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be)\s\(?)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$))",
+    r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be|so|then|def|definitely)\s\(?|^)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$|\s(?:no|for|all|lol|is|because|cuz|bc|imo|obviously|definitely)\b))",
     re.MULTILINE,
 )
 

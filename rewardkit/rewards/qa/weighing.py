@@ -26,6 +26,9 @@ _GRAMMAR = frozenset(
     "option get gives full only thing value one name term response solution output left remains statement wanted requested asked "
     "needed required consistent fits matches search key verdict expression total figure found definitive verified corrected "
     "confirmed return report submit give provide state enter write write equals yields step confidence high certainty "
+    "lol lmao haha tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality truth "
+    "though but yet however nor nah nope no serves serve acts evidence city country state year man woman author artist film "
+    "book song team animal it'd that'd would'd course undeniably surely "
     "certain quantity entity person place item word desired sought candidate".split()
 )
 """Words that answer nothing."""
@@ -45,7 +48,9 @@ _JOINED = re.compile(
     + X
     + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii)\b|[&/+×<>≈^-])|"
     + X
-    + r",\s\w"
+    + r",\s(?!(?:an?|the|which|who|not|because|since|as|of course|located|founded|known|in|no|obviously|hands|for|duh|lol|final)\b)\w|\bfrom "
+    + X
+    + r" (?:to|into)\b"
 )
 """The answer is one of several, or less or more than an answer."""
 _LEAD = (
@@ -164,7 +169,7 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
         return False
     if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
         return False
-    return _SENTENCE_WORDS.isdisjoint(words) and any(_stem(word) not in given for word in words)
+    return _SENTENCE_WORDS.isdisjoint(words) and any(_stem(word) not in given for word in _content(" ".join(words)))
 
 
 _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
@@ -176,6 +181,9 @@ _WORDS = re.compile(r"[\w'.]*\w")
 
 
 def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
+    if _IN_PLACE.search(clause) and not any(_stem(w) not in given for w in _content(_IN_PLACE.search(clause)["place"])):
+        clause = _IN_PLACE.sub("", clause)
+    clause = _APPOSED.sub("", clause)
     if _JOINED.search(clause):
         return Step("opens", frozenset((0,)))
     clause = _LABEL.sub("", clause, count=1)
@@ -185,6 +193,11 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
     fits = _mostly_given(clause, new) and _in_focus(clause, given)
     return Step("commits", frozenset((0,))) if fits else Step("nothing")
+
+
+_IN_PLACE = re.compile(rf"(?<={X}),\s(?P<place>[^,]+)$")
+_APPOSED = re.compile(rf"(?<={X}),\s(?:an?|the|which|who|located|founded|known)\s[^,]*$")
+"""What explains an answer: "Canberra, a planned city"."""
 
 
 def _mostly_given(clause: str, new: list[str]) -> bool:
