@@ -36,6 +36,10 @@ Refine = Callable[[Step, str, str | None], Step]
 OTHER = -1
 _CANDIDATE = re.compile(X)
 _SIGNS = (
+    (re.compile(r"<(\w{1,20})>"), r"\n\1: "),
+    (re.compile(r"</\w{1,20}>"), "\n"),
+    (re.compile(r"\btl;?dr\b", re.IGNORECASE), "in short"),
+    (re.compile(r"[{,]\s*\"([\w -]{1,30})\"\s*:"), r"\n\1: "),
     (re.compile(r"[✓✔✅☑]\ufe0f?|\[x\](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
     (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|\[ \](?=\s)"), " is wrong "),
     (re.compile(r"\s*(?:<-+|←|<=)\s*"), " is "),
@@ -44,25 +48,26 @@ _SIGNS = (
     (re.compile(r"\\neq?\b|≠|!="), " is not "),
     (re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s?\{|[{}$]|∎|□|\bQ\.?E\.?D\b\.?"), " "),
     (re.compile(r"[’‘]"), "'"),
-    (re.compile(r"[*_`\"“”#>|~]+"), " "),
+    (re.compile(r"[*_`\"“”#>|~^]+"), " "),
     (re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF]"), " "),
 )
 _SENTENCE = re.compile(r"[.!?…]+(?=[\s)]|$)|\n+|;\s|\s[–—-]+\s|…")
 _CLAUSE = re.compile(
     r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone),?\s(?=(?:but|however|yet|although|though|still|so|therefore|thus|hence|while|whereas|because|since|which)\b(?!\s(?:much|far)\b))"
+    rf"|,\s(?=(?:(?:scratch that|and|or)[\s,]+)?{X} (?:yes|yep|no|nope|nah|meh)\b)|,\s(?=(?:correct|right|answer|final)\b)"
     r"|,\s(?=(?:it|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make|mark|put|hence)\b)"
     rf"|,\s(?=(?:and )?{X}\s(?:is|was|fails)\b)|,\s(?=(?:leaving|giving|making|which|yielding)\b)"
     r"|\s?—\s?|\s(?=and (?:i|it|so|the|that|this|therefore|thus|hence|then)\b)"
 )
-_DECORATION = " \t\r\n.,:;!()[]{}-–—'"
+_DECORATION = " \t\r\n.,:;!=()[]{}-–—'"
 _NOT = _words(
     r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*", r"incorrect\w*", r"false",
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"exclu\w+", r"eliminat\w+", r"(?:rule[ds]?|ruling|throw\w*|knock\w*|cross\w*|weed\w*|kick\w*|strike|struck|toss\w*|leaves?) out",
     r"out(?! of)", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?", r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
     r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than", r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
     r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid", r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
-    r"bad", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*", r"misread\w*", r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет", r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
-    r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half", r"close", r"second", r"weak\w*", r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too", r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"your", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
+    r"bad", rf"besides? {X}", rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}", r"tempt\w*", r"plausible", r"meh", r"misread\w*", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*", r"misread\w*", r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет", r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
+    r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half", r"close", r"second", r"weak\w*", r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too", r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 _TWICE_DENIED = re.compile(
     r"\b(?:if|unless) (?:i|we)(?:'m| am)? (?:remember|recall|not mistaken|mistaken|not wrong|wrong|have it right)\w*(?: right| correctly)?\b|,\s(?:contrary to|despite|unlike|as|of course|in fact|however|interestingly|surprisingly)\b[^,]{0,80}(?=,)|"
@@ -71,14 +76,16 @@ _TWICE_DENIED = re.compile(
     r"|\b(?:not|\w+n't)\s(?:\w+\s){0,2}(?:wrong|bad|incorrect|mistaken|implausible|unlikely)\b"
     r"|\bno other (?:option|choice|answer|candidate|one)s?\b|\bnot only\b|\bno longer in doubt\b|\bnot going to lie\b|\bno surprise\b|\bno need\b"
 )
-_TWICE_BY_OTHER = re.compile(r"\b(?:\w+n't|cannot|not|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but|except)\b")
+_TWICE_BY_OTHER = re.compile(
+    r"\b(?:\w+n't|cannot|not|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but|except)\b"
+)
 _CONTRASTED = re.compile(
     rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b|\bunlike\b)\s(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor|and)\s?{X})?\)?"
 )
 _HEDGE = _words(
     r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn", r"unsure", r"uncertain\w*", r"undecided", r"unclear",
     r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent", r"one of", r"any of", r"and/or", r"only (?:when|if|in|for|because|partly|by)", r"only$", r"whichever", r"possible", r"conceivabl\w+", r"candidates?", r"contenders?", r"toss-?up", r"tie", r"vs", r"versus", r"both", r"toss", r"coin",
-    r"decide", r"sometimes", r"would need", r"tentative\w*", r"arguabl\w+", r"potential\w*", r"consider(?:ed|ing)?", r"wonder\w*", r"plausible", r"tempt\w*", r"contemplat\w+",
+    r"decide", r"sometimes", r"would need", r"tentative\w*", r"arguabl\w+", r"potential\w*", r"consider(?:ed|ing)?", r"wonder\w*", r"contemplat\w+",
 )  # fmt: skip
 _SUPPOSED = _words(
     r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend", r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case", r"hypothetical\w*", r"provided",
@@ -90,7 +97,7 @@ _BEFORE = _words(
 _REPORTED = re.compile(
     r"\baccording to\b|\b(?:some|many|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
     r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|would|might|may|will|often|fall|swear|prefer|give|get|put|name|mention)\b"
-    r"|\b(?:people|students?|others|everyone|everybody|someone|somebody|anyone|folks|novices?|beginners?|learners?|test-?takers?|critics|friends?|teacher|roommate|rumou?r|wikipedia|google)\b|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
+    r"|\b(?:people|students?|others|everyone|everybody|someone|somebody|anyone|folks|novices?|beginners?|learners?|test-?takers?|critics|friends?|teacher|roommate|rumou?r|chatgpt|gpt)\b|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
     r"\b[^,]{0,40}\b(?:sa(?:y|ys|id)|th(?:ink|inks|ought)|cho+ses?|picks?|picked|answers?|answered|confuse[sd]?|claim(?:s|ed)?|believe[sd]?|guess(?:es|ed)?|argue[sd]?|mix|select(?:s|ed)?|assume[sd]?|wonder|swears?|swore|insist(?:s|ed)?|prefers?|suggest(?:s|ed)?|put|marked|circled|mention(?:s|ed)?|has it|had it|have it|went|goes|go|fall)\b"
     r"|\b(?:common|popular|usual|typical|frequent|widespread)\s(?:\w+\s){0,2}(?:wrong|mistake|guess|answer|error|choice|response|distractor|misconception|belief)\b|\b(?:his|her|their|your|(?!(?:it|that|what|here|there|let|question|problem|today)'s)\w+'s)\s(?:\w+\s)?(?:answer|choice|pick|guess|response)\b|\bcontrary to\b|\bquoted?\b|\bsupposedly\b|\ballegedly\b|\breportedly\b"
     r"|\b(?:student|reader|beginner|novice|learner)s?\b"
@@ -101,17 +108,18 @@ _CUE = _words(
     r"it is", r"it's", r"its", r"that's", r"that is", r"this is", r"it'?d be", r"would be", r"should be", r"verdict", r"results?", r"winner", r"wins", r"fits?", r"match\w*", r"satisf\w+", r"best",
     r"back to", r"back on", r"end(?:ed|ing)? up", r"commit\w*", r"lock\w*", r"convinced", r"confident", r"sure", r"certain\w*", r"resolve\w*", r"points? to", r"final\w*", r"definitely", r"clearly",
     r"decision", r"in the end", r"ultimately", r"put me down for", r"say", r"identif\w+", r"i choose", r"mark", r"stands?", r"works", r"holds", r"survives?", r"solution", r"response", r"guess",
-    r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent", r"keep\w*", r"forces?", r"gives?", r"yields?", r"outputs?", r"claim", r"definitive", r"found", r"verified", r"confirm\w*", r"accept\w*", r"retain\w*",
-    r"submit\w*", r"report", r"endorse\w*", r"requir\w+", r"prefer\w*", r"asks? for", r"wants?", r"called for", r"demand\w*", r"need\w*", r"key", r"truth", r"take", r"tick", r"arriv\w+", r"led", r"leads?", r"adopt\w*", r"easy", r"obviously", r"favou?r\w*", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
+    r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent", r"keep\w*", r"forces?", r"gives?", r"yields?", r"outputs?", r"claim", r"definitive", r"yes", r"yep", r"yup", r"found", r"verified", r"confirm\w*", r"accept\w*", r"retain\w*",
+    r"submit\w*", r"report", r"endorse\w*", r"requir\w+", r"prefer\w*", r"asks? for", r"wants?", r"called for", r"demand\w*", r"need\w*", r"key", r"truth", r"take", r"tick", r"arriv\w+", r"led", r"leads?", r"adopt\w*", r"easy", r"obviously", r"favou?r\w*", r"better", r"superior", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
 )  # fmt: skip
 _FUNCTION = re.compile(
-    r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|choice)\b"
+    r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|text|choice|short)\b"
 )
 _PRONOUN = re.compile(
     r"(?:(?:and|but|so|yet|because|since|however|actually|in fact|well|wait|hmm|oh|sorry|oops|unfortunately|honestly|still|now|then|on (?:\w+ )?(?:thought|reflection|inspection))[\s,]+)*"
     r"(?:it|that|this|which|who|these|those|both|the (?:answer|above|latter|former|previous)|my (?:answer|previous|first|earlier|choice|pick))(?:'s|\b)"
 )
 _RESETS = re.compile(
+    r"\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
     r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b|\btake (?:that|it|this|all) back\b|\bscratch (?:that|it|this|both|all)\b|\bno longer\b|\bnever ?mind\b"
     r"|\b(?:ignore|disregard|forget|strike|withdraw|retract|discard|delete) (?:that|this|it|what|all|everything|both|the above|my)\b|\bchanged? my mind\b|\bjust kidding\b|\bjoke\b"
     r"|\b(?:can't|cannot|can not|couldn't|won't|not able to|unable to|impossible to|hard to|too close to|not ready to|not going to)\s(?:\w+\s){0,2}(?:say|decide|choose|tell|determine|commit|pick|know|call|answer|settle|narrow)\b"
@@ -189,7 +197,9 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         last = within or last
 
 
-_CONFIRMS = re.compile(r"(?:yes|yep|yeah|yup|correct|exactly|definitely|absolutely|indeed|that's it|that's the one)\b(?!.*\b(?:but|not)\b)")
+_CONFIRMS = re.compile(
+    r"(?:yes|yep|yeah|yup|correct|exactly|definitely|absolutely|indeed|that's it|that's the one)\b(?!.*\b(?:but|not)\b)"
+)
 """After a question: it is so."""
 _SHAKEN = frozenset((-2,))
 _SHAKES = re.compile(r"(?:no|nope|nah|wait|actually|scratch|sorry|oops|correction|hold on|jk|hmm)\b")
@@ -228,7 +238,9 @@ def _named(clause: str) -> frozenset[int]:
     return frozenset(ord(c) - 0xE000 for c in _CANDIDATE.findall(clause))
 
 
-def _read(clause: str, before: frozenset[int] | None, scope: str | None, asked: bool) -> tuple[Step, str | None]:
+def _read(
+    clause: str, before: frozenset[int] | None, scope: str | None, asked: bool
+) -> tuple[Step, str | None]:
     """What a clause does, and what holds from here to the end of its sentence or to a "but"."""
     plain = _TWICE_BY_OTHER.sub(" must be ", _NO.sub("", clause))
     plain = _TWICE_DENIED.sub(" ", plain)
@@ -242,7 +254,7 @@ def _read(clause: str, before: frozenset[int] | None, scope: str | None, asked: 
     if _AS_WELL.search(own):
         return Step("resets"), opened
     if asked or opened == "supposed" or _HEDGE.search(own):
-        return Step("opens", named), opened
+        return Step("resets" if _CONTRAST.match(clause) else "opens", named), opened
     if opened == "reported":
         return Step("nothing", named), opened
     if _NOT.search(own):
@@ -268,17 +280,21 @@ _OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choic
 """An improper answer, an unintended one."""
 
 
-_NO = re.compile(r"^(?:no|nope|nah)\s?(?:[,:–—-]|(?=(?:wait|actually|sorry|it's|its)\b))\s*(?:(?:wait|actually|sorry)\b[\s,:]*)?")
+_NO = re.compile(
+    r"^(?:(?:but|and|so|or)\s)?(?:(?:(?:nope|nah|wait|scratch (?:that|it)|actually|sorry|hold on|my bad|i mean|oops|hmm+|jk|just kidding|no)(?:\s?[,:.–—-]+\s*|\s(?=it's|its|i )"
+    r"|\s(?=(?:wait|actually|sorry|scratch|oops|jk|hold on)\b)))+)(?:(?:wait|actually|sorry|scratch that|oops)\s)?"
+)
+"""Words that open a correction."""
 
 
 _ENDS = re.compile(
-    rf"^(?!(?:\w+ )?(?:next|now|look|consider|check|examine|analy[sz]\w*|regarding|about|start\w*|evaluat\w*|discuss\w*|moving|turn\w*|as for|concerning|remember|note|ask|compare|see|read|recall|let|love|north|south|east|west|like|in|the)\b)(?:[\w']+\s){{0,5}}{X}(?:[\s,]+(?:lol|lmao|haha|tbh|imo|ngl|obviously|period|easy|duh|all the way|all day|hands down|for sure|of course|then))*$"
+    rf"^(?!(?:\w+ )?(?:next|now|look|consider|check|examine|analy[sz]\w*|regarding|about|start\w*|evaluat\w*|discuss\w*|moving|turn\w*|as for|concerning|remember|note|ask|compare|see|read|recall|let|love|north|south|east|west|like|in|the)\b)(?:[\w']+[\s,]+){{0,5}}{X}(?:[\s,]+(?:lol|lmao|haha|tbh|imo|ngl|obviously|period|easy|duh|all the way|all day|hands down|for sure|of course|then))*$"
 )
 """A few words that end in the candidate: "def B", "Tick B"."""
 _SUM = re.compile(r"[=^×·]|\\cdot|\\times")
 _CONCEDED = re.compile(r"(?:although|though|while|whereas|even though|even if|granted|admittedly|despite)\b")
 _AS_WELL = re.compile(
-    rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also|equally)\b[^,]*{X}"
+    rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly|alternatively|though|but)?[\s,]*(?:it|that|this|the answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\s.*{X}|^(?:or|maybe|perhaps|possibly|alternatively)\b[\s,]*(?:it's\s|it is\s)?{X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also|equally)\b[^,]*{X}"
 )
 """Another one is said to be right, too."""
 
@@ -294,7 +310,11 @@ def _scope(clause: str) -> str | None:
 def _read_without(clause: str, before: frozenset[int] | None, scope: str | None, asked: bool) -> Step:
     """What a clause without a candidate does to the one before it."""
     if asked:
-        return Step("resets") if re.match(r"(?:or|is|but|right|really|wait|hmm|was)\b", clause) else Step("nothing")
+        return (
+            Step("resets")
+            if re.match(r"(?:or|is|but|right|really|wait|hmm|was)\b", clause)
+            else Step("nothing")
+        )
     about = _PRONOUN.match(clause) is not None
     if about and _NOT.search(clause):
         if before is None:
@@ -305,5 +325,17 @@ def _read_without(clause: str, before: frozenset[int] | None, scope: str | None,
             return Step("commits", before)
     if _RESETS.search(clause):
         return Step("resets")
+    if (
+        before
+        and len(before) == 1
+        and _KEEPS.search(clause)
+        and not _HEDGE.search(clause)
+        and not _NOT.search(clause)
+    ):
+        return Step("commits", before)
     return Step("nothing")
 
+
+_KEEPS = re.compile(
+    r"\b(?:lock\w*|stick\w*|go|going|submit\w*|keep\w*|settl\w+)(?: with| in| on)? (?:that|it|this)\b"
+)

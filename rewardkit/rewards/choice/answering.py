@@ -70,7 +70,7 @@ def read_answer(response: str, choices: Choices) -> Answer:
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
     found = _stated(text, choices) or _stated(code, choices) or _on_a_line(text, choices)
-    if found[0] is None or not found[1]:
+    if found[0] is None or not found[1] or found[2] == "choosing: no single choice":
         one = weighed(text, choices)
         if one is not None:
             return one, False, "what is committed to in the end"

@@ -14,9 +14,11 @@ _LABEL = re.compile(
     r"(?<![\w'’+/-])(?:(?P<open>[(\[])\s?)?(?P<label>[A-J])(?(open)\s?[)\]]|\)?)(?![\w'’+/-])"
 )
 _ARTICLE_NEXT = re.compile(r"\s+[a-z]|['’]")
-_LABELLED = re.compile(r"(?:option|choice|answer|letter|pick|with|is|it's|say|choose|select)\W{1,3}$", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"(?:option|choice|answer|letter|pick|with|is|it's|say|choose|select)\W{1,3}$", re.IGNORECASE
+)
 _VERB_NEXT = re.compile(
-    r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it|wins|matches|does|are|holds|remains|stands|on|at|in|but|not|then|too|instead|rather)\b"
+    r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too|instead|rather)\b"
 )
 _SMALL = re.compile(
     r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be|so|then|def|definitely)\s\(?|^)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$|\s(?:no|for|all|lol|is|because|cuz|bc|imo|obviously|definitely)\b))",
@@ -43,8 +45,12 @@ def marked(text: str, choices: Choices) -> str:
     return _TWICE.sub(r"\1", text)
 
 
-_TWICE = re.compile(rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[\s.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b|\boption\b|\bnamely\b|\bchoice\b){{0,12}}\1")
-_ITEM = re.compile(rf"^(\s*[*_(\[]{{0,4}}[A-J])[.)](?=[*_]{{0,3}}\s+[^\s{CANDIDATES[0]}-{CANDIDATES[-1]}])", re.MULTILINE)
+_TWICE = re.compile(
+    rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[\s.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b|\boption\b|\bnamely\b|\bchoice\b){{0,12}}\1"
+)
+_ITEM = re.compile(
+    rf"^(\s*[*_(\[]{{0,4}}[A-J])[.)](?=[*_]{{0,3}}\s+[^\s{CANDIDATES[0]}-{CANDIDATES[-1]}])", re.MULTILINE
+)
 """The label of an item: what follows is about it."""
 _NEVER = re.compile(r"(?!)")
 

@@ -26,6 +26,7 @@ _GRAMMAR = frozenset(
     "option get gives full only thing value one name term response solution output left remains statement wanted requested asked "
     "needed required consistent fits matches search key verdict expression total figure found definitive verified corrected "
     "confirmed return report submit give provide state enter write write equals yields step confidence high certainty "
+    "meant simple basic basics classic quick recall common general knowledge trivia quiz school obvious textbook stuff piece cake "
     "lol lmao haha tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality truth "
     "though but yet however nor nah nope no serves serve acts evidence city country state year man woman author artist film "
     "book song team animal it'd that'd would'd course undeniably surely "
@@ -42,7 +43,7 @@ _BESIDE = frozenset(
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
 _JOINED = re.compile(
     r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|than|over|under|above|below|about|around|nearly|almost|roughly"
-    r"|approximately|before|after|near|half|twice|between|least|most|up to|like|of)|[&/+×<>≈~-])\s?(?:the |an? )?"
+    r"|approximately|before|after|near|half|twice|between|least|most|up to|like|(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
     + X
     + "|"
     + X
@@ -63,7 +64,9 @@ _OTHER_ANSWER = re.compile(
     r"|i(?:'m|'ll| am| will| would|'d)?\s(?:\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it|that|my answer) to"
     r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"
 )
-_MAY_BE = re.compile(r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b")
+_MAY_BE = re.compile(
+    r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b"
+)
 _PREDICATE = re.compile(
     r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common|generally)\s)*"
     r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in|from|by|for|about|consistent"
@@ -86,11 +89,19 @@ _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neithe
 """Answers that are words of grammar: where they stand in a sentence, they need not answer."""
 
 
+_OF_QUESTIONS = re.compile(
+    r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest|smallest|original|originally|out|false|bad|once|had|both)\b"
+)
+"""Words that would leave something open, were they not the question's."""
+
+
 def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool = False) -> bool:
     """Return whether a text commits to an accepted answer; `before`: whether it did so before this text."""
     if any(answer.strip().casefold() in _POLAR for answer in accepted):
         return before
     given = stems(question, accepted)
+    for word in _OF_QUESTIONS.findall(question.casefold()):
+        text = re.sub(rf"\b{word}\b", "which", text, flags=re.IGNORECASE)
     refine = partial(_refined, given=given)
     return committed(marked(text[-_MAX_READ:], accepted), refine, 0 if before else None) == 0
 
@@ -110,7 +121,12 @@ def marked(text: str, accepted: tuple[str, ...]) -> str:
     return text if pattern is None else _TWICE.sub(CANDIDATES[0], pattern.sub(CANDIDATES[0], text))
 
 
-_TWICE = re.compile(X + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|i\.e\.|that is|in other words|namely)\b|\ba\.k\.a\.){1,9}" + X + r"\)?")
+_TWICE = re.compile(
+    X
+    + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|i\.e\.|that is|in other words|namely)\b|\ba\.k\.a\.){1,9}"
+    + X
+    + r"\)?"
+)
 
 
 @lru_cache(maxsize=4_096)
@@ -126,7 +142,11 @@ def _as_pattern(form: str) -> str:
     words = r"\s{1,3}".join(map(re.escape, form.split()))
     exact = len(form) < 4 and not form.isdigit()
     article = r"(?:\b[Tt]he\s)?"
-    return rf"(?:{article}(?<![\w.,−+-])(?<![\w]')" + (words if exact else f"(?i:{words})") + r"(?!\w|[.,]\d|[-'’]\w))"
+    return (
+        rf"(?:{article}(?<![\w.,−+-])(?<![\w]')"
+        + (words if exact else f"(?i:{words})")
+        + r"(?!\w|[.,]\d|[-'’]\w))"
+    )
 
 
 def _unaccented(text: str) -> str:
@@ -169,7 +189,9 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
         return False
     if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
         return False
-    return _SENTENCE_WORDS.isdisjoint(words) and any(_stem(word) not in given for word in _content(" ".join(words)))
+    return _SENTENCE_WORDS.isdisjoint(words) and any(
+        _stem(word) not in given for word in _content(" ".join(words))
+    )
 
 
 _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
@@ -181,8 +203,13 @@ _WORDS = re.compile(r"[\w'.]*\w")
 
 
 def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
-    if _IN_PLACE.search(clause) and not any(_stem(w) not in given for w in _content(_IN_PLACE.search(clause)["place"])):
+    if _IN_PLACE.search(clause) and not any(
+        _stem(w) not in given for w in _content(_IN_PLACE.search(clause)["place"])
+    ):
         clause = _IN_PLACE.sub("", clause)
+    remark = _IN_PLACE.search(clause)
+    if remark and not _content(remark["place"]):
+        clause = clause[: remark.start()]
     clause = _APPOSED.sub("", clause)
     if _JOINED.search(clause):
         return Step("opens", frozenset((0,)))
@@ -191,8 +218,11 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     if not new:
         does = "stands" if step.does == "stands" else "commits"
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
-    fits = _mostly_given(clause, new) and _in_focus(clause, given)
-    return Step("commits", frozenset((0,))) if fits else Step("nothing")
+    if _mostly_given(clause, new) and _in_focus(clause, given):
+        return Step("commits", frozenset((0,)))
+    if _OTHER_ANSWER.match(clause):
+        return Step("commits", frozenset((OTHER,)))  # another name that has this one in it
+    return Step("stands", frozenset((OTHER,))) if _is_bare(clause, given) else Step("nothing")
 
 
 _IN_PLACE = re.compile(rf"(?<={X}),\s(?P<place>[^,]+)$")
@@ -209,7 +239,10 @@ def _in_focus(clause: str, given: frozenset[str]) -> bool:
     """Whether the candidate stands where the answer does: with nothing new beside it, alone beside the verb."""
     before, _, after = clause.partition(CANDIDATES[0])
     beside = [*_WORD.findall(before)[-1:], *_WORD.findall(after)[:1]]
-    if any(w not in _BESIDE and w not in _GRAMMAR and _stem(w) not in given and not w.endswith("ed") for w in beside):
+    if any(
+        w not in _BESIDE and w not in _GRAMMAR and _stem(w) not in given and not w.endswith("ed")
+        for w in beside
+    ):
         return False
     verb = _IS.search(clause)
     if verb is None:
