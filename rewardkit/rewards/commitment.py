@@ -36,10 +36,11 @@ Refine = Callable[[Step, str, str | None], Step]
 OTHER = -1
 _CANDIDATE = re.compile(X)
 _SIGNS = (
+    (re.compile(rf"(?<![\w!?.{CANDIDATES[0]}-{CANDIDATES[-1]}])[!¬~](?=[*_\s(]{{0,3}}{X})"), " not "),
     (re.compile(r"<(\w{1,20})>"), r"\n\1: "),
     (re.compile(r"</\w{1,20}>"), "\n"),
     (re.compile(r"\btl;?dr\b", re.IGNORECASE), "in short"),
-    (re.compile(r"[{,]\s*\"([\w -]{1,30})\"\s*:"), r"\n\1: "),
+    (re.compile(r"[{,]\s*[\"']([\w -]{1,30})[\"']\s*:"), r"\n\1: "),
     (re.compile(r"[✓✔✅☑]\ufe0f?|\[x\](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
     (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|\[ \](?=\s)"), " is wrong "),
     (re.compile(r"\s*(?:<-+|←|<=)\s*"), " is "),
@@ -57,7 +58,7 @@ _CLAUSE = re.compile(
     rf"|,\s(?=(?:(?:scratch that|and|or)[\s,]+)?{X} (?:yes|yep|no|nope|nah|meh)\b)|,\s(?=(?:correct|right|answer|final)\b)"
     r"|,\s(?=(?:it|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make|mark|put|hence)\b)"
     rf"|,\s(?=(?:and )?{X}\s(?:is|was|fails)\b)|,\s(?=(?:leaving|giving|making|which|yielding)\b)"
-    r"|\s?—\s?|\s(?=and (?:i|it|so|the|that|this|therefore|thus|hence|then)\b)"
+    r"|\s?—\s?|\s(?=and (?:upon|on|after|let|i|it|so|the|that|this|therefore|thus|hence|then)\b)"
 )
 _DECORATION = " \t\r\n.,:;!=()[]{}-–—'"
 _NOT = _words(
@@ -70,6 +71,7 @@ _NOT = _words(
     r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half", r"close", r"second", r"weak\w*", r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too", r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest", r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid", r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*", r"another", r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*", r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 _TWICE_DENIED = re.compile(
+    r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned|gainsaid)\b|\bwithout (?:any |a )?(?:hesitation|reservation|further ado)\w*\b|\bor thing\b|"
     r"\b(?:if|unless) (?:i|we)(?:'m| am)? (?:remember|recall|not mistaken|mistaken|not wrong|wrong|have it right)\w*(?: right| correctly)?\b|,\s(?:contrary to|despite|unlike|as|of course|in fact|however|interestingly|surprisingly)\b[^,]{0,80}(?=,)|"
     r"\b(?:no|without (?:a |any )?|not a |beyond (?:a |any )?|little )(?:shadow of a )?(?:doubt|question|mistake)(?: that| about it)?\b"
     r"|\b(?:none|nothing|no \w+|not\w*|can't be anything|\w+n't (?:possibly )?be (?:anything|anyone|any))\s(?:other than|but|except|besides)\b"
@@ -80,7 +82,7 @@ _TWICE_BY_OTHER = re.compile(
     r"\b(?:\w+n't|cannot|not|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but|except)\b"
 )
 _CONTRASTED = re.compile(
-    rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b|\bunlike\b)\s(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor|and)\s?{X})?\)?"
+    rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b|\bunlike\b)\s(?:by\s|with\s|for\s)?(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor|and)\s?{X})?\)?"
 )
 _HEDGE = _words(
     r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn", r"unsure", r"uncertain\w*", r"undecided", r"unclear",
@@ -97,19 +99,19 @@ _BEFORE = _words(
 _REPORTED = re.compile(
     r"\baccording to\b|\b(?:some|many|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
     r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|would|might|may|will|often|fall|swear|prefer|give|get|put|name|mention)\b"
-    r"|\b(?:people|students?|others|everyone|everybody|someone|somebody|anyone|folks|novices?|beginners?|learners?|test-?takers?|critics|friends?|teacher|roommate|rumou?r|chatgpt|gpt)\b|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
+    r"|\b(?:people|students?|others|everyone|everybody|someone|somebody|anyone|folks|novices?|beginners?|learners?|test-?takers?|critics|friends?|teacher|roommate|rumou?r|chatgpt|gpt)\b|\b(?:people|students?|others?|they|he|she|everyone|everybody|someone|somebody|anyone|folks|you|one(?! (?:should|must|ought|has to|can only|to))|textbooks?|key|rumou?r|teacher|friend|roommate|neighbou?r|brother|sister|colleague|user|novices?|beginners?|learners?|test-?takers?|candidates|critics?|wikipedia|google|forum|internet)"
     r"\b[^,]{0,40}\b(?:sa(?:y|ys|id)|th(?:ink|inks|ought)|cho+ses?|picks?|picked|answers?|answered|confuse[sd]?|claim(?:s|ed)?|believe[sd]?|guess(?:es|ed)?|argue[sd]?|mix|select(?:s|ed)?|assume[sd]?|wonder|swears?|swore|insist(?:s|ed)?|prefers?|suggest(?:s|ed)?|put|marked|circled|mention(?:s|ed)?|has it|had it|have it|went|goes|go|fall)\b"
     r"|\b(?:common|popular|usual|typical|frequent|widespread)\s(?:\w+\s){0,2}(?:wrong|mistake|guess|answer|error|choice|response|distractor|misconception|belief)\b|\b(?:his|her|their|your|(?!(?:it|that|what|here|there|let|question|problem|today)'s)\w+'s)\s(?:\w+\s)?(?:answer|choice|pick|guess|response)\b|\bcontrary to\b|\bquoted?\b|\bsupposedly\b|\ballegedly\b|\breportedly\b"
     r"|\b(?:student|reader|beginner|novice|learner)s?\b"
 )
 _CUE = _words(
-    r"answers?", r"correct\w*", r"(?<!all )right", r"cho(?:ose|sen|ice|osing|se)", r"pick\w*", r"select\w*", r"go(?:ing)? (?:with|for)", r"went (?:with|for)", r"settl\w+", r"opt(?:s|ed|ing)?",
+    r"answer\w*", r"correct\w*", r"(?<!all )right", r"cho(?:ose|sen|ice|osing|se)", r"pick\w*", r"select\w*", r"go(?:ing)? (?:with|for)", r"went (?:with|for)", r"settl\w+", r"opt(?:s|ed|ing)?",
     r"land\w*", r"left with", r"leav\w+", r"remain\w*", r"stays?", r"stick\w*", r"vot\w+", r"bet", r"conclu\w+", r"therefore", r"thus", r"hence", r"so", r"must", r"has to be",
     r"it is", r"it's", r"its", r"that's", r"that is", r"this is", r"it'?d be", r"would be", r"should be", r"verdict", r"results?", r"winner", r"wins", r"fits?", r"match\w*", r"satisf\w+", r"best",
     r"back to", r"back on", r"end(?:ed|ing)? up", r"commit\w*", r"lock\w*", r"convinced", r"confident", r"sure", r"certain\w*", r"resolve\w*", r"points? to", r"final\w*", r"definitely", r"clearly",
     r"decision", r"in the end", r"ultimately", r"put me down for", r"say", r"identif\w+", r"i choose", r"mark", r"stands?", r"works", r"holds", r"survives?", r"solution", r"response", r"guess",
     r"they're", r"i mean", r"i meant", r"make (?:it|that)", r"switch\w*", r"chang\w+", r"revis\w+", r"gotta be", r"is the one", r"the only", r"exactly", r"indeed", r"consistent", r"keep\w*", r"forces?", r"gives?", r"yields?", r"outputs?", r"claim", r"definitive", r"yes", r"yep", r"yup", r"found", r"verified", r"confirm\w*", r"accept\w*", r"retain\w*",
-    r"submit\w*", r"report", r"endorse\w*", r"requir\w+", r"prefer\w*", r"asks? for", r"wants?", r"called for", r"demand\w*", r"need\w*", r"key", r"truth", r"take", r"tick", r"arriv\w+", r"led", r"leads?", r"adopt\w*", r"easy", r"obviously", r"favou?r\w*", r"better", r"superior", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
+    r"submit\w*", r"report", r"endorse\w*", r"requir\w+", r"prefer\w*", r"asks? for", r"wants?", r"called for", r"demand\w*", r"need\w*", r"key", r"truth", r"take", r"tick", r"arriv\w+", r"led", r"leads?", r"adopt\w*", r"easy", r"obviously", r"favou?r\w*", r"better", r"describ\w+", r"denot\w+", r"surviv\w+", r"reply", r"stand", r"return\w*", r"superior", r"support\w*", r"warrant\w*", r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)", r"corresponds?", r"meets?",
 )  # fmt: skip
 _FUNCTION = re.compile(
     r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|text|choice|short)\b"
@@ -121,7 +123,7 @@ _PRONOUN = re.compile(
 _RESETS = re.compile(
     r"\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
     r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b|\btake (?:that|it|this|all) back\b|\bscratch (?:that|it|this|both|all)\b|\bno longer\b|\bnever ?mind\b"
-    r"|\b(?:ignore|disregard|forget|strike|withdraw|retract|discard|delete) (?:that|this|it|what|all|everything|both|the above|my)\b|\bchanged? my mind\b|\bjust kidding\b|\bjoke\b"
+    r"|\b(?:abandon|recant|revoke|ignore|disregard|forget|strike|withdraw|retract|discard|delete) (?:that|this|it|what|all|everything|both|the above|my)\b|\bchanged? my mind\b|\bjust kidding\b|\bjoke\b"
     r"|\b(?:can't|cannot|can not|couldn't|won't|not able to|unable to|impossible to|hard to|too close to|not ready to|not going to)\s(?:\w+\s){0,2}(?:say|decide|choose|tell|determine|commit|pick|know|call|answer|settle|narrow)\b"
     r"|\bno (?:idea|clue|way to know|way of knowing)\b|\bdon't (?:really |actually )?(?:know|trust|buy|believe|think so|have a)\b|\beither way\b|\bundecided\b|\bwon't commit\b|\brethink\b|\breconsider\b|\bwithdrawn\b|\bretracted\b|\bstart over\b|\bi made an? \w*\s?(?:mistake|error)\b"
     r"|\b(?:that|this|it|which)(?:'s| is| was| can| could| does| did| would| has)?\s?(?:\w+ ){0,2}?(?:isn't|wasn't|can't|cannot|couldn't|doesn't|didn't|not|wrong|incorrect|false|mistaken|a mistake|an error|nonsense)\b"
@@ -203,13 +205,16 @@ _CONFIRMS = re.compile(
 """After a question: it is so."""
 _SHAKEN = frozenset((-2,))
 _SHAKES = re.compile(r"(?:no|nope|nah|wait|actually|scratch|sorry|oops|correction|hold on|jk|hmm)\b")
-_CONTRAST = re.compile(r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although)\b")
+_CONTRAST = re.compile(r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although|and (?:let|upon|on|after|now|then|finally))\b")
+
+
+_BLANKS = re.compile(r"[^\S\n]+")
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     for pattern, plain in _SIGNS:
         text = pattern.sub(plain, text)
-    text = text.casefold()
+    text = _BLANKS.sub(" ", text.casefold())
     start = 0
     for end in _SENTENCE.finditer(text):
         if text[start : end.start()].strip(_DECORATION):
@@ -299,10 +304,17 @@ _AS_WELL = re.compile(
 """Another one is said to be right, too."""
 
 
+_DISBELIEVED = re.compile(
+    r"\b(?:not|\w+n't|never|nobody|no one|hardly|doubt\w*|unless|whether)\b[^,]{0,30}"
+    r"\b(?:think|thought|believe\w*|say|said|claim\w*|true|clear|certain|sure|case|mean|follow|agree|accept|imply|know|clear)\b|^it is not$|\bi doubt\b|\b(?:case|claim|idea|notion|view|suggestion|assumption|belief|hypothesis|rumou?r) that\b|^nobody\b"
+)
+"""What follows in the sentence is not claimed."""
+
+
 def _scope(clause: str) -> str | None:
     if _SUPPOSED.search(clause):
         return "supposed"
-    if _REPORTED.search(clause):
+    if _REPORTED.search(clause) or _DISBELIEVED.search(clause):
         return "reported"
     return "before" if _BEFORE.search(clause) else None
 
@@ -321,7 +333,7 @@ def _read_without(clause: str, before: frozenset[int] | None, scope: str | None,
             return Step("nothing")  # of something else in the sentence
         return Step("denies", before) if before else Step("resets")
     if about and scope is None and before and len(before) == 1 and not _HEDGE.search(clause):
-        if re.search(r"\b(?:right|correct|the answer|the one|my (?:answer|pick|choice)|best)\b", clause):
+        if re.search(r"\b(?:right|correct|the answer|the one|my (?:\w+ )?(?:answer|pick|choice|response|reply|decision)|best)\b", clause):
             return Step("commits", before)
     if _RESETS.search(clause):
         return Step("resets")

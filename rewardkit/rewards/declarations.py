@@ -165,7 +165,7 @@ def choice() -> Function:
     version=3,
     runs="inline",
     parts=("f1",),
-    reads=(),
+    reads=("prompt",),
 )
 def qa() -> Function:
     """One of the accepted short answers, numbers and dates as such: 1.0 or 0.0"""

@@ -32,7 +32,7 @@ _EXCLUSION = re.compile(
 )
 HEDGE = re.compile(
     r"\b(?:or|nor|not|wrong|incorrect|false|isn't|isn’t|maybe|perhaps|possibly|probably|either|neither|unless|except|mistake"
-    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubt)\b|[?？]",
+    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubt|withdraw|retract|recant|revoke)\b|[?？]",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"[\s*_`$({\[]*[!¬~]\s?[^\s!]")

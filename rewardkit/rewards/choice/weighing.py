@@ -11,7 +11,7 @@ from rewardkit.rewards.commitment import CANDIDATES, committed
 _MAX_READ = 6_000
 """Characters at the end that are weighed."""
 _LABEL = re.compile(
-    r"(?<![\w'’+/-])(?:(?P<open>[(\[])\s?)?(?P<label>[A-J])(?(open)\s?[)\]]|\)?)(?![\w'’+/-])"
+    r"(?<![\w+/-])(?<!\w['’])(?:(?P<open>[(\[])\s?)?(?P<label>[A-J])(?(open)\s?[)\]]|\)?)(?![\w+/-]|['’]\w)"
 )
 _ARTICLE_NEXT = re.compile(r"\s+[a-z]|['’]")
 _LABELLED = re.compile(
@@ -39,7 +39,8 @@ def marked(text: str, choices: Choices) -> str:
     pattern, by_text = _patterns(tuple(choices.texts.items()))
     if pattern is not None:
         text = pattern.sub(lambda m: CANDIDATES[by_text[m.lastgroup or ""]], text)
-    text = _ITEM.sub(r"\1:", text)
+    if len(items := _ITEM.findall(text)) > 1 or (items and not text.startswith(items[0])):
+        text = _ITEM.sub(r"\1:", text)
     text = _LABEL.sub(lambda m: _label(m, choices), text)
     text = _SMALL.sub(lambda m: m["lead"] + _small(m, choices), text)
     return _TWICE.sub(r"\1", text)

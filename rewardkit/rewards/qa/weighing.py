@@ -26,6 +26,8 @@ _GRAMMAR = frozenset(
     "option get gives full only thing value one name term response solution output left remains statement wanted requested asked "
     "needed required consistent fits matches search key verdict expression total figure found definitive verified corrected "
     "confirmed return report submit give provide state enter write write equals yields step confidence high certainty "
+    "am cannot or period properly rightly strictly admits single sole reply replies after answering comfortable brief memory best stand let read "
+    "hesitation without reservation survivor erratum corrigendum thought denied kind truly "
     "meant simple basic basics classic quick recall common general knowledge trivia quiz school obvious textbook stuff piece cake "
     "lol lmao haha tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality truth "
     "though but yet however nor nah nope no serves serve acts evidence city country state year man woman author artist film "
@@ -37,7 +39,7 @@ _BESIDE = frozenset(
     "the a an is are was were be been it it's that's its this that in on at to by for from with as has have had called named "
     "being exactly precisely simply just namely definitely clearly certainly actually indeed probably likely surely "
     "say says answer answers think thus so therefore hence with choose pick go then and i'd i'll still really course "
-    "result conclusion thoughts here there of question both a: since because it equals means gives yields output reads remains left submit report return enter write".split()
+    "result conclusion thoughts here there of question both a: since because it answering namely equals means gives yields output reads remains left submit report return enter write".split()
 )
 """Words that may stand next to an answer and are no part of it."""
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
@@ -95,6 +97,10 @@ _OF_QUESTIONS = re.compile(
 """Words that would leave something open, were they not the question's."""
 
 
+_LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
+"""Several answers side by side."""
+
+
 def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool = False) -> bool:
     """Return whether a text commits to an accepted answer; `before`: whether it did so before this text."""
     if any(answer.strip().casefold() in _POLAR for answer in accepted):
@@ -103,7 +109,10 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     for word in _OF_QUESTIONS.findall(question.casefold()):
         text = re.sub(rf"\b{word}\b", "which", text, flags=re.IGNORECASE)
     refine = partial(_refined, given=given)
-    return committed(marked(text[-_MAX_READ:], accepted), refine, 0 if before else None) == 0
+    text = marked(text[-_MAX_READ:], accepted)
+    if _LISTED.fullmatch(text.strip()):
+        return False
+    return committed(text, refine, 0 if before else None) == 0
 
 
 def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
@@ -123,7 +132,7 @@ def marked(text: str, accepted: tuple[str, ...]) -> str:
 
 _TWICE = re.compile(
     X
-    + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|i\.e\.|that is|in other words|namely)\b|\ba\.k\.a\.){1,9}"
+    + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|that is|in other words|namely)\b|\bi\.e\.|\ba\.k\.a\.){1,9}"
     + X
     + r"\)?"
 )
@@ -181,6 +190,8 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
     """Whether a clause is a few words that may be an answer themselves."""
     clause = re.sub(_LEAD, "", clause, count=1)
+    if re.match(r"(?:not|never|neither)\b", clause):
+        return False
     label = _LABEL.match(clause)
     if label is not None and not _OF_ANSWER.search(label[0]):
         return False
@@ -213,7 +224,10 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     clause = _APPOSED.sub("", clause)
     if _JOINED.search(clause):
         return Step("opens", frozenset((0,)))
-    clause = _LABEL.sub("", clause, count=1)
+    label = _LABEL.match(clause)
+    if label is not None and ("=" not in label[0] or (_OF_ANSWER.search(label[0]) and " is " not in label[0])):
+        clause = clause[label.end() :]
+    clause = clause.rpartition(" namely ")[2]
     new = [word for word in _content(clause) if _stem(word) not in given]
     if not new:
         does = "stands" if step.does == "stands" else "commits"
