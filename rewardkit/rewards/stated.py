@@ -49,7 +49,8 @@ _BETWEEN_LIKES = re.compile(
 _RETRACTION = re.compile(
     r"\b(?:that|this|it|which|(?:the|this|that|my) (?:above|answer|previous|last)(?: \w{1,12})?)"
     r"(?:'s| is| was) (?:a (?:mistake|joke|lie|slip|typo)|wrong|incorrect|an error|not right|not correct)"
-    r"|\b(?:withdraw|retract|recant|revoke) (?:it|that|this|my|the)\b|\bI disagree\b|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
+    r"|\b(?:withdraw|retract|recant|revoke) (?:it|that|this|my|the)\b"
+    r"|\bI disagree\b|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
     r"|\b(?:that|this|it) can(?:['’]?t|not| not) be (?:right|correct|true|it)\b"
     r"|\b(?:I was|I am|I'm) (?:wrong|mistaken)|\bscratch that\b|\bwait,? (?:no|actually)\b"
     r"|\bon reflection, no\b|\bno, wait\b|\bactually,? no\b|\bjust kidding\b|(?<=[.!?]\s)no[,:]\s"

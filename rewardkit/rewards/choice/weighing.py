@@ -1,11 +1,11 @@
-"""Which option a response commits to where it announces none: its options marked, for `commitment` to weigh."""
+"""Which option a response commits to where it announces none: its options marked for `commitment`."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-from rewardkit.rewards.choice.question import DECORATION, Choices
+from rewardkit.rewards.choice.question import Choices
 from rewardkit.rewards.commitment import CANDIDATES, committed
 
 _MAX_READ = 6_000
@@ -18,10 +18,14 @@ _LABELLED = re.compile(
     r"(?:option|choice|answer|letter|pick|with|is|it's|say|choose|select)\W{1,3}$", re.IGNORECASE
 )
 _VERB_NEXT = re.compile(
-    r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too|instead|rather)\b"
+    r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it"
+    r"|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
+    r"|instead|rather)\b"
 )
 _SMALL = re.compile(
-    r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be|so|then|def|definitely)\s\(?|^)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$|\s(?:no|for|all|lol|is|because|cuz|bc|imo|obviously|definitely)\b))",
+    r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be|so|then"
+    r"|def|definitely)\s\(?|^)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$|\s(?:no|for|all|lol|is|because|cuz|bc"
+    r"|imo|obviously|definitely)\b))",
     re.MULTILINE,
 )
 
@@ -47,7 +51,8 @@ def marked(text: str, choices: Choices) -> str:
 
 
 _TWICE = re.compile(
-    rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[\s.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b|\boption\b|\bnamely\b|\bchoice\b){{0,12}}\1"
+    rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[\s.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b|\boption\b"
+    rf"|\bnamely\b|\bchoice\b){{0,12}}\1"
 )
 _ITEM = re.compile(
     rf"^(\s*[*_(\[]{{0,4}}[A-J])[.)](?=[*_]{{0,3}}\s+[^\s{CANDIDATES[0]}-{CANDIDATES[-1]}])", re.MULTILINE

@@ -1,7 +1,7 @@
-"""Whether a response commits to an accepted answer in a sentence of its own: "The capital of France is Paris".
+"""Whether a response commits to an accepted answer in a sentence: "The capital of France is Paris".
 
-The words of the question are given; what a sentence adds to them is what it answers. An accepted answer must be
-all that it adds where an answer stands, and nothing after it may take it back or answer otherwise.
+The words of the question are given; what a sentence adds to them is what it answers. An accepted answer must
+be all that it adds where an answer stands, and nothing after it may take it back or answer otherwise.
 """
 
 from __future__ import annotations
@@ -11,79 +11,95 @@ import unicodedata
 from functools import lru_cache, partial
 
 from rewardkit.rewards.commitment import CANDIDATES, OTHER, Step, X, committed
+from rewardkit.rewards.counted import table
 
 _MAX_READ = 6_000
 _WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
-_GRAMMAR = frozenset(
-    "the a an is are was were be been it its this that these those and so well ok okay yes yeah yep sure just of in "
-    "on at to by for from with as has have had does do did s t i we my our me you your then here now thus hence "
-    "therefore there he she they his her their one two both which who whom whose what when where how why because "
-    "since named called known also really simply definitely clearly certainly indeed probably likely think believe "
-    "guess would should must will can hmm ah oh alright right mean sum conclusion short summary fact actually course "
-    "final finally answer answers correct correctly result conclude go going choose pick say said q ll d m re ve "
-    "note about into out up all own happy help confident quite fairly pretty very overall thoughts based information "
-    "given above question response ultimately end exactly precisely specifically particular case still even looking "
-    "option get gives full only thing value one name term response solution output left remains statement wanted requested asked "
-    "needed required consistent fits matches search key verdict expression total figure found definitive verified corrected "
-    "confirmed return report submit give provide state enter write write equals yields step confidence high certainty "
-    "am cannot or period properly rightly strictly admits single sole reply replies after answering comfortable brief memory best stand let read "
-    "hesitation without reservation survivor erratum corrigendum thought denied kind truly "
-    "meant simple basic basics classic quick recall common general knowledge trivia quiz school obvious textbook stuff piece cake "
-    "lol lmao haha tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality truth "
-    "though but yet however nor nah nope no serves serve acts evidence city country state year man woman author artist film "
-    "book song team animal it'd that'd would'd course undeniably surely "
-    "certain quantity entity person place item word desired sought candidate".split()
+_GRAMMAR = table(
+    "the a an is are was were be been it its this that these those and so well ok okay yes yeah yep sure "
+    "just of in on at to by for from with as has have had does do did s t i we my our me you your then "
+    "here now thus hence therefore there he she they his her their one two both which who whom whose what "
+    "when where how why because since named called known also really simply definitely clearly certainly "
+    "indeed probably likely think believe guess would should must will can hmm ah oh alright right mean "
+    "sum conclusion short summary fact actually course final finally answer answers correct correctly "
+    "result conclude go going choose pick say said q ll d m re ve note about into out up all own happy "
+    "help confident quite fairly pretty very overall thoughts based information given above question "
+    "response ultimately end exactly precisely specifically particular case still even looking option get "
+    "gives full only thing value name term solution output left remains statement wanted requested asked "
+    "needed required consistent fits matches search key verdict expression total figure found definitive "
+    "verified corrected confirmed return report submit give provide state enter write equals yields step "
+    "confidence high certainty am cannot or period properly rightly strictly admits single sole reply "
+    "replies after answering comfortable brief memory best stand let read hesitation without reservation "
+    "survivor erratum corrigendum thought denied kind truly meant simple basic basics classic quick "
+    "recall common general knowledge trivia quiz school obvious textbook stuff piece cake lol lmao haha "
+    "tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality "
+    "truth though but yet however nor nah nope no serves serve acts evidence city country year man woman "
+    "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity "
+    "entity person place item word desired sought candidate "
 )
 """Words that answer nothing."""
-_BESIDE = frozenset(
-    "the a an is are was were be been it it's that's its this that in on at to by for from with as has have had called named "
-    "being exactly precisely simply just namely definitely clearly certainly actually indeed probably likely surely "
-    "say says answer answers think thus so therefore hence with choose pick go then and i'd i'll still really course "
-    "result conclusion thoughts here there of question both a: since because it answering namely equals means gives yields output reads remains left submit report return enter write".split()
+_BESIDE = table(
+    "the a an is are was were be been it it's that's its this that in on at to by for from with as has "
+    "have had called named being exactly precisely simply just namely definitely clearly certainly "
+    "actually indeed probably likely surely say says answer answers think thus so therefore hence choose "
+    "pick go then and i'd i'll still really course result conclusion thoughts here there of question both "
+    "a: since because answering equals means gives yields output reads remains left submit report return "
+    "enter write "
 )
 """Words that may stand next to an answer and are no part of it."""
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
 _JOINED = re.compile(
-    r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|than|over|under|above|below|about|around|nearly|almost|roughly"
-    r"|approximately|before|after|near|half|twice|between|least|most|up to|like|(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
+    r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|than|over|under|above|below|about|around|nearly|almost"
+    r"|roughly"
+    r"|approximately|before|after|near|half|twice|between|least|most|up to|like"
+    r"|(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
     + X
     + "|"
     + X
     + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii)\b|[&/+×<>≈^-])|"
     + X
-    + r",\s(?!(?:an?|the|which|who|not|because|since|as|of course|located|founded|known|in|no|obviously|hands|for|duh|lol|final)\b)\w|\bfrom "
-    + X
-    + r" (?:to|into)\b"
+    + r",\s(?!(?:an?|the|which|who|not|because|since|as|of course|located|founded|known|in|no|obviously"
+    r"|hands|for|duh|lol|final)\b)\w|\bfrom " + X + r" (?:to|into)\b"
 )
 """The answer is one of several, or less or more than an answer."""
 _LEAD = (
-    r"(?:(?:so|no|nope|wait|actually|well|hmm+|then|therefore|thus|hence|and|but|sorry|oops|correction|rather|or|oh|ah|now"
+    r"(?:(?:so|no|nope|wait|actually|well|hmm+|then|therefore|thus|hence|and|but|sorry|oops|correction"
+    r"|rather|or|oh|ah|now"
     r"|yes|instead|in fact|i think|i believe|i'd say|i mean|i meant|on \w+ thought)(?:[\s,:.–—-]+|$))*"
 )
 _OTHER_ANSWER = re.compile(
     _LEAD + r"(?:(?:it|that|this)(?:'s|\s(?:is|was|must be|should be|would be|has to be))"
     r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result)\s?(?:is|was|:|=|should be|must be)"
-    r"|i(?:'m|'ll| am| will| would|'d)?\s(?:\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it|that|my answer) to"
-    r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"
+    r"|i(?:'m|'ll| am| will| would|'d)?\s(?:\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it"
+    r"|that|my answer) to"
+    r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate"
+    r"|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"
 )
 _MAY_BE = re.compile(
     r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b"
 )
 _PREDICATE = re.compile(
-    r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common|generally)\s)*"
-    r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in|from|by|for|about|consistent"
-    r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes|often|said|all|it|mentioned|given|considered|based)\b.*"
+    r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common"
+    r"|generally)\s)*"
+    r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in"
+    r"|from|by|for|about|consistent"
+    r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes"
+    r"|often|said|all|it|mentioned|given|considered|based)\b.*"
 )
 """What is said of an answer that names none."""
-_SENTENCE_WORDS = frozenset(
-    "is are was were be been it i you we they he she let hope am do does did have has had can could will would should may "
-    "might if because since as think know see that which this these let's i'm it's that's don't thanks thank please".split()
+_SENTENCE_WORDS = table(
+    "is are was were be been it i you we they he she let hope am do does did have has had can could will "
+    "would should may might if because since as think know see that which this these let's i'm it's "
+    "that's don't thanks thank please "
 )
 """A few words without any of these are no sentence."""
 _COURTESY = re.compile(
-    r"(?:sure|great|good|happy|glad|hi|hello|hey|ok|okay|note|thank|thanks|certainly|of course|absolutely|no problem|no|yes|wait"
-    r"|hmm+|well|alright|q|question|explanation|reason\w*|background|source|answer|result|conclusion|final\w*|hope|cheers|easy|so|actually"
-    r"|oh|ah|right|nope|short|in short|done|solution|context|because|interesting|fun fact|best|quick|let|step|first|confidence|sources?|cf|see)\b"
+    r"(?:sure|great|good|happy|glad|hi|hello|hey|ok|okay|note|thank|thanks|certainly|of course|absolutely"
+    r"|no problem|no|yes|wait"
+    r"|hmm+|well|alright|q|question|explanation|reason\w*|background|source|answer|result|conclusion"
+    r"|final\w*|hope|cheers|easy|so|actually"
+    r"|oh|ah|right|nope|short|in short|done|solution|context|because|interesting|fun fact|best|quick|let"
+    r"|step|first|confidence|sources?|cf|see)\b"
 )
 
 
@@ -92,7 +108,8 @@ _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neithe
 
 
 _OF_QUESTIONS = re.compile(
-    r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest|smallest|original|originally|out|false|bad|once|had|both)\b"
+    r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest"
+    r"|smallest|original|originally|out|false|bad|once|had|both)\b"
 )
 """Words that would leave something open, were they not the question's."""
 
@@ -131,10 +148,8 @@ def marked(text: str, accepted: tuple[str, ...]) -> str:
 
 
 _TWICE = re.compile(
-    X
-    + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|that is|in other words|namely)\b|\bi\.e\.|\ba\.k\.a\.){1,9}"
-    + X
-    + r"\)?"
+    X + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|that is|in other words|namely)\b|\bi\.e\."
+    r"|\ba\.k\.a\.){1,9}" + X + r"\)?"
 )
 
 
@@ -208,7 +223,8 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
 _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
 """What stands before a colon announces what follows."""
 _OF_ANSWER = re.compile(
-    r"\b(?:answer|result|output|final\w*|definitive|solution|correct\w*|value|found|verdict|conclusion|decision|response|pick|choice|a)\b"
+    r"\b(?:answer|result|output|final\w*|definitive|solution|correct\w*|value|found|verdict|conclusion"
+    r"|decision|response|pick|choice|a)\b"
 )
 _WORDS = re.compile(r"[\w'.]*\w")
 
@@ -225,7 +241,9 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     if _JOINED.search(clause):
         return Step("opens", frozenset((0,)))
     label = _LABEL.match(clause)
-    if label is not None and ("=" not in label[0] or (_OF_ANSWER.search(label[0]) and " is " not in label[0])):
+    if label is not None and (
+        "=" not in label[0] or (_OF_ANSWER.search(label[0]) and " is " not in label[0])
+    ):
         clause = clause[label.end() :]
     clause = clause.rpartition(" namely ")[2]
     new = [word for word in _content(clause) if _stem(word) not in given]
@@ -250,7 +268,7 @@ def _mostly_given(clause: str, new: list[str]) -> bool:
 
 
 def _in_focus(clause: str, given: frozenset[str]) -> bool:
-    """Whether the candidate stands where the answer does: with nothing new beside it, alone beside the verb."""
+    """Whether the candidate stands where the answer does: nothing new beside it, alone beside the verb."""
     before, _, after = clause.partition(CANDIDATES[0])
     beside = [*_WORD.findall(before)[-1:], *_WORD.findall(after)[:1]]
     if any(

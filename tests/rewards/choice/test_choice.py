@@ -9,6 +9,7 @@ import pytest
 
 from rewardkit.rewards.choice import Options, score
 from rewardkit.types import Sample, Score
+from tests.rewards.templates import blind
 
 SETS = (
     "fresh",
@@ -40,6 +41,53 @@ def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -
         assert case.right or not correct, case
         missed += case.right and not correct
     assert missed <= len(cases) / 100, missed
+
+
+COMMITTED = [
+    "gotta be lyon", "def B", "B for sure", "lyon lol", "I'm going B", "my vote's on Lyon", "lyon. trust me", "ooh this one's easy, its lyon", "pretty sure it's B", "B i think", "A? nope. B? yep!",
+    "It's B, hands down.", "I'd bet on B.", "B all the way", "lol it's obviously lyon", "ok so paris is wrong and nice too so b", "Put me down for B.", "I'm locking in B.", "Final call: B",
+    "B it is!", "B, because the others don't work", "probably B", "if i remember right its B", "I was between A and B but B wins", "A is close but no cigar. B.",
+    "Given the evidence, one must conclude that Lyon is the correct response.", "The evidence favours Lyon (option B).", "It is therefore Lyon that satisfies the criterion.",
+    "Consequently, option (B), namely Lyon, ought to be selected.", "Of the four alternatives, Lyon alone meets the condition.", "One is led inexorably to B.", "By elimination, we arrive at B.",
+    "Hence the response that best accords with the stem is Lyon.", "Upon reflection, A must be discarded in favour of B.", "Having dismissed A, C and D, we retain B.",
+    "While A has superficial appeal, B is what the stem requires.", "I initially favoured A; I now endorse B.", "We therefore adopt Lyon.", "A fails, C fails, D fails; B remains.",
+    "Accordingly, B is to be preferred.", "Nothing other than Lyon satisfies the definition.", "The only defensible option is B.", "A can be dismissed. So can C and D. B is what remains.",
+    "The key is B.", "Select B.", "Mark (B).", "Tick Lyon.", "I'll take B.", "Let's lock in Lyon", "Easy: Lyon!", "Lyon, obviously.", "It's Lyon, not Paris.", "The truth is B.",
+    "Well, Lyon of course.",
+]  # fmt: skip
+UNCOMMITTED = [
+    "B? idk", "could be lyon", "lyon or paris, who knows", "anything but B", "i wanna say B but im really not sure, could be A too", "my friend says B", "B is the trap here", "definitely not lyon",
+    "everyone picks B and they're all wrong", "B was my answer until I realised it's wrong", "im between A and B", "B... no wait A", "its B, jk its A", "A, not B", "I'd say A over B",
+    "B would be right if the question asked about rivers", "B is half right", "lyon is close but no", "People love picking B", "not B", "B is out", "no way it's B", "B lol no", "skip", "dunno",
+    "I could see B being right, but I can't commit.", "The evidence is insufficient to choose between B and C.", "B merits consideration; nevertheless it must be rejected.",
+    "Whereas B is frequently selected, the stem requires A.", "It would be erroneous to select B.", "One cannot in good conscience endorse B.", "B is untenable.",
+    "The claim that B is correct does not withstand scrutiny.", "Had the stem said otherwise, B would be correct.", "A naive reading suggests B.", "B fails to satisfy the criterion.",
+    "B must be discarded.", "I decline to choose.", "Were it not for the last clause, B would be the answer.", "B has been shown to be inadequate.", "B is the second-best option.",
+    "The converse of B holds.", "B and C are equally defensible.", "Scholars disagree: some favour B, others C.", "Only a careless reader would mark B.",
+    "Although B is correct in some contexts, here it is A.", "B, or perhaps not.", "The answer is B. Hmm, but actually A fits better.", "B. Actually scratch that, going with A.",
+    "I marked B at first, then changed to A.", "Lyon? Please. It's Paris.", "Let us now consider B in detail.", "Option B states Lyon.", "Next, B: Lyon lies on the Rhône.",
+    "Marking B would be a mistake.", "I'd avoid B.", "B is my least favorite.", "Lyon is in France.", "So what about B?", "Choose between A and B.", "So B is tempting.", "So B is the weakest.",
+    "Clearly B is a distractor.", "Thus B contradicts the stem.", "So B is what students choose.", "I think B is too specific.", "B is plausible, so is C", "I'd choose B if forced.", "If pressed, B.",
+    "B until proven otherwise?", "The answer isn't far from B.", "The answer begins with the same letter as B.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", "abcd")
+def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
+    cases = list(blind.choice(name))
+    scores = [(case, judge(case.response, case.ground_truth, case.extra_info).correct) for case in cases]
+    assert not [case for case, correct in scores if correct and not case.right]
+    assert sum(case.right and not correct for case, correct in scores) <= 15
+
+
+@pytest.mark.parametrize("said", COMMITTED)
+def test_an_option_committed_to_in_a_sentence_is_chosen(said: str) -> None:
+    assert judge(said, "B", CAPITALS).correct, said
+
+
+@pytest.mark.parametrize("said", UNCOMMITTED)
+def test_an_option_that_is_denied_told_of_others_or_left_open_is_not_chosen(said: str) -> None:
+    assert judge(said, "B", CAPITALS).correct is False, said
 
 
 SETTLED = [

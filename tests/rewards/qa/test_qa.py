@@ -11,6 +11,7 @@ import pytest
 from rewardkit.rewards.qa import Options, score
 from rewardkit.rewards.qa.equal import f1, form, same
 from rewardkit.types import Sample, Score
+from tests.rewards.templates import blind
 
 
 def judge(response: str, truth: Any, **options: Any) -> Score:
@@ -29,6 +30,52 @@ def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -
         assert case.right or not correct, case
         missed += case.right and not correct
     assert missed <= len(cases) / 100, missed
+
+
+ANSWERED = [
+    "canberra", "canberra lol", "its canberra", "that'd be Canberra", "pretty sure its canberra", "I'm going with Canberra", "Canberra, not Sydney", "sydney? nah, canberra", "oh easy, Canberra!",
+    "The capital of Australia is Canberra.", "Australia's capital is Canberra, which was founded in 1913.", "Canberra is the capital of Australia.", "Canberra serves as the capital of Australia.",
+    "While Sydney is larger, the capital is Canberra.", "Although many assume Sydney, the capital of Australia is in fact Canberra.",
+    "It is commonly believed to be Sydney; in reality, it is Canberra.", "The answer is Canberra, a planned city.", "My answer: Canberra", "ans: Canberra", "Canberra (the capital of Australia)",
+    "Canberra, Australia", "The city in question is Canberra.", "The correct response is Canberra.", "Sydney was my first thought, but it's Canberra.",
+    "I said Sydney earlier; I should have said Canberra.", "Correction: Canberra.", "It has to be Canberra.", "Undoubtedly Canberra.", "Canberra, of course.", "Canberra - final answer",
+    "hmm... Canberra?? yes, Canberra.", "I believe the capital of Australia is Canberra", "Therefore, the capital is Canberra.", "We conclude that Canberra is the capital.",
+    "Canberra. Sydney is the largest city, but not the capital.",
+]  # fmt: skip
+UNANSWERED = [
+    "not canberra", "Canberra or Sydney", "either Canberra or Melbourne", "Canberra? no, Sydney", "I'd have said Canberra, but it's Sydney.", "The capital of Australia is Sydney, not Canberra.",
+    "Canberra is not the capital of Australia.", "Canberra is often mistaken for the capital of Australia.", "The capital of Canberra is Australia.", "Sydney (formerly Canberra)", "Canberra Sydney",
+    "Canberra, Sydney", "Canberra and Sydney", "Canberra... or was it Sydney?", "I don't think it's Canberra.", "The capital of Australia is near Canberra.",
+    "The capital of Australia is bigger than Canberra.", "Some say Canberra.", "If it isn't Sydney, it's Canberra.", "Before 1927 it was Melbourne, then Canberra, now Sydney.",
+    "The capital of Australia was moved from Canberra to Sydney.", "Sydney is the capital of Australia, Canberra is not.", "Canberra was my first guess. It's Sydney though.", "Canberra\nSydney",
+    "1. Canberra\n2. Sydney", "Unsure: Canberra", "The capital of Australia is not Sydney, nor Canberra.", "Candidates: Canberra", "It used to be Canberra.",
+    "People think Canberra is the capital of Australia, but it is Sydney.", "Canberra. Just kidding, Sydney.", "Canberra. No: Sydney.", "Canberra Avenue", "North Canberra",
+    "The mayor of Canberra is the capital of Australia.", "It's the Canberra of the north.", "Ask Canberra.", "Sydney. Canberra is what most people answer.", "Is the capital of Australia Canberra?",
+    "Maybe Canberra", "The capital of Australia could be Canberra.", "It's Canberra, or Sydney.", "It's Canberra. It's Sydney.",
+    "The capital of Australia is Canberra. The capital of Australia is Sydney.", "Canberra; Sydney", "Sydney > Canberra", "Canberra -> Sydney", "Canberra (wrong)", "Canberra is wrong.",
+    "Wrong: Canberra", "Everything except Canberra", "I can't confirm that it's Canberra.", "Nobody would say the capital of Australia is Canberra.", "The answer rhymes with Canberra",
+    "It starts like Canberra", "The largest city near the capital is Canberra.",
+]  # fmt: skip
+CAPITAL = "What is the capital of Australia?"
+
+
+@pytest.mark.parametrize("name", "abcd")
+def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
+    cases = list(blind.qa(name))
+    samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
+    scores = [(case, score(s, Options()).correct) for case, s in zip(cases, samples, strict=True)]
+    assert not [case for case, correct in scores if correct and not case.right]
+    assert sum(case.right and not correct for case, correct in scores) < 10
+
+
+@pytest.mark.parametrize("said", ANSWERED)
+def test_an_answer_in_a_sentence_with_the_words_of_the_question_is_one(said: str) -> None:
+    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), Options()).correct, said
+
+
+@pytest.mark.parametrize("said", UNANSWERED)
+def test_an_answer_that_is_denied_or_one_of_several_is_none(said: str) -> None:
+    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), Options()).correct is False, said
 
 
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:
