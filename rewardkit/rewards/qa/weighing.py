@@ -10,7 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache, partial
 
-from rewardkit.rewards.commitment import CANDIDATES, OTHER, Step, X, committed
+from rewardkit.rewards.commitment import CANDIDATES, OTHER, Does, Step, X, committed
 from rewardkit.rewards.counted import table
 
 _MAX_READ = 6_000
@@ -230,10 +230,9 @@ _WORDS = re.compile(r"[\w'.]*\w")
 
 
 def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
-    if _IN_PLACE.search(clause) and not any(
-        _stem(w) not in given for w in _content(_IN_PLACE.search(clause)["place"])
-    ):
-        clause = _IN_PLACE.sub("", clause)
+    place = _IN_PLACE.search(clause)
+    if place is not None and all(_stem(word) in given for word in _content(place["place"])):
+        clause = clause[: place.start()]
     remark = _IN_PLACE.search(clause)
     if remark and not _content(remark["place"]):
         clause = clause[: remark.start()]
@@ -248,7 +247,7 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     clause = clause.rpartition(" namely ")[2]
     new = [word for word in _content(clause) if _stem(word) not in given]
     if not new:
-        does = "stands" if step.does == "stands" else "commits"
+        does: Does = "stands" if step.does == "stands" else "commits"
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
     if _mostly_given(clause, new) and _in_focus(clause, given):
         return Step("commits", frozenset((0,)))
