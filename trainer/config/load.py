@@ -66,7 +66,7 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
     recipe_layer = translate(plain[0], str(recipe), processes)
     given_layer = translate(plain[1], "the command line", processes)
     return Layers(
-        _defaults(),
+        read_defaults(),
         _nested(recipe_layer.values),
         _nested(given_layer.values),
         [*recipe_layer.notes, *empty, *given_layer.notes, *_default_engine(recipe_layer, given_layer)],
@@ -74,7 +74,7 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
 
 
 @cache
-def _defaults() -> Any:
+def read_defaults() -> Any:
     """Return what holds when nothing is set, made once: two hundred typed nodes take a tenth of a second."""
     defaults = OmegaConf.structured(Config)
     OmegaConf.set_readonly(defaults, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,12 @@ SCRIPTS = next((folder / "verl_scripts.jsonl" for folder in FOLDERS if folder.is
 
 
 @pytest.fixture(params=[True, False], ids=["vllm", "no vllm"])
-def vllm_is_there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def vllm_is_there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     for module in (load, workers, vllm):
         monkeypatch.setattr(module, "find_spec", lambda name: object() if request.param else None)
-    return bool(request.param)
+    load.read_defaults.cache_clear()
+    yield bool(request.param)
+    load.read_defaults.cache_clear()
 
 
 def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewhere(
