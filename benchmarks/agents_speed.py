@@ -2,11 +2,13 @@
 
     python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0 jmespath
     python benchmarks/agents_speed.py --trl-python trl/bin/python [--steps 4] [--prompts 8]
+        [--engines hf vllm]
 
-The task and the warmed-up model are those of `agents_tiny.py`: a call of the calculator, and an answer. Both
-train with GRPO, eight episodes a prompt, float32, one thread, one optimizer step a batch, no reference, at a
-learning rate that changes nothing, with transformers' generation, one after the other. The first step,
-with its warm-up, is left out. Tokens are those of prompts and episodes, as each trainer counts them.
+The task and the warmed-up model are those of `agents_tiny.py`: a call of the calculator, and an answer.
+Both train with GRPO, eight episodes a prompt, float32, one thread, one optimizer step a batch, no
+reference, at a learning rate that changes nothing, one after the other; TRL with transformers' generation,
+its default, ours with the engines that are asked for. The first step, with its warm-up, is left out. Tokens
+are those of prompts and episodes, as each trainer counts them.
 """
 
 from __future__ import annotations
@@ -139,11 +141,11 @@ def run_trl(python: str, folder: Path, prompts: int, steps: int) -> list[dict[st
     return rows
 
 
-def run_ours(folder: Path, prompts: int, steps: int) -> list[dict[str, float]]:
+def run_ours(folder: Path, prompts: int, steps: int, engine: str) -> list[dict[str, float]]:
     """Train with ours, in a process of its own too."""
     rollout = "actor_rollout_ref.rollout"
     actor = "actor_rollout_ref.actor"
-    out = folder / "ours"
+    out = folder / "ours" / engine
     command = [
         *(sys.executable, "-m", "rewardkit.trainer.run.main"),
         f"data.train_files={folder / 'calculator' / 'train.parquet'}",
@@ -156,7 +158,7 @@ def run_ours(folder: Path, prompts: int, steps: int) -> list[dict[str, float]]:
         f"{actor}.ppo_micro_batch_size_per_gpu={prompts * N}",
         f"{actor}.optim.lr={LEARNING_RATE}",
         f"{actor}.fsdp_config.dtype=float32",
-        f"{rollout}.name=hf",
+        f"{rollout}.name={engine}",
         f"{rollout}.dtype=float32",
         f"{rollout}.n={N}",
         f"{rollout}.log_prob_micro_batch_size_per_gpu={prompts * N}",
@@ -192,6 +194,7 @@ def main() -> int:
     parser.add_argument("--trl-python", help="Python of an environment with TRL; without it, ours alone")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--prompts", type=int, default=8)
+    parser.add_argument("--engines", nargs="+", default=["hf"], choices=["hf", "vllm"], help="ours")
     parser.add_argument("--model", type=Path, help="a folder that agents_tiny.make_start has written")
     parser.add_argument("--inside-trl", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -208,7 +211,7 @@ def main() -> int:
             (folder / "model").symlink_to(args.model.resolve())
         else:
             make_start(TASKS["calculator"], problems, folder / "model", 0)
-        runs = {"rewardkit": run_ours(folder, args.prompts, args.steps)}
+        runs = {f"ours, {e}": run_ours(folder, args.prompts, args.steps, e) for e in args.engines}
         if args.trl_python:
             runs["TRL"] = run_trl(args.trl_python, folder, args.prompts, args.steps)
     print(f"{'trainer':<12}{'s/step':>8}{'episodes/s':>12}{'tokens/s':>10}{'calls':>7}{'reward':>8}")
