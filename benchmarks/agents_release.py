@@ -176,7 +176,8 @@ def open_engine(model: Path, world: Any) -> tuple[Any, Any]:
 def break_engine(engine: Any, after: int) -> None:
     """Let the engine's step number `after` fail."""
     inner = engine.llm.llm_engine
-    step, left = inner.step, after
+    step = inner.step
+    left = after
 
     def failing() -> Any:
         nonlocal left

@@ -202,15 +202,11 @@ def main() -> int:
         folder, prompts, steps = args.inside_trl
         print(json.dumps(inside_trl(Path(folder), int(prompts), int(steps))))
         return 0
-    from agents_tiny import TASKS, make_start, prepare
+    from agents_tiny import prepare_start
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        problems = prepare(TASKS["calculator"], folder / "calculator", 0, grounded=False)
-        if args.model:
-            (folder / "model").symlink_to(args.model.resolve())
-        else:
-            make_start(TASKS["calculator"], problems, folder / "model", 0)
+        prepare_start("calculator", folder, args.model)
         runs = {f"ours, {e}": run_ours(folder, args.prompts, args.steps, e) for e in args.engines}
         if args.trl_python:
             runs["TRL"] = run_trl(args.trl_python, folder, args.prompts, args.steps)

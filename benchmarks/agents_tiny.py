@@ -198,7 +198,8 @@ def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int)
     """Make, warm up and save a model and its tokenizer; return the last loss."""
     tokenizer = tiny_tokenizer()
     model = make_model(tokenizer, seed)
-    policy, rng = PolicyModel(model), random.Random(seed)
+    policy = PolicyModel(model)
+    rng = random.Random(seed)
     encode = cache(partial(_encode, Transcript(tokenizer)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, sum(task.warm_up))
@@ -220,6 +221,15 @@ def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int)
 
 Encode = Callable[[str, str], list[int]]
 """(role, text) -> its ids within an episode; of the role `prompt`, those of the prompt."""
+
+
+def prepare_start(kind: str, folder: Path, model: Path | None) -> None:
+    """Write a task's problems, and beside them as `model` the given one or a new one that is warmed up."""
+    problems = prepare(TASKS[kind], folder / kind, 0, grounded=False)
+    if model:
+        (folder / "model").symlink_to(model.resolve())
+    else:
+        make_start(TASKS[kind], problems, folder / "model", 0)
 
 
 def _loss(policy: nn.Module, encode: Encode, shown: Sequence[tuple[str, Turns]]) -> Tensor:

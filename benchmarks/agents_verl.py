@@ -114,7 +114,8 @@ def play_ours(folder: Path, prompts: int, rounds: int) -> list[Found]:
     from rewardkit.trainer.steps.episodes import as_batch, play_rows
 
     engine = OneEngine(folder)
-    config, tokenizer = engine.config, engine.tokenizer
+    config = engine.config
+    tokenizer = engine.tokenizer
     setting = with_tokenizer(open_agents(config), config, tokenizer, [tokenizer.eos_token_id])
     read = {"tokenise": prompt_reader(setting)}
     rows = load_rows(config.data.train_files, tokenizer, config.data, prompts * rounds, **read)
@@ -357,15 +358,11 @@ def main() -> int:
         return 0
     if args.verl is None or not (args.verl / "verl").is_dir():
         parser.error("name a folder that verl has been installed into with --verl")
-    from agents_tiny import TASKS, make_start, prepare
+    from agents_tiny import prepare_start
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        problems = prepare(TASKS["calculator"], folder / "calculator", 0, grounded=False)
-        if args.model:
-            (folder / "model").symlink_to(args.model.resolve())
-        else:
-            make_start(TASKS["calculator"], problems, folder / "model", 0)
+        prepare_start("calculator", folder, args.model)
         print_table(
             {name: run_side(name, folder, args.verl, args.prompts, args.rounds) for name in args.sides}
         )

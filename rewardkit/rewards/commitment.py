@@ -77,7 +77,7 @@ _NOT = _words(
     r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
     r"bad", rf"besides? {X}", rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}",
     r"tempt\w*", r"plausible", r"meh", r"misread\w*", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*",
-    r"misread\w*", r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет",
+    r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет",
     r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
     r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half", r"close", r"second", r"weak\w*",
     r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too",
@@ -224,7 +224,8 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     for step in _steps(text, refine):
         if step.does == "stands" and shaken and len(step.to) == 1:
             alone.clear()
-            state, shaken = next(iter(step.to)), False
+            state = next(iter(step.to))
+            shaken = False
             continue
         if step.does == "stands":
             alone |= step.to - denied
@@ -238,13 +239,16 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
             alone -= step.to
             denied |= step.to if step.does == "denies" else set()
         if step.does == "resets" or (step.does in ("denies", "opens") and state in step.to):
-            state, turned = None, True
-            alone -= alone if step.does == "resets" else step.to
+            state = None
+            turned = True
+            if step.does == "resets":
+                alone.clear()
         elif step.does == "commits":
             one = next(iter(step.to))
             if state is not None and state != one and not turned:
                 return None
-            state, turned = one, False
+            state = one
+            turned = False
     if state is None and len(alone) == 1:
         return next(iter(alone))
     return state
@@ -258,7 +262,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         within: frozenset[int] | None = last
         if confirmed and not asked and _CONFIRMS.match(sentence):
             yield Step("commits", confirmed)
-        confirmed = _named(sentence) if asked and len(_named(sentence)) == 1 else frozenset()
+        named = _named(sentence)
+        confirmed = named if asked and len(named) == 1 else frozenset()
         for clause in _clauses(sentence):
             if scope and _CONTRAST.match(clause) and (scope != "supposed" or clause.startswith("but")):
                 scope = None

@@ -6,32 +6,19 @@ python -m tests.trainer.forked_runs RUNS      (a JSON file: name -> how many pro
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.trainer.forking import fork_ranks
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.trainer.running import run_module
 
 
 def run_all(runs: Mapping[str, tuple[int, Sequence[str]]], folder: Path) -> str:
     """Make the runs one after another, each of which must end well; return what they said."""
     path = folder / "runs.json"
     path.write_text(json.dumps(runs))
-    places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.trainer.forked_runs", str(path)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places},
-        capture_output=True,
-        text=True,
-        timeout=800,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+    return run_module("tests.trainer.forked_runs", path, timeout=800)
 
 
 def main(path: Path) -> int:

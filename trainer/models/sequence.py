@@ -56,7 +56,8 @@ def to_tokens(out: Tensor, sharing: World) -> Tensor:
 
 def _repeat(query: Tensor, key: Tensor, value: Tensor, size: int) -> list[Tensor]:
     """Repeat keys and values until they divide by `size`; if queries do not either, to one for each."""
-    heads, groups = key.shape[1], query.shape[1] // key.shape[1]
+    heads = key.shape[1]
+    groups = query.shape[1] // heads
     times = [f for f in range(1, groups + 1) if groups % f == 0 and heads * f % size == 0]
     least = times[0] if times else groups
     return [query, *(t.repeat_interleave(least, dim=1) if least > 1 else t for t in (key, value))]

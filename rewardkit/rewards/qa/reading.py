@@ -60,27 +60,26 @@ def accepted(ground_truth: str) -> tuple[Accepted, ...]:
     A ground truth is a text, a JSON list (any of them; a list in it: all of its spans), or a JSON object as
     Search-R1 (`target`), TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`) have it.
     """
-    value: Any = ground_truth
-    if ground_truth.strip()[:1] in ("[", "{"):
-        try:
-            value = msgspec.json.decode(ground_truth.encode())
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            value = ground_truth
-    found = [Accepted(tuple(map(form, spans))) for spans in _answers(value)[:_MAX_ACCEPTED]]
+    found = [Accepted(tuple(map(form, spans))) for spans in _given(ground_truth)]
     return tuple(a for a in found if a.spans and not any(span.empty for span in a.spans))
 
 
 @lru_cache(maxsize=65_536)
 def wordings(ground_truth: str) -> tuple[str, ...]:
     """Return the accepted answers as they are written, none where an answer has several spans."""
+    found = _given(ground_truth)
+    return tuple(spans[0] for spans in found) if all(len(spans) == 1 for spans in found) else ()
+
+
+def _given(ground_truth: str) -> list[tuple[str, ...]]:
+    """The accepted answers of a ground truth, each by its spans."""
     value: Any = ground_truth
     if ground_truth.strip()[:1] in ("[", "{"):
         try:
             value = msgspec.json.decode(ground_truth.encode())
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             value = ground_truth
-    found = _answers(value)[:_MAX_ACCEPTED]
-    return tuple(spans[0] for spans in found) if all(len(spans) == 1 for spans in found) else ()
+    return _answers(value)[:_MAX_ACCEPTED]
 
 
 def _answers(value: Any) -> list[tuple[str, ...]]:

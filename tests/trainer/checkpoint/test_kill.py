@@ -5,11 +5,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +20,12 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from rewardkit.trainer.checkpoint.export import saved_tensors
 from rewardkit.trainer.checkpoint.find import read_facts
 from tests.trainer.conftest import write_parquet
+from tests.trainer.running import run_module
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1_800),
 ]  # a minute or two where the machine has nothing else to do
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +33,7 @@ def runs(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     write_parquet(folder)
     shutil.copytree(model_folder, folder / "model")
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.trainer.checkpoint.crash_runs", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=1_700,
-    )
-    assert done.returncode == 0, done.stderr
+    run_module("tests.trainer.checkpoint.crash_runs", folder, timeout=1_700)
     return folder
 
 

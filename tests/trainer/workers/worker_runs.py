@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import os
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +23,8 @@ from rewardkit.trainer.workers import actor as actor_module
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
+from tests.trainer.running import run_module
 
-ROOT = Path(__file__).resolve().parents[3]
 TEMPERATURE = 0.7
 
 
@@ -192,16 +191,7 @@ def in_processes(
     """Return the outcomes of settings in each of `size` processes, forked from one that has imported torch."""
     given = {name: dataclasses.asdict(setting) for name, setting in settings.items()}
     torch.save((size, given, folder, tensors), out / "given.pt")
-    places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.trainer.workers.worker_runs", str(out)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places},
-        capture_output=True,
-        text=True,
-        timeout=800,
-    )
-    assert done.returncode == 0, done.stderr
+    run_module("tests.trainer.workers.worker_runs", out, timeout=800)
     return [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in range(size)]
 
 

@@ -306,7 +306,8 @@ class _OfQa:
         found = _NUMBER.search(number)
         if not found or _YEAR.fullmatch(found[0]) or number[: found.start()].strip():
             return []
-        value, rest = found[0], number[found.end() :]
+        value = found[0]
+        rest = number[found.end() :]
         if re.search(r"[/:^]", number) or "," in value or not value.strip("-0."):
             return []
         whole = "." not in value
