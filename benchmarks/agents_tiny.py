@@ -26,7 +26,7 @@ from transformers import PreTrainedTokenizerFast
 from rewardkit.agents.tools.arithmetic import calculate
 from rewardkit.agents.transcript import Transcript
 from rewardkit.demo.model import ASSISTANT, END, PAD, USER, make_model, save
-from rewardkit.trainer.batch import Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.models.heads import PolicyModel
 from rewardkit.trainer.workers.forward import response_log_probs
 
@@ -234,7 +234,7 @@ def prepare_start(kind: str, folder: Path, model: Path | None) -> None:
 
 def _loss(policy: nn.Module, encode: Encode, shown: Sequence[tuple[str, Turns]]) -> Tensor:
     """Mean cross-entropy of the assistant's tokens in episodes."""
-    rows = [Row("", "", "", {}, encode("prompt", question)) for question, _ in shown]
+    rows = [PromptRow("", "", "", {}, encode("prompt", question)) for question, _ in shown]
     played = [[(role, encode(role, text)) for role, text in turns] for _, turns in shown]
     ids = [[i for _, part in turns for i in part] for turns in played]
     masks = [[int(role == "assistant") for role, part in turns for _ in part] for turns in played]

@@ -11,7 +11,7 @@ import argparse
 import json
 from collections import Counter
 
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.problems import PROBLEMS, forms, function, mutants
 
@@ -28,7 +28,7 @@ def main() -> None:
             count = counts.setdefault(form, Counter())
             for kind, source in [("right", function(problem)), *(("mutant", m) for m in changed)]:
                 found = score(
-                    Sample("code", f"```python\n{write(source)}\n```", json.dumps(truth)), Options()
+                    Sample("code", f"```python\n{write(source)}\n```", json.dumps(truth)), CodeOptions()
                 )
                 count[kind] += 1
                 good = found.status == "ok" and found.score == float(kind == "right")

@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.types import Sample, Score
 from tests.rewards.code.problems import PROBLEMS, forms, function, mutants
 
@@ -42,7 +42,7 @@ def pairs(count: int) -> list[tuple[str, Any]]:
 
 def scored(chosen: list[tuple[str, Any]]) -> list[Score]:
     """Score them all, one after the other."""
-    options = Options(cpu_s=2.0)
+    options = CodeOptions(cpu_s=2.0)
     samples = [Sample("code", f"```python\n{program}\n```", json.dumps(truth)) for program, truth in chosen]
     return [score(sample, options) for sample in samples]
 

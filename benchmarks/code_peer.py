@@ -15,7 +15,7 @@ import subprocess
 import sys
 from typing import Any
 
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.idioms import IDIOMS
 from tests.rewards.code.problems import PROBLEMS, as_program, function, mutants, solve
@@ -75,7 +75,7 @@ def main() -> None:
     all_pairs = pairs()
     for name, program, tests, is_right in all_pairs:
         ours = score(
-            Sample("code", f"```python\n{program}\n```", json.dumps(tests)), Options(prelude="always")
+            Sample("code", f"```python\n{program}\n```", json.dumps(tests)), CodeOptions(prelude="always")
         )
         theirs = peer(arguments.verl, program, tests)
         for grader, value in (

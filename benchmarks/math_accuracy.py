@@ -11,7 +11,7 @@ from pathlib import Path
 
 from math_common import SHARED, Row, held_out, ours, peers, read_jsonl
 
-from rewardkit.rewards.math import Options, compare, extract, score
+from rewardkit.rewards.math import MathOptions, compare, extract, score
 from rewardkit.types import Sample
 
 Verdicts = dict[str, list[bool]]
@@ -27,7 +27,7 @@ def main() -> None:
     rows = read_jsonl(arguments.data / "math_cases" / "cases.jsonl")
     for row in rows:
         row["response"] = row["pred"]
-    verdicts: Verdicts = {"rewardkit": [v for v, _ in ours(rows, Options())]}
+    verdicts: Verdicts = {"rewardkit": [v for v, _ in ours(rows, MathOptions())]}
     if arguments.peer_python:
         for judged in peers(arguments.peer_python, rows):
             for name, (verdict, _) in judged.items():
@@ -80,7 +80,7 @@ def by_category(rows: list[Row], verdicts: Verdicts) -> None:
 def self_consistency(data: Path) -> None:
     """Score every reference solution against its own answer; list the exceptions."""
     solutions = read_jsonl(data / "math" / "test.jsonl")
-    golds = [extract(r["solution"], Options(methods=("boxed",))).answer or "" for r in solutions]
+    golds = [extract(r["solution"], MathOptions(methods=("boxed",))).answer or "" for r in solutions]
     wrong = [
         (i, gold)
         for i, (r, gold) in enumerate(zip(solutions, golds, strict=True))
@@ -105,7 +105,7 @@ def verbatim(data: Path) -> None:
     """Count the ground truths of MATH and GSM8K that are paid when repeated in each form of answer."""
     truths: dict[str, list[str]] = {"MATH test": [], "GSM8K": []}
     for row in read_jsonl(data / "math" / "test.jsonl"):
-        truths["MATH test"].append(extract(row["solution"], Options(methods=("boxed",))).answer or "")
+        truths["MATH test"].append(extract(row["solution"], MathOptions(methods=("boxed",))).answer or "")
     for name in ("train", "test"):
         rows = read_jsonl(data / "gsm8k" / f"{name}.jsonl")
         truths["GSM8K"] += [row["answer"].rpartition("####")[2].strip() for row in rows]

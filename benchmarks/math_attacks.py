@@ -22,7 +22,7 @@ from typing import NamedTuple
 from math_common import SHARED
 
 from rewardkit.rewards import gsm8k
-from rewardkit.rewards.math import DapoOptions, Options, extract, score, score_dapo
+from rewardkit.rewards.math import DapoOptions, MathOptions, extract, score, score_dapo
 from rewardkit.types import Sample
 
 FORMS = ("#### {0}", "\\boxed{{{0}}}", "Answer: {0}", "<answer>{0}</answer>", "The answer is {0}.", "{0}")
@@ -47,12 +47,12 @@ Preset = Callable[[Row, str], bool]
 PRESETS: dict[str, Preset] = {
     "math": lambda row, response: score(_sample(row, response)).correct is True,
     "math strict": lambda row, response: (
-        score(_sample(row, response), Options(preset="strict")).correct is True
+        score(_sample(row, response), MathOptions(preset="strict")).correct is True
     ),
     "math_dapo": lambda row, response: score_dapo(_sample(row, response), DapoOptions()).correct is True,
-    "gsm8k": lambda row, response: gsm8k.score(_sample(row, response), gsm8k.Options()).correct is True,
+    "gsm8k": lambda row, response: gsm8k.score(_sample(row, response), gsm8k.Gsm8kOptions()).correct is True,
     "gsm8k flexible": lambda row, response: (
-        gsm8k.score(_sample(row, response), gsm8k.Options(method="flexible")).correct is True
+        gsm8k.score(_sample(row, response), gsm8k.Gsm8kOptions(method="flexible")).correct is True
     ),
 }
 
@@ -169,7 +169,7 @@ def rows(folder: Path, count: int, seed: int) -> list[Row]:
 def _question(row: dict[str, str]) -> tuple[str, str]:
     if "answer" in row:
         return row["question"], row["answer"].rpartition("####")[2].strip()
-    truth = extract(row["solution"], Options(methods=("boxed",))).answer
+    truth = extract(row["solution"], MathOptions(methods=("boxed",))).answer
     return row["problem"], truth or ""
 
 
@@ -178,7 +178,7 @@ def _same(a: str, b: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return gsm8k.score(Sample("attack", f"#### {text}", text), gsm8k.Options()).correct is True
+    return gsm8k.score(Sample("attack", f"#### {text}", text), gsm8k.Gsm8kOptions()).correct is True
 
 
 def hunt(made: list[Row]) -> dict[str, Counter[str]]:

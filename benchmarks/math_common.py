@@ -17,7 +17,7 @@ SHARED = ROOT.parent / "shared" / "data"
 
 sys.path.insert(0, str(ROOT))
 
-from rewardkit.rewards.math import Options, compare, score  # noqa: E402
+from rewardkit.rewards.math import MathOptions, compare, score  # noqa: E402
 from rewardkit.rewards.math.sympy import client  # noqa: E402
 from rewardkit.types import Sample  # noqa: E402
 
@@ -36,14 +36,14 @@ def held_out(row: Row) -> bool:
     return hashlib.sha256(str(row["id"]).encode()).digest()[0] % 3 == 0
 
 
-def verdict(row: Row, options: Options) -> bool:
+def verdict(row: Row, options: MathOptions) -> bool:
     """Our verdict: bare answers are compared, responses are scored."""
     if row["kind"] == "answer":
         return compare(row["gold"], row["response"], options).equal
     return bool(score(Sample("math", row["response"], row["gold"]), options).correct)
 
 
-def ours(rows: Iterable[Row], options: Options) -> Iterator[tuple[bool, float]]:
+def ours(rows: Iterable[Row], options: MathOptions) -> Iterator[tuple[bool, float]]:
     """Yield verdict and CPU seconds of this process; `sympy_seconds` has those of SymPy's."""
     for row in rows:
         start = time.process_time()

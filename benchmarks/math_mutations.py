@@ -28,11 +28,11 @@ from math_truths import Truth, from_data, generated
 from math_values import Unreadable, Value, agree, differ, read
 
 from rewardkit.rewards import gsm8k
-from rewardkit.rewards.math import Options, score
+from rewardkit.rewards.math import MathOptions, score
 from rewardkit.types import Sample
 
-PRESETS = {"default": Options(), "strict": Options(preset="strict")}
-GSM8K = {"gsm8k": gsm8k.Options(), "gsm8k flexible": gsm8k.Options(method="flexible")}
+PRESETS = {"default": MathOptions(), "strict": MathOptions(preset="strict")}
+GSM8K = {"gsm8k": gsm8k.Gsm8kOptions(), "gsm8k flexible": gsm8k.Gsm8kOptions(method="flexible")}
 _BY_CHOICE = "gsm8k flexible"
 _FORMS = {
     "box": "So we get $\\boxed{{answer}}$.", "tags": "Thus <answer>{answer}</answer>",

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import math_common  # noqa: F401  (finds the project)
 from math_inputs import CONSTRUCTORS, nested, pathological
 
-from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.reading.prepared import clear_caches
 from rewardkit.rewards.math.sympy import client
 
@@ -82,7 +82,7 @@ def fuzz(count: int) -> list[tuple[float, str, list[str], int]]:
         gold, answer = nested(constructors, depth, "x"), nested(constructors, depth, "y+1")
         clear_caches()
         start = time.process_time()
-        outcome = compare(gold, answer, Options(symbolic=False)).outcome
+        outcome = compare(gold, answer, MathOptions(symbolic=False)).outcome
         found.append((time.process_time() - start, outcome, constructors, len(answer)))
     return sorted(found, reverse=True)
 

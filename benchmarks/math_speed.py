@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from math_common import SHARED, Row, ours, peers, read_jsonl, sympy_seconds
 
-from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.reading.prepared import clear_caches
 from rewardkit.rewards.math.sympy import client
 
@@ -90,7 +90,7 @@ def timing(rows: list[Row]) -> Timing:
     client.SERVER.ask = counted  # type: ignore[method-assign,assignment]
     before = sympy_seconds()
     try:
-        seconds = [spent for _, spent in ours(rows, Options())]
+        seconds = [spent for _, spent in ours(rows, MathOptions())]
     finally:
         client.SERVER.ask = ask  # type: ignore[method-assign]
     return Timing(seconds, sympy_seconds() - before, asked)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
+from rewardkit.rewards.choice import ChoiceOptions
+from rewardkit.rewards.qa import QaOptions
 from rewardkit.types import Sample
 from tests.rewards.templates import blind
 from tests.rewards.templates.responses import Case
@@ -24,6 +26,8 @@ SETS = {
     "qa": ("qa", "qa_held_out", "qa_held_out_2", "qa_held_out_3", "qa_held_out_4", "qa_held_out_5"),
 }
 
+
+OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
 BLIND = "abcd"
 
@@ -47,7 +51,7 @@ def main() -> None:
 
 def _measure(name: str, title: str, cases: list[Case], show: bool) -> None:
     reward = import_module(f"rewardkit.rewards.{name}")
-    scores = [(case, reward.score(_sample(name, case), reward.Options())) for case in cases]
+    scores = [(case, reward.score(_sample(name, case), OPTIONS[name])) for case in cases]
     found = [(case, score) for case, score in scores if case.right != score.correct]
     wrong = sum(not case.right for case, _ in found)
     print(

@@ -14,7 +14,7 @@ from rewardkit.datasets_prep.common.recipe import Context, Recipe
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
-from rewardkit.rewards.math import Options, extract
+from rewardkit.rewards.math import MathOptions, extract
 
 DATA_SOURCE = "DigitalLearningGmbH/MATH-lighteval"
 MATH_500 = "HuggingFaceH4/MATH-500"
@@ -24,7 +24,7 @@ INSTRUCTION = Instruction(
 )
 
 _METADATA = ("level", "type", "subject", "unique_id")
-_IN_A_BOX = Options(methods=("boxed",))
+_IN_A_BOX = MathOptions(methods=("boxed",))
 
 
 def _to_row(record: Record, context: Context) -> Row:

@@ -27,7 +27,7 @@ from fastapi import APIRouter, Request, Response
 from rewardkit.agents.types import Call
 from rewardkit.errors import InputError, OverloadedError
 from rewardkit.server.dialects.background import elsewhere
-from rewardkit.server.episodes import EpisodeFailed, Episodes, Row, UnknownEpisode
+from rewardkit.server.episodes import EpisodeFailed, Episodes, EpisodeStart, UnknownEpisode
 from rewardkit.server.request import CURRENT
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.wire import Decoder, refusal, reply
@@ -98,7 +98,7 @@ class _Routes:
     async def open(self, request: Request) -> Response:
         """Open an episode in this process."""
         asked = _decode_opening(await request.body())
-        row = Row(
+        row = EpisodeStart(
             asked.tools, asked.interaction, asked.ground_truth, asked.data_source, asked.extra_info or {}
         )
         return await _answer(self._episodes.open(row, _client()))
@@ -123,7 +123,7 @@ class _Routes:
             return await self._at_home("respond", asked.session, asked.messages)
         if not asked.name:
             raise InputError("say which interaction answers: the session of an episode, or a name")
-        row = Row((), asked.name, asked.ground_truth, asked.data_source, asked.extra_info or {})
+        row = EpisodeStart((), asked.name, asked.ground_truth, asked.data_source, asked.extra_info or {})
         return await _answer(self._episodes.once(row, asked.messages))
 
     async def asked(self, argument: Any) -> Any:

@@ -46,7 +46,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EpisodeStart:
     """What an episode is opened with."""
 
     tools: Sequence[str] | None = None
@@ -112,7 +112,7 @@ class Episodes:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def open(self, row: Row, client: str = "") -> dict[str, Any]:
+    async def open(self, row: EpisodeStart, client: str = "") -> dict[str, Any]:
         """Open an episode; return its id and the schemas of its tools.
 
         Raises:
@@ -205,14 +205,16 @@ class Episodes:
             await _give_back(held, self.settings.seconds)
         return True
 
-    async def once(self, row: Row, messages: Sequence[Message]) -> dict[str, Any]:
+    async def once(self, row: EpisodeStart, messages: Sequence[Message]) -> dict[str, Any]:
         """Let an interaction answer without an episode: it is started, asked and finished.
 
         Raises:
             InputError: there is no such interaction, or it lacks what it needs.
             EpisodeFailed: it failed.
         """
-        opened = await self.open(Row((), row.interaction, row.ground_truth, row.data_source, row.extra_info))
+        opened = await self.open(
+            EpisodeStart((), row.interaction, row.ground_truth, row.data_source, row.extra_info)
+        )
         try:
             return await self.respond(opened["session"], messages)
         finally:
@@ -231,7 +233,7 @@ class Episodes:
         if sum(held.client == client for held in self._open.values()) >= own:
             raise OverloadedError(f"{own} episodes of this client are open; release those that are done", 2.0)
 
-    def _made(self, row: Row, client: str) -> tuple[_Held, Mapping[str, Any], Mapping[str, Any]]:
+    def _made(self, row: EpisodeStart, client: str) -> tuple[_Held, Mapping[str, Any], Mapping[str, Any]]:
         """The episode, not begun, and what its tools and its interaction are begun with."""
         asked = tools_of(row.extra_info)
         names = asked.selection if row.tools is None else row.tools

@@ -14,7 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rewardkit.server.scoring import Outcome, RequestScorer
+from rewardkit.server.scoring import CountedOutcome, RequestScorer
 from rewardkit.types import Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -140,7 +140,9 @@ class Metrics:
             name = OTHER_CLIENTS
         counts[name] = counts.get(name, 0) + samples
 
-    def observe(self, outcomes: Mapping[Outcome, int], scores: Sequence[Score], seconds: float) -> None:
+    def observe(
+        self, outcomes: Mapping[CountedOutcome, int], scores: Sequence[Score], seconds: float
+    ) -> None:
         """Count a scored batch."""
         counts: dict[tuple[str, Status], int] = {}
         in_sandbox = False

@@ -29,7 +29,7 @@ _MAX_LABELS = 4_096
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
 """Called with samples, their scores and the seconds it took after every scored batch."""
 
-Outcome = tuple[str, float, bool | None, Status]
+CountedOutcome = tuple[str, float, bool | None, Status]
 """What samples of a batch have in common for whoever counts them: data source, score, correct, status."""
 
 
@@ -145,9 +145,9 @@ class RequestScorer:
                 self.admission.learn(self.label(source), sum(taken) / len(taken))
 
 
-def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[Outcome, int]:
+def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[CountedOutcome, int]:
     """How many samples of a batch came out alike: far fewer outcomes than samples, as a rule."""
-    counts: dict[Outcome, int] = {}
+    counts: dict[CountedOutcome, int] = {}
     for sample, score in zip(samples, scores, strict=True):
         outcome = sample.data_source, score.score, score.correct, score.status
         counts[outcome] = counts.get(outcome, 0) + 1

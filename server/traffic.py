@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.server.recent import Recent
-from rewardkit.server.scoring import Outcome
+from rewardkit.server.scoring import CountedOutcome
 from rewardkit.types import Sample, Score
 
 SECONDS = 120
@@ -104,7 +104,7 @@ class Traffic:
         self.recent = Recent(place)
 
     def record(
-        self, outcomes: Mapping[Outcome, int], samples: Sequence[Sample], scores: Sequence[Score]
+        self, outcomes: Mapping[CountedOutcome, int], samples: Sequence[Sample], scores: Sequence[Score]
     ) -> None:
         """Count a scored batch."""
         now = self._clock()

@@ -112,12 +112,12 @@ def test_a_language_is_added_in_two_files(copy: Copy) -> None:
     use = """
 import json
 from rewardkit import Sample
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 
 program = "```pl\\nmy $s = 0; $s += $_ for split ' ', <STDIN>; print qq{$s\\\\n};\\n```"
 for expected in ("42", "43"):
     truth = json.dumps({"tests": [{"input": "40 2", "output": expected}]})
-    found = score(Sample("apps", program, truth), Options())
+    found = score(Sample("apps", program, truth), CodeOptions())
     print(found.status, found.score, found.detail)
 """
     right, wrong = copy.run("-c", use).splitlines()

@@ -23,7 +23,7 @@ from rewardkit.agents.tools.opening import load_tools
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import Interaction, Limits, Tool
 from rewardkit.errors import ConfigError, InputError
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
 
@@ -121,7 +121,7 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     return check_template(transcript, used.values()).lines()
 
 
-def episode_row(row: Row) -> EpisodeRow:
+def episode_row(row: PromptRow) -> EpisodeRow:
     """Return what an episode has to know of a row."""
     return as_episode_row(row.prompt, row.data_source, row.ground_truth, row.extra_info, row.agent_name)
 

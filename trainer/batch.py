@@ -35,7 +35,7 @@ from rewardkit.types import Message, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PromptRow:
     """One prompt of the dataset and what is needed to score a response to it."""
 
     data_source: str
@@ -51,7 +51,7 @@ class Row:
 class ScoredResponse(NamedTuple):
     """A response to a prompt, and its score."""
 
-    row: Row
+    row: PromptRow
     text: str
     score: Score
     episode: dict[str, Any] | None = None
@@ -63,7 +63,7 @@ class Batch:
     """Tensors by name, and the rows they belong to."""
 
     tensors: dict[str, Tensor]
-    rows: list[Row]
+    rows: list[PromptRow]
     """Empty in what workers pass around among themselves."""
 
     def __getitem__(self, name: str) -> Tensor:
@@ -103,7 +103,7 @@ def join(batches: Sequence[Batch]) -> Batch:
     return Batch({n: torch.cat([b[n] for b in batches]) for n in names}, [r for b in batches for r in b.rows])
 
 
-def pad_prompts(rows: Sequence[Row], width: int, pad_id: int) -> tuple[Tensor, Tensor]:
+def pad_prompts(rows: Sequence[PromptRow], width: int, pad_id: int) -> tuple[Tensor, Tensor]:
     """Return the prompts as left-padded `input_ids` and `attention_mask`, each (B, width)."""
     ids = torch.full((len(rows), width), pad_id, dtype=torch.int64)
     mask = torch.zeros_like(ids)
@@ -119,7 +119,7 @@ def positions(attention_mask: Tensor) -> Tensor:
 
 
 def make_batch(
-    rows: Sequence[Row],
+    rows: Sequence[PromptRow],
     prompt_ids: Tensor,
     prompt_mask: Tensor,
     responses: Tensor,

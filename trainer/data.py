@@ -15,7 +15,7 @@ import torch
 from rewardkit.errors import InputError
 from rewardkit.rows import RowNames, to_sample, value_at
 from rewardkit.tables import names_in
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import DataConfig
 from rewardkit.types import Message
 
@@ -99,7 +99,7 @@ def load_rows(
     *,
     say: Callable[[str], None] = lambda line: None,
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
-) -> list[Row]:
+) -> list[PromptRow]:
     """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
 
     Overlong ones are left out (`say` is told how many), cut, or an error, as the config says.
@@ -111,7 +111,7 @@ def load_rows(
     if tokenise is not None:
         config = replace(config, truncation="error")
     ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw["prompt"], config))
-    rows: list[Row] = []
+    rows: list[PromptRow] = []
     read = 0
     named = (
         (path, i, raw)
@@ -121,7 +121,7 @@ def load_rows(
     for path, i, raw in islice(named, max_samples if max_samples >= 0 else None):
         ids = _fit(ids_of(raw), config, f"{path}, row {i}")
         if ids is not None:
-            rows.append(Row(token_ids=ids, **raw))
+            rows.append(PromptRow(token_ids=ids, **raw))
         read += 1
     if len(rows) < read:
         names = ", ".join(str(path) for path in file_list(files))
@@ -167,7 +167,7 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
 class PromptLoader:
     """Serves the training prompts in batches, epoch after epoch, in an order that the seed alone decides."""
 
-    def __init__(self, rows: Sequence[Row], batch_size: int, *, shuffle: bool, seed: int) -> None:
+    def __init__(self, rows: Sequence[PromptRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
         if len(rows) < batch_size:
             raise InputError(
                 f"data.train_batch_size={batch_size}, but only {len(rows)} prompts are within "
@@ -183,7 +183,7 @@ class PromptLoader:
         self._served = 0
         self._order = self._order_of(0)
 
-    def take(self) -> list[Row]:
+    def take(self) -> list[PromptRow]:
         """Return the next `batch_size` prompts. The last, partial batch of an epoch is left out."""
         if self._served + self._batch_size > len(self._rows):
             self.epoch += 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
-from rewardkit.trainer.batch import Batch, Row
+from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
 from rewardkit.trainer.logging.utilization import peak_flops, utilization
 from rewardkit.trainer.models.sharding import language_model
@@ -84,7 +84,7 @@ def train_step(run: TrainingRun, step: int) -> None:
     run.logger.log(metrics | _performance(metrics, clock, run.world.size), step)
 
 
-def ppo_step(run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock) -> dict[str, float]:
+def ppo_step(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock) -> dict[str, float]:
     """Take one step with these prompts (those of all processes) and return its metrics."""
     drawn = generate_responses(run, prompts, step, clock)
     metrics = drawn.metrics
@@ -98,7 +98,7 @@ def ppo_step(run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock) 
     return metrics
 
 
-def generate_responses(run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock) -> Drawn:
+def generate_responses(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock) -> Drawn:
     """1. The policy acts. Each response is scored from when it ends, while all of 2 goes on."""
     pending: PendingScores | None = None
     metrics: dict[str, float] = {}

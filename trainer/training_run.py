@@ -8,7 +8,7 @@ from typing import Any
 
 from rewardkit.agents.runner import Setting
 from rewardkit.trainer.algorithms.kl import KlController
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.save import Checkpoints
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import PromptLoader
@@ -28,7 +28,7 @@ class TrainingRun:
     world: World
     tokenizer: Any
     loader: PromptLoader
-    val_rows: list[Row]
+    val_rows: list[PromptRow]
     total_steps: int
     rewards: RewardSource
     actor: Actor

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.rewards.math import Options, extract
+from rewardkit.rewards.math import MathOptions, extract
 from rewardkit.rows import ground_truth_text
 
 Step = Callable[[str], str | None]
@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"[0-9][0-9.,]*")
 _AT_END = re.compile(r"[\s=$](-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)[\s.]*\Z")
 _TAIL = 40
 _LETTER = re.compile(r"(?<![A-Za-z])[A-J](?![A-Za-z'])")
-_IN_A_BOX = Options(methods=("boxed",))
+_IN_A_BOX = MathOptions(methods=("boxed",))
 _STEP = re.compile(r"([a-z_]+)\s*(?:\(\s*(?:'([^']*)'|\"([^\"]*)\")\s*\))?")
 _SPLIT = re.compile(r"\|(?=(?:[^'\"]|'[^']*'|\"[^\"]*\")*$)")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.offline.formats import RowFile
-from rewardkit.offline.records import BadRowError, Records, Row
+from rewardkit.offline.records import BadRowError, RawRow, Records
 from rewardkit.offline.samples import parsed
 from rewardkit.rows import RowNames, ground_truth_text, plain_mapping, prompt_of, value_at
 from rewardkit.types import Message
@@ -25,7 +25,7 @@ class Item:
     prompt: str | list[Message] | None
     ground_truth: str
     extra_info: Mapping[str, Any]
-    raw: Row = field(repr=False, default_factory=dict)
+    raw: RawRow = field(repr=False, default_factory=dict)
     """The row as it was read."""
 
     @property
@@ -51,7 +51,7 @@ def content_text(content: Any) -> str:
     return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
 
 
-def item_of(raw: Row, row: int, names: RowNames, data_source: str | None) -> Item:
+def item_of(raw: RawRow, row: int, names: RowNames, data_source: str | None) -> Item:
     """Return a row as an item."""
     source = data_source if data_source is not None else value_at(raw, names.data_source)
     return Item(

@@ -26,7 +26,7 @@ from rewardkit.offline.chat import chat_lines, is_chat
 from rewardkit.offline.html import write_report
 from rewardkit.offline.html.run import METRICS, write_run_page
 from rewardkit.offline.listing import ORDERS, PromptSummary, by_prompt, in_order
-from rewardkit.offline.scored import Row, dumps_in, read_rows, status_of
+from rewardkit.offline.scored import ScoredRow, dumps_in, read_rows, status_of
 from rewardkit.text import printable
 from rewardkit.types import STATUSES
 
@@ -88,7 +88,7 @@ def command(
         click.echo(f"written: {write_run_page(Path(files[0]), page)}")
         return
 
-    def wanted(row: Row) -> bool:
+    def wanted(row: ScoredRow) -> bool:
         score = row.get("score")
         return (
             (number is None or row["row"] == number)
@@ -101,7 +101,7 @@ def command(
     files = tuple(dumps_in(file, step) for file in files)
     name = " ".join(files)
 
-    def read() -> Iterator[Row]:
+    def read() -> Iterator[ScoredRow]:
         rows = read_rows(files, replace(read_options, data_source=None), prefix)
         return (row for row in rows if wanted(row))
 
@@ -138,7 +138,7 @@ def _show(lines: Iterator[str], limit: int) -> None:
         click.echo(line)
 
 
-def _table(rows: Iterator[Row], name: str, limit: int) -> Iterator[str]:
+def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
     """A line for each row as it is read, in columns of fixed width: however many there are, none is held."""
     widths = _with_the_rest(_WIDTHS)
     first = next(rows, None)
@@ -182,7 +182,7 @@ def _with_the_rest(widths: dict[str, int]) -> list[int]:
     return [*widths.values(), max(16, shutil.get_terminal_size().columns - taken)]
 
 
-def _cells(row: Row, status: str) -> list[str]:
+def _cells(row: ScoredRow, status: str) -> list[str]:
     correct = row.get("correct")
     score = f"{row['score']:.4g}" if status == "ok" and row.get("score") is not None else status
     mark = "" if correct is None else " right" if correct else " wrong"
@@ -197,7 +197,7 @@ def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(shown).rstrip()
 
 
-def _print_in_full(row: Row) -> None:
+def _print_in_full(row: ScoredRow) -> None:
     console = Console()
     turns = row.get("turns") if is_chat(row.get("turns")) else None
     shown = ("file_row", "prompt", "response", "ground_truth", "extra_info", "turns")

@@ -20,7 +20,7 @@ from rich.table import Table
 from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.demo.warmup import warm_up
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.trainer.batch import Row, ScoredResponse
+from rewardkit.trainer.batch import PromptRow, ScoredResponse
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import load_rows
@@ -41,7 +41,7 @@ Judged = Sequence[ScoredResponse]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DemoOutcome:
     """Accuracies on the held-out problems, and where everything lies."""
 
     sampled_before: float
@@ -55,7 +55,7 @@ class Outcome:
 
 def run_demo(
     data: Path, folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), console: Console
-) -> Outcome:
+) -> DemoOutcome:
     """Run the demo and return its figures.
 
     Args:
@@ -91,7 +91,7 @@ def run_demo(
     curve = _curve(log)
     last = run_folder / f"global_step_{curve[-1][0]}" / "actor" / "huggingface"
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
-    outcome = Outcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
+    outcome = DemoOutcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
     _report(outcome, len(test_rows), console)
     console.print(f"data         {data}/train.parquet, test.parquet", soft_wrap=True)
     console.print(f"generations  {folder}/before.parquet, after.parquet", soft_wrap=True)
@@ -101,7 +101,7 @@ def run_demo(
     return outcome
 
 
-def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[Row], Any]:
+def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[PromptRow], Any]:
     """Make, warm up and save model and tokenizer; return the held-out problems and the tokenizer."""
     train_file = str(config.data.train_files)
     texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()
@@ -129,7 +129,12 @@ def _engine(model: torch.nn.Module, tokenizer: Any) -> HfRollout:
 
 
 def _respond(
-    rows: Sequence[Row], rollout: HfRollout, scorer: Scorer, tokenizer: Any, sampling: Sampling, seed: int
+    rows: Sequence[PromptRow],
+    rollout: HfRollout,
+    scorer: Scorer,
+    tokenizer: Any,
+    sampling: Sampling,
+    seed: int,
 ) -> Judged:
     return respond(rows, rollout, scorer, tokenizer, LONE, sampling=sampling, prompt_length=40, seed=seed)
 
@@ -138,7 +143,9 @@ def _accuracy(judged: Judged) -> float:
     return sum(one.score.score == 1.0 for one in judged) / len(judged)
 
 
-def _evaluate(model: Path, tokenizer: Any, rows: Sequence[Row], out: Path, seed: int) -> tuple[float, float]:
+def _evaluate(
+    model: Path, tokenizer: Any, rows: Sequence[PromptRow], out: Path, seed: int
+) -> tuple[float, float]:
     """Return sampled and greedy accuracy of a saved model; write what was sampled to `out`."""
     rollout = _engine(load_causal_lm(str(model)), tokenizer)
     with Scorer(workers=1) as scorer:
@@ -182,7 +189,7 @@ def _worst_parity(log: Path) -> float:
     return float(max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries))
 
 
-def _report(outcome: Outcome, n_test: int, console: Console) -> None:
+def _report(outcome: DemoOutcome, n_test: int, console: Console) -> None:
     console.print(plot(outcome.curve), markup=False, highlight=False)
     table = Table(title=f"{n_test} problems never trained on", title_justify="left")
     for heading in ("accuracy", "before", "after"):

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rewardkit.trainer.batch import Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.models.heads import PolicyModel
 from rewardkit.trainer.workers.forward import response_log_probs
 
@@ -31,7 +31,7 @@ ENOUGH = 0.9
 def warm_up(
     model: nn.Module,
     tokenizer: Any,
-    rows: Sequence[Row],
+    rows: Sequence[PromptRow],
     accuracy: Callable[[], float],
     *,
     seed: int,
@@ -53,13 +53,13 @@ def warm_up(
     return MAX_STEPS
 
 
-def demonstration(row: Row, number: int) -> str:
+def demonstration(row: PromptRow, number: int) -> str:
     """Return the worked answer in one of three formats, chosen by its number in the batch."""
     work, _, answer = row.extra_info["answer"].rpartition("\n#### ")
     return f"{work}\n" + FORMATS[number % len(FORMATS)].format(answer)
 
 
-def _loss(model: nn.Module, tokenizer: Any, rows: Sequence[Row], answers: Sequence[str]) -> Tensor:
+def _loss(model: nn.Module, tokenizer: Any, rows: Sequence[PromptRow], answers: Sequence[str]) -> Tensor:
     """Mean cross-entropy of the answers' tokens, end of sequence included."""
     width = max(len(row.token_ids) for row in rows)
     prompt_ids, prompt_mask = pad_prompts(rows, width, tokenizer.pad_token_id)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.offline.inputs import COMPRESSIONS, STDIN, Input, open_binary
-from rewardkit.offline.records import BadRowError, Records, Row, parse
+from rewardkit.offline.records import BadRowError, RawRow, Records, parse
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
@@ -45,7 +45,7 @@ class RowFile(Protocol):
         """Number of rows, where it is known without reading them."""
         ...
 
-    def first_row(self) -> Row:
+    def first_row(self) -> RawRow:
         """Return a row to recognise the kind by; empty if there is none that can be read."""
         ...
 
@@ -111,10 +111,10 @@ class ParquetRows:
         """The file as Arrow has it."""
         return self._file
 
-    def first_row(self) -> Row:
+    def first_row(self) -> RawRow:
         try:
             batch = next(self._file.iter_batches(batch_size=1))
-            row: Row = batch.to_pylist()[0]
+            row: RawRow = batch.to_pylist()[0]
         except (pa.ArrowException, OSError, UnicodeDecodeError, StopIteration):
             return dict.fromkeys(self.schema.names)
         return row
@@ -189,7 +189,7 @@ class LineRows:
         if not source.path.endswith(COMPRESSIONS) and "://" not in source.path and source.path != STDIN:
             self.total = _count_lines(source)
 
-    def first_row(self) -> Row:
+    def first_row(self) -> RawRow:
         for records in self.chunks():
             for line in records.lines:
                 try:
@@ -224,7 +224,7 @@ class ObjectRows:
         self.source = source
         self._read = read
 
-    def first_row(self) -> Row:
+    def first_row(self) -> RawRow:
         for row in self._read(self.source):
             if isinstance(row, dict):
                 return row
@@ -256,7 +256,7 @@ class KeyedRows:
                 [*file.schema, *((key, pa.string()) for key in keys)], file.schema.metadata
             )
 
-    def first_row(self) -> Row:
+    def first_row(self) -> RawRow:
         return {**self._file.first_row(), **self._keys}
 
     def chunks(self) -> Iterator[Records]:

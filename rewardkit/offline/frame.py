@@ -13,7 +13,7 @@ from rewardkit.offline.columns import conform, parts_of, score_columns, score_fi
 from rewardkit.offline.inputs import Input
 from rewardkit.offline.layout import ReadOptions, layout_of
 from rewardkit.offline.reader import PLAIN
-from rewardkit.offline.records import Records, Row
+from rewardkit.offline.records import RawRow, Records
 from rewardkit.offline.samples import to_batch
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import failure
@@ -28,7 +28,7 @@ class TableRows:
         self.total: int = len(table)
         self._table = table
 
-    def first_row(self) -> Row:
+    def first_row(self) -> RawRow:
         rows = self._table.slice(0, 1).to_pylist()
         return rows[0] if rows else dict.fromkeys(self.schema.names)
 

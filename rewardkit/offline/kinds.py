@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rewardkit.errors import InputError
-from rewardkit.offline.records import BadRowError, Row
+from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.rows import RowNames, find_names, has_value, value_at
 
 
@@ -43,21 +43,21 @@ class Kind:
     """As it is said to the user: `verl rollout dump`."""
     columns: frozenset[str]
     """A log has all of these."""
-    read: Callable[[Row], Fields]
+    read: Callable[[RawRow], Fields]
     """Takes a row apart.
 
     Raises:
         BadRowError: the row holds no response, through no fault of the model's.
         SkippedRowError: its responses stand in another row too.
     """
-    note: Callable[[Row], str] = lambda row: ""
+    note: Callable[[RawRow], str] = lambda row: ""
     """What else is said of the file, from its first row."""
-    facts: Callable[[Row], Mapping[str, Any]] = lambda row: {}
+    facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
     """What a row says of its responses elsewhere than in columns of the names in `scored`, under those names:
     `score`, `correct`, `finish_reason`; lists where it has several responses."""
 
 
-def recognise(columns: Collection[str], first: Row) -> Kind | None:
+def recognise(columns: Collection[str], first: RawRow) -> Kind | None:
     """Return the kind of a log by the columns it has and its first row; None if it is no known one.
 
     Raises:
@@ -78,7 +78,7 @@ def by_name(name: str) -> Kind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
-def _verl_dump(row: Row) -> Fields:
+def _verl_dump(row: RawRow) -> Fields:
     """`<global_step>.jsonl` of verl's rollout_data_dir and validation_data_dir (0.9)."""
     group = row.get("uid")
     parts = str(group).rsplit("_", 2)
@@ -88,7 +88,7 @@ def _verl_dump(row: Row) -> Fields:
     return Fields(row["output"], row.get("gts"), prompt, row.get("data_source"), None, group or prompt)
 
 
-def _lm_eval(row: Row) -> Fields:
+def _lm_eval(row: RawRow) -> Fields:
     """`samples_<task>_<time>.jsonl` of `lm_eval --log_samples` (0.4); a row for each document and filter."""
     requests = row["resps"]
     if not isinstance(requests, list) or not requests or not isinstance(requests[0], list):
@@ -111,7 +111,7 @@ def _lm_eval_prompt(arguments: Any) -> Any:
     return prompt
 
 
-def _lm_eval_score(row: Row) -> Mapping[str, Any]:
+def _lm_eval_score(row: RawRow) -> Mapping[str, Any]:
     """The first metric; it is of the first repeat, so of several responses nothing is said."""
     metrics = row.get("metrics")
     if not isinstance(metrics, list) or not metrics or len(row["resps"][0]) != 1:
@@ -120,7 +120,7 @@ def _lm_eval_score(row: Row) -> Mapping[str, Any]:
     return {"score": value, "correct": value if value in (0, 1) else None}
 
 
-def _refuse_log_likelihoods(kind: Kind, first: Row) -> None:
+def _refuse_log_likelihoods(kind: Kind, first: RawRow) -> None:
     responses = first.get("resps")
     inner = responses[0] if isinstance(responses, list) and responses else None
     if kind.read is _lm_eval and isinstance(inner, list) and inner and isinstance(inner[0], list):
@@ -130,7 +130,7 @@ def _refuse_log_likelihoods(kind: Kind, first: Row) -> None:
         )
 
 
-def _batch_output(row: Row) -> Fields:
+def _batch_output(row: RawRow) -> Fields:
     """Output of OpenAI's batch API, or of `vllm run-batch`: chat completions, completions or responses."""
     answer = row["response"]
     body = answer.get("body") if isinstance(answer, Mapping) else None
@@ -145,7 +145,7 @@ def _batch_output(row: Row) -> Fields:
     return Fields(texts if len(texts) > 1 else texts[0], group=row["custom_id"])
 
 
-def _batch_facts(row: Row) -> Mapping[str, Any]:
+def _batch_facts(row: RawRow) -> Mapping[str, Any]:
     body = row["response"]["body"]
     reasons = [choice.get("finish_reason") for choice in sorted(body["choices"], key=_index)]
     if len(reasons) > 1:
@@ -167,7 +167,7 @@ def _choice_text(choice: Mapping[str, Any]) -> Any:
     return "" if text is None else [message] if isinstance(text, list) else text
 
 
-def _failure_of(row: Row) -> str:
+def _failure_of(row: RawRow) -> str:
     answer = row["response"]
     status = answer.get("status_code") if isinstance(answer, Mapping) else None
     said = row.get("error")
@@ -176,7 +176,7 @@ def _failure_of(row: Row) -> str:
     return " ".join(str(part) for part in (status, said) if part is not None)[:200] or "it has no answer"
 
 
-def _nemo_gym(row: Row) -> Fields:
+def _nemo_gym(row: RawRow) -> Fields:
     """`rollouts.jsonl` of NeMo-Gym."""
     asked = row["responses_create_params"]
     prompt = asked.get("input") if isinstance(asked, Mapping) else None
@@ -206,14 +206,14 @@ def _output_text(answer: Any) -> str:
     )
 
 
-def _verifiers(row: Row) -> Fields:
+def _verifiers(row: RawRow) -> Fields:
     """`results.jsonl` of verifiers' evaluations."""
     info = row.get("info") if isinstance(row.get("info"), Mapping) else {}
     source = row.get("data_source") or (info or {}).get("data_source") or row.get("task")
     return Fields(row["completion"], row.get("answer"), row["prompt"], source, info, row["example_id"])
 
 
-def _inspect(row: Row) -> Fields:
+def _inspect(row: RawRow) -> Fields:
     """A sample of an inspect log, as `reading` hands it over."""
     if row.get("error"):
         raise BadRowError(f"the sample failed: {row['error'].get('message', row['error'])}"[:200])
@@ -230,7 +230,7 @@ def _inspect(row: Row) -> Fields:
     )
 
 
-def _inspect_facts(row: Row) -> Mapping[str, Any]:
+def _inspect_facts(row: RawRow) -> Mapping[str, Any]:
     """The first score, of which inspect writes right, partly right, wrong and no answer as letters."""
     scores = row.get("scores") or {}
     value = next((one["value"] for one in scores.values()), None)
@@ -243,7 +243,7 @@ def _inspect_facts(row: Row) -> Mapping[str, Any]:
     }
 
 
-def _trl(row: Row) -> Fields:
+def _trl(row: RawRow) -> Fields:
     """`completions_<step>.parquet` of TRL's GRPO with log_completions=True."""
     names = find_names(lambda name: has_value(row, name))
     prompt = row["prompt"]
@@ -257,7 +257,7 @@ def _trl(row: Row) -> Fields:
     )
 
 
-def _step(row: Row) -> str:
+def _step(row: RawRow) -> str:
     step = row.get("step")
     return f"step {step}" if isinstance(step, int) else ""
 
@@ -295,10 +295,10 @@ _REFUSED = (
 )
 
 
-def named(names: RowNames) -> Callable[[Row], Fields]:
+def named(names: RowNames) -> Callable[[RawRow], Fields]:
     """Return what takes rows of no known kind apart, given the names of their fields."""
 
-    def read(row: Row) -> Fields:
+    def read(row: RawRow) -> Fields:
         return Fields(
             value_at(row, names.response),
             value_at(row, names.ground_truth),

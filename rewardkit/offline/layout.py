@@ -10,7 +10,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.offline.formats import RowFile, columns_of
 from rewardkit.offline.kinds import Fields, SkippedRowError, by_name, named, recognise
-from rewardkit.offline.records import BadRowError, Row
+from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.rows import RowNames, find_names, has_value, responses_of
 from rewardkit.tables import is_list, is_text, type_of
 
@@ -95,11 +95,11 @@ _FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
 _KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
 
 
-def _has(file: RowFile, first: Row, name: str) -> bool:
+def _has(file: RowFile, first: RawRow, name: str) -> bool:
     return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
 
 
-def _check(layout: Layout, file: RowFile, first: Row, columns: Collection[str]) -> None:
+def _check(layout: Layout, file: RowFile, first: RawRow, columns: Collection[str]) -> None:
     names = layout.names
     if layout.kind is None and names.response is None:
         raise _no_column(file, "response", "--response-key", columns)
@@ -123,7 +123,7 @@ def _check(layout: Layout, file: RowFile, first: Row, columns: Collection[str]) 
         )
 
 
-def _first_fields(layout: Layout, first: Row) -> Fields:
+def _first_fields(layout: Layout, first: RawRow) -> Fields:
     try:
         return reader_of(layout)(first)
     except (BadRowError, SkippedRowError, KeyError, TypeError, AttributeError):
@@ -156,7 +156,7 @@ def _is_response(found: pa.DataType) -> bool:
     return is_text(found)
 
 
-def _has_many(layout: Layout, file: RowFile, first: Row) -> bool:
+def _has_many(layout: Layout, file: RowFile, first: RawRow) -> bool:
     if file.schema is not None and layout.kind is None:
         found = type_of(file.schema, layout.names.response or "")
         return found is not None and is_list(found) and not pa.types.is_struct(found.value_type)
@@ -168,6 +168,6 @@ def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) 
     return InputError(f"{file.source.path}: no column '{name}'{hint}; it has: {', '.join(columns)}")
 
 
-def reader_of(layout: Layout) -> Callable[[Row], Fields]:
+def reader_of(layout: Layout) -> Callable[[RawRow], Fields]:
     """Return what takes a row of this layout apart."""
     return by_name(layout.kind).read if layout.kind else named(layout.names)

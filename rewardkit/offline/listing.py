@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from statistics import pstdev
 from typing import Any
 
-from rewardkit.offline.scored import Row, scored_response
+from rewardkit.offline.scored import ScoredRow, scored_response
 
-Rows = Callable[[], Iterator[Row]]
+Rows = Callable[[], Iterator[ScoredRow]]
 """Reads the rows from the beginning."""
 
 ORDERS = ("score", "length", "disagreement")
@@ -49,14 +49,14 @@ class PromptSummary:
         return pstdev(self.scores) if len(self.scores) > 1 else 0.0
 
 
-def in_order(rows: Rows, order: str, limit: int) -> Iterator[Row]:
+def in_order(rows: Rows, order: str, limit: int) -> Iterator[ScoredRow]:
     """Yield the first `limit` rows (0: all) in one of `ORDERS`; holds no more rows than that.
 
     Rows that are equal in it stay in the order of the files.
     """
     divided = _disagreements(rows) if order == "disagreement" else {}
 
-    def key(row: Row) -> tuple[float, int]:
+    def key(row: ScoredRow) -> tuple[float, int]:
         one = scored_response(row)
         if order == "score":
             return (float("inf") if one.score is None else one.score), row["row"]

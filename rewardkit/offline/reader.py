@@ -21,7 +21,7 @@ from rewardkit.offline.formats import KeyedRows, RowFile, columns_of, open_rows
 from rewardkit.offline.inputs import Input, find_inputs
 from rewardkit.offline.kinds import Fields
 from rewardkit.offline.layout import Joined, Layout, ReadOptions, layout_of
-from rewardkit.offline.records import BadRowError, Row
+from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.offline.samples import ALL, SampleBatch, parsed, to_batch
 from rewardkit.rows import find_names, ground_truth_text, has_value, value_at
 
@@ -94,7 +94,7 @@ def read_join(paths: Iterable[str | Path], on: str) -> Joined:
     return Joined(key, rows)
 
 
-def _add(rows: dict[str, Fields], row: Row, key: str, path: str) -> None:
+def _add(rows: dict[str, Fields], row: RawRow, key: str, path: str) -> None:
     names = find_names(lambda name: has_value(row, name))
     if not has_value(row, key) or names.ground_truth is None:
         lacking = f"'{key}'" if names.ground_truth is not None else "ground truths"

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-Row = Mapping[str, Any]
+RawRow = Mapping[str, Any]
 
 _decoder = msgspec.json.Decoder()
 
@@ -42,7 +42,7 @@ class Records:
         return Records(self.first_row, min(count, self.count), table, self.lines[:count], self.damaged)
 
 
-def parse(line: bytes) -> Row:
+def parse(line: bytes) -> RawRow:
     """Return the object in a line of JSON. A bare NaN or Infinity is taken, as many tools write them.
 
     Raises:

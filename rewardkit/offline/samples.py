@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rewardkit.offline.kinds import Fields, SkippedRowError
 from rewardkit.offline.layout import Layout, reader_of
-from rewardkit.offline.records import BadRowError, Records, Row, parse
+from rewardkit.offline.records import BadRowError, RawRow, Records, parse
 from rewardkit.rows import ground_truth_text, plain_mapping, prompt_of, response_text, responses_of, value_at
 from rewardkit.tables import column_of, is_list, is_text, type_of
 from rewardkit.types import Sample
@@ -62,7 +62,7 @@ def to_batch(records: Records, layout: Layout, reads: Collection[str] = ALL) -> 
     return _from_rows(records, layout, reads)
 
 
-def parsed(records: Records) -> Iterator[Row | BadRowError | None]:
+def parsed(records: Records) -> Iterator[RawRow | BadRowError | None]:
     """Yield each row of some records as a mapping, or why it is none; None for an empty line."""
     if records.table is not None:
         yield from _parsed_table(records.table)
@@ -74,7 +74,7 @@ def parsed(records: Records) -> Iterator[Row | BadRowError | None]:
             yield error
 
 
-def _parsed_table(table: pa.Table) -> Iterator[Row | BadRowError]:
+def _parsed_table(table: pa.Table) -> Iterator[RawRow | BadRowError]:
     try:
         yield from table.to_pylist()
     except UnicodeDecodeError:
@@ -123,7 +123,7 @@ def _from_rows(records: Records, layout: Layout, reads: Collection[str]) -> Samp
 
 
 def _row_samples(
-    row: Row, read: Callable[[Row], Fields], layout: Layout, reads: Collection[str]
+    row: RawRow, read: Callable[[RawRow], Fields], layout: Layout, reads: Collection[str]
 ) -> tuple[list[tuple[Sample, str | None]], str | None]:
     """The samples of a row, each with why it cannot be used, and the row's group."""
     if layout.filter is not None and row.get("filter") != layout.filter:
@@ -153,7 +153,7 @@ def _row_samples(
     return samples, group
 
 
-def _completed(fields: Fields, row: Row, layout: Layout) -> Fields:
+def _completed(fields: Fields, row: RawRow, layout: Layout) -> Fields:
     """The fields with what the user says of all rows, and what stands in the joined file."""
     if layout.kind is not None and fields.ground_truth is None:
         fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))

@@ -41,7 +41,7 @@ LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_token
 
 _OF_A_SAMPLE = {name.partition(".")[0] for name in (*RESPONSE, *GROUND_TRUTH, *PROMPT)}
 
-Row = dict[str, Any]
+ScoredRow = dict[str, Any]
 Paths = Iterable[str | Path]
 
 
@@ -115,7 +115,7 @@ def grouped(responses: Iterable[ScoredResponse]) -> Groups:
     return groups
 
 
-def scored_response(row: Row) -> ScoredResponse:
+def scored_response(row: ScoredRow) -> ScoredResponse:
     """Return a row of `read_rows` without its text."""
     status = status_of(row)
     response = row.get("response") or ""
@@ -134,7 +134,7 @@ def scored_response(row: Row) -> ScoredResponse:
     )
 
 
-def status_of(row: Row) -> str:
+def status_of(row: ScoredRow) -> str:
     """Return the status of a row of `read_rows`: its own; else `ok` where it has a score, or `unscored`."""
     status = row.get("status")
     if status in STATUSES and not (status == "ok" and row.get("score") is None):
@@ -142,7 +142,7 @@ def status_of(row: Row) -> str:
     return "unscored" if row.get("score") is None else "ok"
 
 
-def prompt_key(row: Row) -> str:
+def prompt_key(row: ScoredRow) -> str:
     """Return what tells the prompt of a row from others: its log's word, its text, an id, or its place."""
     if row.get("group") is not None and "uid" not in row:  # a uid is another one in every run
         return str(row["group"])
@@ -161,7 +161,7 @@ def prompt_key(row: Row) -> str:
 # --- files -> rows under our names ----------------------------------------------------------------------
 
 
-def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> Iterator[Row]:
+def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> Iterator[ScoredRow]:
     """Yield each response of files under our names, in order.
 
     `row` is its place among the responses, `file_row` that of its row in its file, both from 0. A row that
@@ -180,7 +180,7 @@ def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> I
                     number += 1
 
 
-def _rows_of(batch: SampleBatch, layout: Layout, prefix: str) -> Iterator[Row]:
+def _rows_of(batch: SampleBatch, layout: Layout, prefix: str) -> Iterator[ScoredRow]:
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
@@ -207,7 +207,7 @@ def _rows_of(batch: SampleBatch, layout: Layout, prefix: str) -> Iterator[Row]:
             at += 1
 
 
-def _named(raw: Mapping[str, Any], layout: Layout, prefix: str) -> Row:
+def _named(raw: Mapping[str, Any], layout: Layout, prefix: str) -> ScoredRow:
     """A row's columns but those of its Sample, those of scoring under our names."""
     if layout.kind is None:
         heads = (layout.names.response, layout.names.ground_truth, layout.names.prompt)
@@ -227,14 +227,14 @@ def _named(raw: Mapping[str, Any], layout: Layout, prefix: str) -> Row:
     return row
 
 
-def _facts(raw: Mapping[str, Any], kind: str) -> Row:
+def _facts(raw: Mapping[str, Any], kind: str) -> ScoredRow:
     """What a log says of its responses in its own way; nothing where the row is not as the log's are."""
     with contextlib.suppress(KeyError, TypeError, AttributeError, IndexError, ValueError):
         return {name: value for name, value in by_name(kind).facts(raw).items() if value is not None}
     return {}
 
 
-def _one_of(own: Row, place: int) -> Row:
+def _one_of(own: ScoredRow, place: int) -> ScoredRow:
     """What scoring and generation say of one response of a row that has several."""
     row = own.copy()
     for name in (*SCORED, *LENGTHS, *OF_EPISODES, "finish_reason"):
@@ -244,7 +244,7 @@ def _one_of(own: Row, place: int) -> Row:
     return row
 
 
-def _with_plain_scores(row: Row) -> Row:
+def _with_plain_scores(row: ScoredRow) -> ScoredRow:
     """The row with its scores as numbers and truth values, whatever form they were written in."""
     if "score" in row:
         row["score"] = _number(row["score"])

@@ -41,7 +41,7 @@ from rewardkit.types import Message, Sample, Score, failure
 
 
 @dataclass(frozen=True)
-class Options:
+class Gsm8kOptions:
     """Options of the GSM8K reward."""
 
     score: float = 1.0
@@ -107,7 +107,7 @@ _SPACE = re.compile(r"\s*")
 _EXACT = Context(prec=MAX_PREC)
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: Gsm8kOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
     `Score.parts["format"]` is 1.0 when the response has `#### number`. The status is `invalid` when the
@@ -170,7 +170,7 @@ def verl_score(
     return score if answer == ground_truth else format_score
 
 
-def _score_as_verl(sample: Sample, options: Options) -> Score:
+def _score_as_verl(sample: Sample, options: Gsm8kOptions) -> Score:
     answer = _verl_answer(sample.response, options.method)
     value = verl_score(
         sample.response,

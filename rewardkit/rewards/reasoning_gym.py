@@ -38,13 +38,13 @@ _NONSENSE = ("zzz", "DEFINITELY_WRONG_12345")
 
 
 @dataclass(frozen=True)
-class Options:
+class ReasoningGymOptions:
     """Options of the reasoning_gym reward."""
 
     pay: Literal["solved", "partial"] = "solved"
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: ReasoningGymOptions) -> Score:
     """Score one response by its task's verifier.
 
     Raises:

@@ -44,7 +44,7 @@ _GRACE_S = 1.0
 _encoder = msgspec.msgpack.Encoder()
 
 
-class Job:
+class ScoringJob:
     """One reward with its options, as the workers are told of it once."""
 
     def __init__(self, reward_id: int, reward: Reward, options: Any) -> None:
@@ -108,7 +108,7 @@ class Chunk:
     """Samples of one job that go to a worker together, and where the score of each goes."""
 
     def __init__(
-        self, job: Job, samples: list[msgspec.Raw], slots: list[tuple[Batch, int]], turn: Turn
+        self, job: ScoringJob, samples: list[msgspec.Raw], slots: list[tuple[Batch, int]], turn: Turn
     ) -> None:
         self.job = job
         self.samples = samples

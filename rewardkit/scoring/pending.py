@@ -17,7 +17,7 @@ from typing import cast
 import msgspec
 
 from rewardkit.registry import Reward
-from rewardkit.scoring.jobs import Job, Scores, encode
+from rewardkit.scoring.jobs import Scores, ScoringJob, encode
 from rewardkit.scoring.runner import Runner
 from rewardkit.types import Sample, Score, failure
 
@@ -38,7 +38,7 @@ class Plan:
 
     reward: Reward
     runner: Runner
-    job: Job | None
+    job: ScoringJob | None
     """None: in the calling thread."""
 
 

@@ -29,7 +29,7 @@ import msgspec
 
 from rewardkit import processes
 from rewardkit.errors import ScoringError
-from rewardkit.scoring.jobs import NOBODY, Batch, Chunk, Job, Scores, Turn
+from rewardkit.scoring.jobs import NOBODY, Batch, Chunk, Scores, ScoringJob, Turn
 from rewardkit.scoring.turns import Waiting
 from rewardkit.scoring.worker import Loaded, Run, Scored, frame
 from rewardkit.shared import Owner
@@ -135,7 +135,7 @@ class WorkerPool:
         self._thread.start()
 
     def submit(
-        self, job: Job, samples: Sequence[msgspec.Raw | Score], chunk_size: int, turn: Turn = NOBODY
+        self, job: ScoringJob, samples: Sequence[msgspec.Raw | Score], chunk_size: int, turn: Turn = NOBODY
     ) -> Scores:
         """Score encoded samples in the workers; the future has one Score for each, in order.
 

@@ -24,7 +24,7 @@ import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
-from rewardkit.scoring.jobs import NOBODY, Job, Scores, Turn
+from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, Turn
 from rewardkit.scoring.pending import Pending, Plan, is_inline
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import Runner, is_async
@@ -83,7 +83,7 @@ class Scorer:
         self._express = express
         self._registry = registry
         self._plans: dict[str, Plan | Score] = {}
-        self._jobs: dict[tuple[str, str], Job] = {}
+        self._jobs: dict[tuple[str, str], ScoringJob] = {}
         self._pools: dict[int | None, WorkerPool] = {}
         """The shared one under None, and those of rewards with workers of their own under their job's id."""
         self._closed = False
@@ -330,7 +330,7 @@ class Scorer:
             return Plan(reward, Runner(reward, options), None)
         key = (reward.name, repr(options))
         if key not in self._jobs:
-            self._jobs[key] = Job(len(self._jobs), reward, options)
+            self._jobs[key] = ScoringJob(len(self._jobs), reward, options)
         return Plan(reward, Runner(reward, options), self._jobs[key])
 
     def _send(self, plan: Plan, samples: Sequence[msgspec.Raw | Score], turn: Turn = NOBODY) -> Scores:
@@ -346,7 +346,7 @@ class Scorer:
                 )
         return self._pools[key].submit(job, samples, self._chunk_size(job, len(samples)), turn)
 
-    def _chunk_size(self, job: Job, n: int) -> int:
+    def _chunk_size(self, job: ScoringJob, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""
         reward = job.reward
         if job.chunk_limit:

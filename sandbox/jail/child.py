@@ -36,7 +36,7 @@ _MAIN = "main.py"
 
 
 @dataclass
-class Job:
+class JailJob:
     """One run as the server was told of it."""
 
     mode: int
@@ -111,7 +111,7 @@ def prepare() -> None:
     _limit(resource.RLIMIT_DATA, 1 << 50)  # finite is enough: the address space is what is limited
 
 
-def main(jail: Jail, job: Job) -> None:
+def main(jail: Jail, job: JailJob) -> None:
     """Run one program and exit. Never returns."""
     code = 125
     try:
@@ -127,7 +127,7 @@ def main(jail: Jail, job: Job) -> None:
         os._exit(code)
 
 
-def collect(jail: Jail, job: Job) -> None:
+def collect(jail: Jail, job: JailJob) -> None:
     """Hand back what the compiler that ran before left in the working directory. Never returns."""
     try:
         _take_descriptors(job)
@@ -140,7 +140,7 @@ def collect(jail: Jail, job: Job) -> None:
         os._exit(1)
 
 
-def _execute(jail: Jail, job: Job, program: int) -> int:
+def _execute(jail: Jail, job: JailJob, program: int) -> int:
     plan = execute.read_plan()
     execute.place_files(plan, program)
     if plan.profile == "managed":
@@ -156,7 +156,7 @@ def _set_stack(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_STACK, (within_hard, hard))
 
 
-def _take_descriptors(job: Job) -> int:
+def _take_descriptors(job: JailJob) -> int:
     """Put the run's descriptors on 0, 1, 2 and up; return the program's."""
     program, *streams = job.fds
     for wanted, fd in enumerate(streams):
@@ -164,7 +164,7 @@ def _take_descriptors(job: Job) -> int:
     return program
 
 
-def _enter(jail: Jail, job: Job, profile: seccomp.Profile) -> None:
+def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
     if not jail.isolated:
         os.eventfd_write(jail.entered, 1)
@@ -181,7 +181,7 @@ def _enter(jail: Jail, job: Job, profile: seccomp.Profile) -> None:
     os.eventfd_write(jail.entered, 1)
 
 
-def _set_limits(jail: Jail, job: Job) -> None:
+def _set_limits(jail: Jail, job: JailJob) -> None:
     # The server's clock is finer than that of the kernel; this one cannot be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
     _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
@@ -198,7 +198,7 @@ def _limit(what: int, limit: int) -> None:
     resource.setrlimit(what, (limit, limit))
 
 
-def _run(job: Job, program: int) -> int:
+def _run(job: JailJob, program: int) -> int:
     """Execute the program; return the exit status."""
     source = os.pread(program, os.fstat(program).st_size, 0)
     os.closerange({SCRIPT: 3, SERVE: 4}.get(job.mode, 5), 256)

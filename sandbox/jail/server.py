@@ -178,7 +178,7 @@ class _Server:
     def _run(self, packet: bytes, fds: list[int]) -> None:
         mode, prelude, processes, threads, cpu_us, wall_us, idle_us, memory, *sizes = JOB.unpack(packet)
         output, resident = sizes
-        job = child.Job(
+        job = child.JailJob(
             mode, prelude, fds, processes, threads, cpu_us / 1e6, memory, output, resident, idle_us / 1e6
         )
         started = time.monotonic()
@@ -202,7 +202,7 @@ class _Server:
         self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), usage.ru_maxrss))
 
     def _await(
-        self, pid: int, job: child.Job, started: float, wall_s: float
+        self, pid: int, job: child.JailJob, started: float, wall_s: float
     ) -> tuple[int, int, resource.struct_rusage]:
         """Wait for a child's end, or end it; return the reason, the wait status and what it used."""
         pidfd = os.pidfd_open(pid)
@@ -215,7 +215,7 @@ class _Server:
         _, status, usage = os.wait4(pid, 0)
         return reason, status, usage
 
-    def _collect(self, job: child.Job) -> None:
+    def _collect(self, job: child.JailJob) -> None:
         """Have another jailed child hand back what a compiler left."""
         pid = kernel.fork()
         if pid == 0:
@@ -230,7 +230,7 @@ class _Server:
         elif self.setup.scratch and mode in (EXEC, BUILD):
             _empty_working_directory()
 
-    def _watch(self, pid: int, pidfd: int, job: child.Job, started: float, wall_s: float) -> int:
+    def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
         """Wait for the end of a run; return why it has to be killed, or ENDED."""
         clock = (~pid << 3) | 2  # the CPU time of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>
         rest = job.cpu_s
@@ -262,7 +262,7 @@ class _Server:
                 return reason
 
 
-def _excess(pid: int, job: child.Job) -> int:
+def _excess(pid: int, job: child.JailJob) -> int:
     """Return which limit a run exceeds that the kernel does not watch for us, or ENDED."""
     used = _usage(pid)
     if used.threads > job.threads:
@@ -293,7 +293,7 @@ def _empty_working_directory() -> None:
         os.rmdir(folder)
 
 
-def _idled(pid: int, job: child.Job, elapsed: float, cpu_s: float) -> float:
+def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
     """Return how long a run has done nothing, and not for want of a CPU: seconds.
 
     Where the host does not say how long it waited for one, nothing can be told from a busy machine.

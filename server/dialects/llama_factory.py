@@ -24,12 +24,12 @@ from rewardkit.server.dialects.base import (
 from rewardkit.server.wire import Decoder, reply
 
 
-class Request(msgspec.Struct):
+class LlamaFactoryRequest(msgspec.Struct):
     messages: list[str]
     model: str = "model"
 
 
-class Answer(msgspec.Struct):
+class LlamaFactoryAnswer(msgspec.Struct):
     id: str
     model: str
     scores: list[float]
@@ -41,7 +41,7 @@ TIMEOUT_S = 600.0
 
 _EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 72"]}
 
-_decode: Decoder[Request] = Decoder(Request, "a LLaMA-Factory reward request")
+_decode: Decoder[LlamaFactoryRequest] = Decoder(LlamaFactoryRequest, "a LLaMA-Factory reward request")
 
 
 def router(context: Context) -> APIRouter:
@@ -52,7 +52,7 @@ def router(context: Context) -> APIRouter:
         asked = [ask_text(context, text, data_source=data_source) for text in request.messages]
         scores = await score_all(context, asked, timeout_s=TIMEOUT_S)
         rewards = [reward_of(context, score) for score in scores]
-        answer = Answer(f"scoreval-{uuid.uuid4().hex}", request.model, rewards)
+        answer = LlamaFactoryAnswer(f"scoreval-{uuid.uuid4().hex}", request.model, rewards)
         return reply(answer, headers=failed_header(scores))
 
     routes = APIRouter(tags=["LLaMA-Factory"])

@@ -29,7 +29,7 @@ from rewardkit.server.wire import Decoder, reply
 from rewardkit.types import Score
 
 
-class Request(msgspec.Struct):
+class OpenRlhfRequest(msgspec.Struct):
     """One sample in practice; the lists may be longer. Old versions send `query` alone."""
 
     query: list[str] | str
@@ -37,7 +37,7 @@ class Request(msgspec.Struct):
     labels: list[Any] | Any = None
 
 
-class Answer(msgspec.Struct):
+class OpenRlhfAnswer(msgspec.Struct):
     rewards: list[float]
     scores: list[float]
     """For dynamic filtering: 1.0 where correct."""
@@ -50,7 +50,7 @@ TIMEOUT_S = 175.0
 
 _EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
 
-_decode: Decoder[Request] = Decoder(Request, "an OpenRLHF reward request")
+_decode: Decoder[OpenRlhfRequest] = Decoder(OpenRlhfRequest, "an OpenRLHF reward request")
 
 
 def router(context: Context) -> APIRouter:
@@ -67,7 +67,7 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _asked(context: Context, request: Request, data_source: str | None) -> list[Asked]:
+def _asked(context: Context, request: OpenRlhfRequest, data_source: str | None) -> list[Asked]:
     queries = _list(request.query)
     prompts = _list(request.prompts) or [None] * len(queries)
     labels = _list(request.labels) or [None] * len(queries)
@@ -90,7 +90,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _answer(context: Context, asked: list[Asked], scores: list[Score]) -> Answer:
+def _answer(context: Context, asked: list[Asked], scores: list[Score]) -> OpenRlhfAnswer:
     rewards = [reward_of(context, score) for score in scores]
     right = [
         reward if score.correct is None else float(score.correct)
@@ -100,4 +100,4 @@ def _answer(context: Context, asked: list[Asked], scores: list[Score]) -> Answer
     for one, score in zip(asked, scores, strict=True):
         for name, value in parts_of(one, score).items():
             logs.setdefault(name, []).append(value)
-    return Answer(rewards, right, {name: fmean(values) for name, values in logs.items() if values})
+    return OpenRlhfAnswer(rewards, right, {name: fmean(values) for name, values in logs.items() if values})

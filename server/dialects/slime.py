@@ -25,13 +25,13 @@ from rewardkit.server.wire import Decoder, reply
 from rewardkit.types import Message
 
 
-class Request(msgspec.Struct):
+class SlimeRequest(msgspec.Struct):
     response: str
     prompt: str | list[Message] | None = None
     label: Any = None
 
 
-class Answer(msgspec.Struct):
+class SlimeAnswer(msgspec.Struct):
     score: float
     correct: bool | None
     status: str
@@ -44,13 +44,13 @@ TIMEOUT_S = 115.0
 
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 
-_decode: Decoder[Request] = Decoder(Request, "a slime reward request")
+_decode: Decoder[SlimeRequest] = Decoder(SlimeRequest, "a slime reward request")
 
 
 def router(context: Context) -> APIRouter:
     """Routes `/slime` for a number and `/slime_dict` for a dict, each with a data source after it."""
 
-    async def answer(body: bytes, data_source: str | None) -> tuple[Answer, dict[str, str]]:
+    async def answer(body: bytes, data_source: str | None) -> tuple[SlimeAnswer, dict[str, str]]:
         request = _decode(body)
         asked = ask(
             context,
@@ -61,7 +61,7 @@ def router(context: Context) -> APIRouter:
         )
         (score,) = await score_all(context, [asked], timeout_s=TIMEOUT_S)
         parts = parts_of(asked, score)
-        made = Answer(reward_of(context, score), score.correct, score.status, score.detail, parts)
+        made = SlimeAnswer(reward_of(context, score), score.correct, score.status, score.detail, parts)
         return made, failed_header([score])
 
     async def number(body: bytes, data_source: str | None) -> Response:

@@ -27,11 +27,11 @@ from rewardkit.server.wire import decode_object, reply
 Ask = Callable[[Context, dict[str, Any], str | None], list[Asked]]
 """Reads a request: (context, request, data source in the path) -> samples."""
 
-Answer = Callable[[dict[str, Any], Sequence[float]], Any]
+MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
 """Makes an answer: (request, rewards) -> JSON-ready."""
 
 
-def scoring(context: Context, ask: Ask, answer: Answer) -> Handle:
+def scoring(context: Context, ask: Ask, answer: MakeAnswer) -> Handle:
     """Score between the two translations."""
 
     async def handle(body: bytes, data_source: str | None) -> Response:

@@ -11,7 +11,7 @@ import pytest
 from rewardkit.datasets_prep import humaneval, mbpp
 from rewardkit.datasets_prep.common.settings import Settings
 from rewardkit.errors import InputError
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample
 
@@ -35,7 +35,7 @@ def rows_of(file: Path) -> list[dict[str, object]]:
     if not (why_not("warm") and why_not("guard")):
         for row in rows:
             sample = Sample("code", row["extra_info"]["answer"], row["ground_truth"])  # type: ignore[index]
-            assert score(sample, Options()).score == 1.0
+            assert score(sample, CodeOptions()).score == 1.0
     return rows
 
 

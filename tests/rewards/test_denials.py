@@ -38,10 +38,10 @@ def test_a_denied_or_doubted_answer_pays_in_no_reward(denying: str) -> None:
     for slot in ("\\boxed{72}", "$\\boxed{72}$", "#### 72"):
         response = denying.replace("%s", slot)
         for preset in ("default", "strict"):
-            options = math.Options(preset=preset)
+            options = math.MathOptions(preset=preset)
             assert math.score(Sample("math", response, "72"), options).score == 0.0, (response, preset)
         for method in ("strict", "flexible"):
-            options_of_gsm8k = gsm8k.Options(method=method)
+            options_of_gsm8k = gsm8k.Gsm8kOptions(method=method)
             assert gsm8k.score(Sample("gsm8k", response, "72"), options_of_gsm8k).score < 1.0, response
 
 
@@ -57,11 +57,13 @@ def test_a_denied_or_doubted_answer_pays_in_no_reward(denying: str) -> None:
 def test_a_denied_answer_pays_in_no_form_and_on_no_line(denying: str, slot: str, between: str) -> None:
     for presets in ("default", "strict"):
         assert (
-            math.score(Sample("math", denying + between + slot, "72"), math.Options(preset=presets)).score
+            math.score(Sample("math", denying + between + slot, "72"), math.MathOptions(preset=presets)).score
             == 0.0
         )
     for method in ("strict", "flexible"):
-        found = gsm8k.score(Sample("gsm8k", denying + between + slot, "72"), gsm8k.Options(method=method))
+        found = gsm8k.score(
+            Sample("gsm8k", denying + between + slot, "72"), gsm8k.Gsm8kOptions(method=method)
+        )
         assert found.score < 1.0, denying + between + slot
 
 
@@ -85,4 +87,4 @@ def test_an_answer_that_is_stated_is_paid_whatever_else_is_said(response: str) -
     "response", ["It rose from 5 to 72", "All ages of 72 and above", "It is (9, 72)", "5, 72"]
 )
 def test_the_last_number_of_a_range_or_a_pair_is_no_answer(response: str) -> None:
-    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method="flexible")).score == 0.0
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Gsm8kOptions(method="flexible")).score == 0.0

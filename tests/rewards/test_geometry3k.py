@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.geometry3k import Options, score
+from rewardkit.rewards.geometry3k import GeometryOptions, score
 from rewardkit.types import Sample, Score
 
 
 def judge(response: str, truth: str = "5", **options: Any) -> Score:
-    return score(Sample("hiyouga/geometry3k", response, truth), Options(**options))
+    return score(Sample("hiyouga/geometry3k", response, truth), GeometryOptions(**options))
 
 
 def test_answer_and_format_are_weighed_nine_to_one() -> None:

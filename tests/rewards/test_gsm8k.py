@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewardkit.rewards import gsm8k
-from rewardkit.rewards.gsm8k import Options, score, verl_score
+from rewardkit.rewards.gsm8k import Gsm8kOptions, score, verl_score
 from rewardkit.types import Sample, Score
 
 
 def judge(response: str, gold: str = "72", **options: object) -> Score:
-    return score(Sample("gsm8k", response, gold), Options(**options))  # type: ignore[arg-type]
+    return score(Sample("gsm8k", response, gold), Gsm8kOptions(**options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,10 @@ def test_names_and_nouns_of_the_question_are_harmless() -> None:
     for prompt in (question, [{"role": "user", "content": question}]):
         for rest in ("gizmos", "gizmos for Natalia"):
             sample = Sample("gsm8k", f"#### 72 {rest}", "72", prompt=prompt)
-            assert score(sample, Options()).score == 1.0, rest
-        assert score(Sample("gsm8k", "#### 72 minus gizmos", "72", prompt=prompt), Options()).score == 0.1
+            assert score(sample, Gsm8kOptions()).score == 1.0, rest
+        assert (
+            score(Sample("gsm8k", "#### 72 minus gizmos", "72", prompt=prompt), Gsm8kOptions()).score == 0.1
+        )
 
 
 @pytest.mark.parametrize(
@@ -273,7 +275,7 @@ def test_every_reference_solution_of_gsm8k_scores_1(reference_data: Path, split:
 def test_a_last_number_that_is_a_part_of_something_else_is_not_paid_by_the_flexible_method(
     response: str,
 ) -> None:
-    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method="flexible")).score == 0.0, (
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Gsm8kOptions(method="flexible")).score == 0.0, (
         response
     )
 
@@ -282,6 +284,6 @@ def test_a_last_number_that_is_a_part_of_something_else_is_not_paid_by_the_flexi
     "response", ["\\frac{144}{2} = 72", "It is 2 + \\frac{140}{2} = 72", "72 apples.", "It is (72)"]
 )
 def test_a_last_number_that_the_response_comes_to_is_paid_by_the_flexible_method(response: str) -> None:
-    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method="flexible")).score == 1.0, (
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Gsm8kOptions(method="flexible")).score == 1.0, (
         response
     )

@@ -20,14 +20,14 @@ from rewardkit import Sample, Score, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
-from rewardkit.rewards.judge import Options, register_judge
+from rewardkit.rewards.judge import JudgeOptions, register_judge
 from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict
 
 SOURCE = "test/judged"
 
 
-def options(**changes: Any) -> Options:
-    return Options(**{"url": "http://localhost/v1", "model": "m", **changes})
+def options(**changes: Any) -> JudgeOptions:
+    return JudgeOptions(**{"url": "http://localhost/v1", "model": "m", **changes})
 
 
 class FakeOpenAI(ThreadingHTTPServer):
@@ -261,7 +261,7 @@ def test_the_documented_files_work(
     (tmp_path / "helpful.yaml").write_text(first)
     assert register_judge(tmp_path / "helpful.yaml").data_sources == ("Dahoas/*",)
     (tmp_path / "agrees.yaml").write_text(f"url: http://h\nmodel: m\n{second}")
-    made: Options = register_judge(tmp_path / "agrees.yaml", [SOURCE]).make_options({})
+    made: JudgeOptions = register_judge(tmp_path / "agrees.yaml", [SOURCE]).make_options({})
     question = ask(Sample(SOURCE, "4", "four", "2 + 2?"), made)
     assert 'reference "four"' in question.messages[0]["content"]
     assert read_verdict(f"It does.\n{question.marker} Yes", question.marker, made).score == 1.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.reasoning_gym import Options, score
+from rewardkit.rewards.reasoning_gym import ReasoningGymOptions, score
 from rewardkit.types import Sample, Score
 
 reasoning_gym = pytest.importorskip("reasoning_gym", reason="the extra 'reasoning-gym' is not installed")
@@ -29,7 +29,7 @@ def entry(task: str, index: int = 0) -> dict[str, Any]:
 
 
 def judge(response: str, row: dict[str, Any], **options: Any) -> Score:
-    return score(Sample("reasoning_gym", response, json.dumps(row)), Options(**options))
+    return score(Sample("reasoning_gym", response, json.dumps(row)), ReasoningGymOptions(**options))
 
 
 @pytest.mark.parametrize("task", TASKS)

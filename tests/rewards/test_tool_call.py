@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.tool_call import Options, score
+from rewardkit.rewards.tool_call import ToolCallOptions, score
 from rewardkit.types import Sample, Score
 
 GOLD = [{"weather": {"city": ["Paris", "paris, FR"], "days": [3], "unit": ["celsius", ""]}}]
 
 
 def judge(response: str, truth: Any = GOLD, **options: Any) -> Score:
-    return score(Sample("bfcl", response, json.dumps(truth)), Options(**options))
+    return score(Sample("bfcl", response, json.dumps(truth)), ToolCallOptions(**options))
 
 
 def hermes(*calls: tuple[str, dict[str, Any]]) -> str:

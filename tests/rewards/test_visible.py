@@ -41,10 +41,10 @@ def test_a_hidden_answer_pays_in_no_reward(hiding: str, visible_text: str) -> No
     for slot in ("\\boxed{72}", "\n#### 72\n"):
         response = visible_text + hiding.replace("%s", slot.strip() if "~" in hiding else slot)
         for preset in (None, "strict"):
-            options = math.Options(preset=preset) if preset else math.Options()
+            options = math.MathOptions(preset=preset) if preset else math.MathOptions()
             assert math.score(Sample("math", response, "72"), options).score == 0.0, (response, preset)
         for method in ("strict", "flexible"):
-            assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options(method=method)).score < 1.0
+            assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Gsm8kOptions(method=method)).score < 1.0
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_a_hidden_answer_pays_in_no_reward(hiding: str, visible_text: str) -> No
     ],
 )  # fmt: skip
 def test_an_answer_in_code_or_in_the_target_of_a_link_does_not_replace_one_that_is_shown(hiding: str) -> None:
-    for options in (math.Options(), math.Options(preset="strict")):
+    for options in (math.MathOptions(), math.MathOptions(preset="strict")):
         response = "It is \\boxed{75}.\n" + hiding.replace("%s", "\\boxed{72}")
         assert math.score(Sample("math", response, "72"), options).score == 0.0
         assert math.score(Sample("math", response, "75"), options).score == 1.0
     response = "#### 75\n" + hiding.replace("%s", "####72")
-    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Options()).score < 1.0
+    assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Gsm8kOptions()).score < 1.0
 
 
 @pytest.mark.parametrize(

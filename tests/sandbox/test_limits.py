@@ -150,7 +150,7 @@ def test_the_worker_is_of_no_use_to_a_fork_of_the_driver(level: Level) -> None:
 
 def test_a_program_that_waits_for_a_cpu_at_this_moment_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel counts such a wait when it ends: on a very busy machine a second of it is not counted yet."""
-    job = server.child.Job(0, False, [], 0, 1, 1.0, 0, 0, 0, 0.5)
+    job = server.child.JailJob(0, False, [], 0, 1, 1.0, 0, 0, 0, 0.5)
     monkeypatch.setattr(server, "_waited_for_cpu", lambda pid: 0.0)
     works = subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1)
     try:

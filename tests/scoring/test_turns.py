@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from rewardkit.scoring.jobs import Batch, Chunk, Job, Turn
+from rewardkit.scoring.jobs import Batch, Chunk, ScoringJob, Turn
 from rewardkit.scoring.turns import Waiting
 
 
-class Cheap(Job):
+class Cheap(ScoringJob):
     def __init__(self, seconds: float) -> None:
         self.expected_s = seconds
 

@@ -22,7 +22,7 @@ from rewardkit.agents.tools import Toolbox, tool
 from rewardkit.agents.tools.declaring import kind_of
 from rewardkit.agents.types import Call
 from rewardkit.server.app import create_app
-from rewardkit.server.episodes import Episodes, Row, Settings
+from rewardkit.server.episodes import Episodes, EpisodeStart, Settings
 from tests.living import until
 from tests.server.serving import serve
 
@@ -212,7 +212,7 @@ def test_what_nobody_asks_for_is_released() -> None:
     async def use() -> None:
         episodes = _episodes(idle_s=0.05)
         for _ in range(5):
-            await episodes.open(Row())
+            await episodes.open(EpisodeStart())
         for _ in range(2_000):
             if not len(episodes):
                 break
@@ -226,7 +226,7 @@ def test_what_nobody_asks_for_is_released() -> None:
 def test_a_call_that_runs_ends_when_its_episode_is_released() -> None:
     async def use() -> None:
         episodes = _episodes()
-        session = (await episodes.open(Row()))["session"]
+        session = (await episodes.open(EpisodeStart()))["session"]
         call = asyncio.create_task(episodes.call(session, Call("probe", {"what": "hang"})))
         while "hangs" not in LOG.events:
             await asyncio.sleep(0)
@@ -241,7 +241,7 @@ def test_a_call_that_runs_ends_when_its_episode_is_released() -> None:
 def test_a_call_that_hangs_is_an_observation_after_its_time() -> None:
     async def use() -> None:
         episodes = _episodes()
-        session = (await episodes.open(Row()))["session"]
+        session = (await episodes.open(EpisodeStart()))["session"]
         episodes._limits = dataclasses.replace(episodes._limits, tool_seconds=0.05)
         found = await episodes.call(session, Call("probe", {"what": "hang"}))
         assert (found["status"], found["text"]) == ("timeout", "Error: probe did not answer in 0.05 s")
@@ -253,7 +253,7 @@ def test_a_call_that_hangs_is_an_observation_after_its_time() -> None:
 def test_a_call_whose_client_goes_is_cancelled_and_its_episode_stays() -> None:
     async def use() -> None:
         episodes = _episodes()
-        session = (await episodes.open(Row()))["session"]
+        session = (await episodes.open(EpisodeStart()))["session"]
         call = asyncio.create_task(episodes.call(session, Call("probe", {"what": "hang"})))
         while "hangs" not in LOG.events:
             await asyncio.sleep(0)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.demo.model import make_model, make_tokenizer, save
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World, open_world
 
 QUESTIONS = [f"Tom has {a} apples and buys {b} more. How many now?" for a in range(1, 9) for b in (1, 2, 3)]
@@ -57,11 +57,11 @@ def model_folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture
-def rows(tokenizer: Any) -> list[Row]:
+def rows(tokenizer: Any) -> list[PromptRow]:
     """Prompts of different lengths."""
     texts = ["Tom has 3", *QUESTIONS[:7]]
     return [
-        Row(
+        PromptRow(
             "gsm8k",
             [{"role": "user", "content": t}],
             "3",
@@ -73,7 +73,7 @@ def rows(tokenizer: Any) -> list[Row]:
 
 
 @pytest.fixture
-def batch(rows: list[Row], tokenizer: Any) -> Batch:
+def batch(rows: list[PromptRow], tokenizer: Any) -> Batch:
     """Eight ragged responses with every tensor of a PPO batch filled in at random."""
     generator = torch.Generator().manual_seed(1)
     lengths = torch.tensor([1, 2, 3, 4, 5, 6, 6, 2])

@@ -19,7 +19,7 @@ from rewardkit.errors import ScoringError, ServerError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer import rewards
-from rewardkit.trainer.batch import Batch, Row
+from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock, summarize
@@ -118,14 +118,14 @@ class Numbers:
         return ["".join(map(str, row)) for row in ids]
 
 
-def begun(source: Any, rows: Sequence[Row], timeout_s: float = 60.0) -> PendingScores:
+def begun(source: Any, rows: Sequence[PromptRow], timeout_s: float = 60.0) -> PendingScores:
     """The scores of a response to each row, the row's number, all of which ended at once."""
     pending = PendingScores(source, Numbers(), rows, timeout_s)
     pending.take({i: [i] for i in range(len(rows))})
     return pending
 
 
-def scores_of(source: Any, rows: Sequence[Row], world: World, timeout_s: float = 60.0) -> list[Score]:
+def scores_of(source: Any, rows: Sequence[PromptRow], world: World, timeout_s: float = 60.0) -> list[Score]:
     return [one.score for one in begun(source, rows, timeout_s).wait(world)]
 
 

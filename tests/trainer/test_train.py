@@ -23,7 +23,7 @@ from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo import run as demo
 from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -206,7 +206,7 @@ def test_the_demo_leaves_generations_log_and_checkpoint(
 
 
 def test_two_in_seven_demonstrations_are_in_the_rewarded_format() -> None:
-    row = Row("gsm8k", [], "8", {"answer": "5+3=8\n#### 8"}, [])
+    row = PromptRow("gsm8k", [], "8", {"answer": "5+3=8\n#### 8"}, [])
     answers = [warmup.demonstration(row, i) for i in range(70)]
     assert sum(answer == "5+3=8\n#### 8" for answer in answers) == 20
     assert sum(answer in ("5+3=8\nThe answer is 8.", "5+3=8\nSo 8.") for answer in answers) == 50

@@ -15,7 +15,7 @@ from rewardkit.agents.runner import Setting
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, open_folder
 from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode
@@ -53,7 +53,7 @@ from rewardkit.trainer.workers.critic import Critic
 @dataclass(frozen=True)
 class _Data:
     loader: PromptLoader
-    val_rows: list[Row]
+    val_rows: list[PromptRow]
     data_sources: set[str]
     total_steps: int
 

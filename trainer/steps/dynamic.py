@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rewardkit.errors import ScoringError
-from rewardkit.trainer.batch import Batch, Row, ScoredResponse, join
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredResponse, join
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
@@ -24,7 +24,7 @@ AVERAGES = ("agent/", "reward/turns/")
 
 
 def sample_dynamically(
-    run: TrainingRun, prompts: Sequence[Row], step: int, clock: Clock
+    run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock
 ) -> tuple[Batch, dict[str, float]]:
     """Return a scored batch in which the responses to each prompt differ in outcome.
 

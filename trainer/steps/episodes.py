@@ -19,7 +19,7 @@ from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import Setting, run_episode
 from rewardkit.agents.types import ENDED, TokenModel, Turn
 from rewardkit.trainer.agents import episode_row
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, TurnCosts
@@ -126,7 +126,7 @@ def player(setting: Setting) -> Callable[[TokenModel, tuple[EpisodeRow, int]], C
 def play_rows(
     rollout: RolloutEngine,
     setting: Setting,
-    rows: Sequence[Row],
+    rows: Sequence[PromptRow],
     sampling: Sampling,
     seeds: Sequence[int],
     ended: Ended | None = None,
@@ -138,7 +138,7 @@ def play_rows(
 
 
 def as_batch(
-    rows: Sequence[Row],
+    rows: Sequence[PromptRow],
     played: Sequence[Played],
     *,
     prompt_length: int,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.sharding import full_tensors
@@ -28,7 +28,7 @@ PROOF_EVERY = 20
 
 
 def generate(
-    run: TrainingRun, prompts: Sequence[Row], step: int, first: int = 0
+    run: TrainingRun, prompts: Sequence[PromptRow], step: int, first: int = 0
 ) -> tuple[Batch, PendingScores]:
     """Return the batch of this process, `rollout.n` responses to each prompt of its share, and their scores.
 
@@ -54,7 +54,11 @@ def generate(
 
 
 def play(
-    run: TrainingRun, rows: Sequence[Row], sampling: Sampling, seeds: Sequence[int], pending: PendingScores
+    run: TrainingRun,
+    rows: Sequence[PromptRow],
+    sampling: Sampling,
+    seeds: Sequence[int],
+    pending: PendingScores,
 ) -> Batch:
     """Return the episodes of these rows as a batch; each is scored from when it ends."""
     assert run.agents is not None
@@ -105,7 +109,7 @@ def sync_weights(run: TrainingRun) -> None:
     run.syncs += 1
 
 
-def _as_batch(rows: Sequence[Row], ids: Tensor, mask: Tensor, drawn: Rollout, n: int) -> Batch:
+def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollout, n: int) -> Batch:
     batch = make_batch(
         rows,
         ids.repeat_interleave(n, dim=0),

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from rewardkit.errors import RewardkitError
-from rewardkit.trainer.batch import Batch, Row, ScoredResponse
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredResponse
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rewards import RewardSource, ScoreFuture
 from rewardkit.trainer.rollout.base import TurnCosts
@@ -20,7 +20,9 @@ from rewardkit.types import Sample, Score
 class PendingScores:
     """The scores of this process's responses, one for each of `rows`, while they are being computed."""
 
-    def __init__(self, source: RewardSource, tokenizer: Any, rows: Sequence[Row], timeout_s: float) -> None:
+    def __init__(
+        self, source: RewardSource, tokenizer: Any, rows: Sequence[PromptRow], timeout_s: float
+    ) -> None:
         """Take responses until `timeout_s` after the last of them came."""
         self.texts = [""] * len(rows)
         self._source = source
@@ -95,7 +97,7 @@ class PendingScores:
         return ScoredResponse(self._rows[row], self.texts[row], score, columns)
 
 
-def start_scoring(run: TrainingRun, rows: Sequence[Row]) -> PendingScores:
+def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
     """Return what takes the responses to `rows`, one for each."""
     return PendingScores(run.rewards, run.tokenizer, rows, run.config.reward.timeout_s)
 
@@ -115,6 +117,6 @@ def collect_scores(
     return scored, metrics
 
 
-def _sample(row: Row, text: str, played: Played | None) -> Sample:
+def _sample(row: PromptRow, text: str, played: Played | None) -> Sample:
     extra = row.extra_info if played is None else {**row.extra_info, **played.facts()}
     return Sample(row.data_source, text, row.ground_truth, row.prompt, extra)

@@ -10,7 +10,7 @@ import torch
 
 from rewardkit.agents.runner import Setting
 from rewardkit.offline.metrics import group_metrics
-from rewardkit.trainer.batch import Row, ScoredResponse, pad_prompts
+from rewardkit.trainer.batch import PromptRow, ScoredResponse, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rewards import RewardSource
@@ -51,7 +51,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
 
 
 def respond(
-    rows: Sequence[Row],
+    rows: Sequence[PromptRow],
     rollout: RolloutEngine,
     rewards: RewardSource,
     tokenizer: Any,

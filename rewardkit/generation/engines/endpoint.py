@@ -43,7 +43,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointAnswer:
     """One completion."""
 
     text: str
@@ -118,7 +118,7 @@ class EndpointEngine:
         one = await self._player.play(model, request)
         return msgspec.structs.replace(one, prompt_tokens=model.prompt_tokens)
 
-    async def ask(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> Answer:
+    async def ask(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
         """Return what the server answers, in the end.
 
         Raises:
@@ -137,7 +137,7 @@ class EndpointEngine:
                     await asyncio.sleep(random.uniform(0, min(_MAX_BACKOFF_S, _BACKOFF_S * 2**attempt)))
         raise RefusedError(last)
 
-    async def _attempt(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> Answer:
+    async def _attempt(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
         key = os.environ.get(self._engine.api_key_env, "")
         try:
             async with session.post(
@@ -210,7 +210,7 @@ class _Conversation:
         return Reply(answer.text, (), answer.log_probs, finish, calls, answer.tokens)
 
 
-def _answer(content: bytes) -> Answer:
+def _answer(content: bytes) -> EndpointAnswer:
     try:
         answer: Any = msgspec.json.decode(content)
         choice = answer["choices"][0]
@@ -220,7 +220,7 @@ def _answer(content: bytes) -> Answer:
         text = message.get("content")
         if text is not None and not isinstance(text, str):
             raise TypeError("content is no text")
-        return Answer(
+        return EndpointAnswer(
             text or "",
             str(choice.get("finish_reason") or "stop"),
             usage.get("prompt_tokens"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.offline.chat import heading, is_chat
-from rewardkit.offline.scored import Row, ScoredResponse, prompt_key, scored_response
+from rewardkit.offline.scored import ScoredResponse, ScoredRow, prompt_key, scored_response
 
 BLOCK = 1_000
 """Rows, or prompts, in one block of texts."""
@@ -49,7 +49,7 @@ def pack(value: Any) -> str:
     return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()
 
 
-def collect(rows: Iterable[Row]) -> Payload:
+def collect(rows: Iterable[ScoredRow]) -> Payload:
     """Return the payload of all rows; what it holds in memory is packed, but for the numbers."""
     builder = _Builder()
     for row in rows:
@@ -69,7 +69,7 @@ class _Builder:
         self._responses: list[ScoredResponse] = []
         self._shortened = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ScoredRow) -> None:
         one = scored_response(row)
         self._responses.append(one)
         source = self._sources.setdefault(one.data_source, len(self._sources))
@@ -91,7 +91,7 @@ class _Builder:
         response = self._fitting(row.get("response") or "")
         self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
 
-    def _turns(self, row: Row) -> list[tuple[str, str, bool]] | None:
+    def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
         """An episode's turns: a heading, the text, and whether it is the model's; None where it has one."""
         turns = row.get("turns")
         if not is_chat(turns) or len(turns) < 2:

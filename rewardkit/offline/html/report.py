@@ -21,7 +21,7 @@ from rewardkit.offline.evaluation import OVERALL, Figures, evaluate
 from rewardkit.offline.html import charts
 from rewardkit.offline.html.payload import STATUSES, Payload, collect
 from rewardkit.offline.intervals import Estimate
-from rewardkit.offline.scored import Row, grouped
+from rewardkit.offline.scored import ScoredRow, grouped
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
@@ -39,7 +39,7 @@ _COLUMNS = (
 )
 
 
-def write_report(rows: Iterable[Row], out: Path, title: str) -> dict[str, Figures]:
+def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
     """Write the page of these scored rows to `out`, whole or not at all; return the figures that it shows.
 
     Raises:

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from rewardkit.rewards.choice.reward import Options, score
+from rewardkit.rewards.choice.reward import ChoiceOptions, score
 
-__all__ = ["Options", "score"]
+__all__ = ["ChoiceOptions", "score"]

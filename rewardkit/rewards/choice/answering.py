@@ -19,7 +19,7 @@ from rewardkit.rewards.stated import (
 )
 from rewardkit.rewards.wordings import CONCLUSION, PREDICATE, REST_OF_REASON
 
-Answer = tuple[Named, bool, str]
+ChoiceAnswer = tuple[Named, bool, str]
 """What a response chooses, whether it states so, and why."""
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -63,7 +63,7 @@ _LIMITED = re.compile(r"\b(?:only|when|provided|case|almost|partly|formally|and|
 """After "is correct": only sometimes, or another one too."""
 
 
-def read_answer(response: str, choices: Choices) -> Answer:
+def read_answer(response: str, choices: Choices) -> ChoiceAnswer:
     """Return what the response chooses, whether it states so, and why."""
     quick = _quick(response, choices)
     if quick is not None:
@@ -79,7 +79,7 @@ def read_answer(response: str, choices: Choices) -> Answer:
     return found
 
 
-def _quick(response: str, choices: Choices) -> Answer | None:
+def _quick(response: str, choices: Choices) -> ChoiceAnswer | None:
     """What most responses are: one letter, or "The answer is B." as the last sentence."""
     tail = response[-_QUICK_TAIL:]
     match = _QUICK.search(tail)
@@ -99,7 +99,7 @@ def _speaks(text: str) -> bool:
     return any(map(text.__contains__, _SPEAKING)) or _SPEAKS.search(text) is not None
 
 
-def _stated(text: str, choices: Choices) -> Answer | None:
+def _stated(text: str, choices: Choices) -> ChoiceAnswer | None:
     """The last statement that speaks of options, with those beside it; None when there is none."""
     said: list[tuple[Statement, Named]]
     said = [(s, r) for s in statements(text)[-_LAST:] if (r := _read_statement(s, choices)) is not None]
@@ -209,7 +209,7 @@ def _conclusions(text: str, choices: Choices, others: list[Statement]) -> list[t
     return found
 
 
-def _on_a_line(text: str, choices: Choices) -> Answer:
+def _on_a_line(text: str, choices: Choices) -> ChoiceAnswer:
     """Choices that stand alone on lines: one, or the same one again, is an answer."""
     reads = [read for line in text.splitlines() if (read := _read_line(line, choices)) is not None]
     if not reads:

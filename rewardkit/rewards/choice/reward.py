@@ -29,7 +29,7 @@ from rewardkit.types import Sample, Score, failure
 
 
 @dataclass(frozen=True)
-class Options:
+class ChoiceOptions:
     """Options of the choice reward."""
 
     score: float = 1.0
@@ -41,7 +41,7 @@ class Options:
     """What a list of right answers means: all of them together, or each alone."""
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: ChoiceOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
     `parts["format"]` is 1.0 where the answer was stated rather than left alone on a line. The status is

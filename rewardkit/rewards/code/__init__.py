@@ -26,10 +26,10 @@ from rewardkit.rewards.code.languages import Program, take, wanted
 from rewardkit.rewards.code.problem import GroundTruthError, Problem, StdinTest
 from rewardkit.rewards.code.running import (
     NOT_RUN,
+    CodeVerdict,
     Rules,
     Runner,
     TookTooLong,
-    Verdict,
     limits_of,
     run_tests,
 )
@@ -41,7 +41,7 @@ from rewardkit.types import Sample, Score, failure
 
 
 @dataclass(frozen=True)
-class Options:
+class CodeOptions:
     """Options of the code reward."""
 
     continuous: bool = False
@@ -81,7 +81,7 @@ class Options:
     run there; what they ought to print stays here."""
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: CodeOptions) -> Score:
     """Run the program in a response on the tests in its ground truth."""
     try:
         problem = _problem(sample.ground_truth)
@@ -101,7 +101,7 @@ def _problem(ground_truth: str) -> Problem:
     return read(ground_truth)  # a group of samples shares one ground truth, which may be megabytes
 
 
-def _score(response: str, problem: Problem, options: Options) -> Score:
+def _score(response: str, problem: Problem, options: CodeOptions) -> Score:
     sandbox = _runner(options)
     program = _program(response, options, problem, sandbox)
     if program is None:
@@ -126,7 +126,7 @@ class Explanation:
 
     program: str | None
     """None: there is no code block in the response."""
-    tests: tuple[Verdict, ...]
+    tests: tuple[CodeVerdict, ...]
 
     def __str__(self) -> str:
         if self.program is None:
@@ -137,13 +137,13 @@ class Explanation:
         return "\n".join((" test  status            CPU", *rows))
 
 
-def explain(ground_truth: str, response: str, options: Options | None = None) -> Explanation:
+def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> Explanation:
     """Return the verdict on every test: as it counted, and of those that did not need to run how they end.
 
     Raises:
         InputError: the ground truth holds no usable tests, or the sandbox failed.
     """
-    options = options or Options()
+    options = options or CodeOptions()
     try:
         problem = _problem(ground_truth)
         sandbox = _runner(options)
@@ -155,7 +155,9 @@ def explain(ground_truth: str, response: str, options: Options | None = None) ->
         raise InputError(str(error)) from None
 
 
-def _laid_open(sandbox: Runner, program: Program, problem: Problem, options: Options) -> tuple[Verdict, ...]:
+def _laid_open(
+    sandbox: Runner, program: Program, problem: Problem, options: CodeOptions
+) -> tuple[CodeVerdict, ...]:
     """The verdicts that make the score, and a word on the tests that were not run for it."""
     judged = problem if options.first_k is None else _first(problem, options.first_k)
     source = _complete(program, problem)
@@ -168,7 +170,7 @@ def _laid_open(sandbox: Runner, program: Program, problem: Problem, options: Opt
     return tuple(_with_note(*pair) for pair in zip(counted, alone, strict=True))
 
 
-def _with_note(counted: Verdict, alone: Verdict) -> Verdict:
+def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
     """A verdict that counts; of a test that was not run, with a word on how it ends."""
     if counted.status != "not_run" or alone.status == "not_run":
         return counted
@@ -178,7 +180,7 @@ def _with_note(counted: Verdict, alone: Verdict) -> Verdict:
     )
 
 
-def _program(response: str, options: Options, problem: Problem, sandbox: Runner) -> Program | None:
+def _program(response: str, options: CodeOptions, problem: Problem, sandbox: Runner) -> Program | None:
     """The program in a response; None if there is none or it is blank."""
     if options.compat == "verl":
         found: Program | None = Program(extract_like_verl(response))
@@ -209,7 +211,7 @@ def _first(problem: Problem, count: int) -> Problem:
     return replace(problem, tests=problem.tests[:count], weights=problem.weights[:count])
 
 
-def _cpu_s(problem: Problem, options: Options, language: str) -> float:
+def _cpu_s(problem: Problem, options: CodeOptions, language: str) -> float:
     """CPU time of one test, of a program in that language."""
     own = problem.limits.get("time_limit")
     if language == PYTHON:
@@ -220,7 +222,7 @@ def _cpu_s(problem: Problem, options: Options, language: str) -> float:
     return spoken.scaled(own)
 
 
-def _rules(problem: Problem, options: Options, language: str) -> Rules:
+def _rules(problem: Problem, options: CodeOptions, language: str) -> Rules:
     comparator = options.comparator or options.compat or problem.comparator or "tokens"
     if comparator not in TEXT:
         raise GroundTruthError(f"no comparator '{comparator}'; there are {', '.join(TEXT)}")
@@ -242,13 +244,13 @@ def _rules(problem: Problem, options: Options, language: str) -> Rules:
     )
 
 
-def _checker(problem: Problem, options: Options) -> Checker | None:
+def _checker(problem: Problem, options: CodeOptions) -> Checker | None:
     if function := options.checker or problem.checker:
         return FunctionChecker(function)
     return ProgramChecker(problem.checker_program) if problem.checker_program else None
 
 
-def _value(verdicts: list[Verdict], problem: Problem, options: Options) -> float:
+def _value(verdicts: list[CodeVerdict], problem: Problem, options: CodeOptions) -> float:
     if all(v.passed for v in verdicts):
         return 1.0
     if options.compat == "livecodebench" or (not options.continuous and options.compat != "verl"):
@@ -261,7 +263,7 @@ def _value(verdicts: list[Verdict], problem: Problem, options: Options) -> float
     return sum(w for w, v in zip(weights, verdicts, strict=True) if v.passed) / sum(weights)
 
 
-def _detail(verdicts: list[Verdict], options: Options) -> str:
+def _detail(verdicts: list[CodeVerdict], options: CodeOptions) -> str:
     passed = sum(v.passed for v in verdicts)
     total = len(verdicts)
     mode = f"; compat={options.compat}" if options.compat else ""
@@ -274,7 +276,11 @@ def _detail(verdicts: list[Verdict], options: Options) -> str:
 
 
 def _result(
-    value: float, verdicts: list[Verdict] | tuple[()], problem: Problem, program: Program | None, detail: str
+    value: float,
+    verdicts: list[CodeVerdict] | tuple[()],
+    problem: Problem,
+    program: Program | None,
+    detail: str,
 ) -> Score:
     passed = sum(v.passed for v in verdicts)
     parts = {
@@ -289,7 +295,7 @@ def _result(
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 
 
-def _runner(options: Options) -> Runner:
+def _runner(options: CodeOptions) -> Runner:
     if options.sandbox_url is not None:
         return _client(options.sandbox_url)
     return _sandbox(options.level, options.allow_unsafe)

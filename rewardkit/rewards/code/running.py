@@ -75,7 +75,7 @@ class TookTooLong(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CodeVerdict:
     """What came of one test."""
 
     passed: bool
@@ -90,7 +90,7 @@ class Verdict:
     got: str = ""
 
 
-NOT_RUN = Verdict(False, "not_run", "not run")
+NOT_RUN = CodeVerdict(False, "not_run", "not run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def repr_of(test: Test) -> str:
     return json.dumps(values.encode(test.expected)) if isinstance(test, CallCase) else ""
 
 
-def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> list[Verdict]:
+def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> list[CodeVerdict]:
     """Return one verdict for each test of the problem.
 
     Raises:
@@ -156,7 +156,7 @@ def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> 
         ends=time.monotonic() + min(_NET_S + _NET_FACTOR * rules.total_s, _LONGEST_S),
     )
     run = _Run(sandbox, program, problem, rules, rules.limits, budget)
-    verdicts: list[Verdict] = [NOT_RUN] * len(problem.tests)
+    verdicts: list[CodeVerdict] = [NOT_RUN] * len(problem.tests)
     for kind, play in ((StdinTest, _run_stdin), (CallCase, _run_calls), (AssertTest, _run_asserts)):
         chosen = [(i, t) for i, t in enumerate(problem.tests) if isinstance(t, kind)]
         if not chosen or (rules.stop and any(v.status not in ("passed", "not_run") for v in verdicts)):
@@ -171,8 +171,8 @@ def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> 
     return verdicts
 
 
-def _run_stdin(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
-    verdicts: list[Verdict] = []
+def _run_stdin(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
+    verdicts: list[CodeVerdict] = []
     for test in tests:
         if run.budget.is_spent:
             break
@@ -188,14 +188,14 @@ def _run_stdin(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
     return verdicts
 
 
-def _verdict_on_output(sandbox: Runner, test: StdinTest, outcome: Outcome, rules: Rules) -> Verdict:
+def _verdict_on_output(sandbox: Runner, test: StdinTest, outcome: Outcome, rules: Rules) -> CodeVerdict:
     if outcome.status in ("sandbox_error", "cancelled"):
         raise SandboxFailed(outcome.detail or outcome.status)
     got = outcome.stdout.decode("utf-8", "surrogateescape")
     shown = (test.input[:_KEPT], test.output[:_KEPT], got[:_KEPT])
     if not outcome.ok and not (rules.compat and _exited_on_purpose(outcome)):
         reason = f"input {_short(test.input)}: {explain(outcome)}"
-        return Verdict(False, outcome.status, reason, outcome.cpu_s, *shown)
+        return CodeVerdict(False, outcome.status, reason, outcome.cpu_s, *shown)
     if rules.checker is not None:
         passed = rules.checker.accepts(sandbox, Judged(test.input, got, test.output), rules.limits)
     elif len(got) > _LARGEST + 32 * len(test.output):
@@ -203,9 +203,9 @@ def _verdict_on_output(sandbox: Runner, test: StdinTest, outcome: Outcome, rules
     else:
         passed = compare.TEXT[rules.comparator](got, test.output)
     if passed:
-        return Verdict(True, "passed", "", outcome.cpu_s)
+        return CodeVerdict(True, "passed", "", outcome.cpu_s)
     reason = f"input {_short(test.input)}: expected {_short(test.output)}, got {_short(got)}"
-    return Verdict(False, "wrong", reason, outcome.cpu_s, *shown)
+    return CodeVerdict(False, "wrong", reason, outcome.cpu_s, *shown)
 
 
 def _exited_on_purpose(outcome: Outcome) -> bool:
@@ -217,8 +217,8 @@ def _exited_on_purpose(outcome: Outcome) -> bool:
     )
 
 
-def _run_calls(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
-    verdicts: list[Verdict | None] = [None] * len(tests)
+def _run_calls(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
+    verdicts: list[CodeVerdict | None] = [None] * len(tests)
     for function in dict.fromkeys(test.function for test in tests):  # a batch for each function
         chosen = [i for i, test in enumerate(tests) if test.function == function]
         answers = run.sandbox.call(
@@ -235,7 +235,7 @@ def _run_calls(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
     return [verdict or NOT_RUN for verdict in verdicts]
 
 
-def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Verdict:
+def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> CodeVerdict:
     named = [f"{name}={_repr(value)}" for name, value in test.keywords.items()]
     call = f"{test.function}({', '.join([*map(_repr, test.arguments), *named])})"
     if answer.status in ("sandbox_error", "cancelled"):
@@ -243,22 +243,22 @@ def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Ve
     given = call[:_KEPT]
     expected = _repr(test.expected)[:_KEPT]
     if answer.status != "ok":
-        return Verdict(
+        return CodeVerdict(
             False, str(answer.status), f"{_cut(call)}: {answer.error}", answer.cpu_s, given, expected
         )
     # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
     if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
         reason = f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
-        return Verdict(False, "wrong", reason, 0.0, given, expected)
+        return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
     try:
         got = values.decode(values.loads(answer.value)["value"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{_cut(call)}: an unreadable answer ({type(error).__name__})"
-        return Verdict(False, "wrong", reason, 0.0, given, expected)
+        return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
     if _equal(got, test, compat):
-        return Verdict(True, "passed")
+        return CodeVerdict(True, "passed")
     reason = f"{_cut(call)}: expected {_short(test.expected)}, got {_short(got)}"
-    return Verdict(False, "wrong", reason, 0.0, given, expected, _repr(got)[:_KEPT])
+    return CodeVerdict(False, "wrong", reason, 0.0, given, expected, _repr(got)[:_KEPT])
 
 
 def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
@@ -276,7 +276,7 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
         return False
 
 
-def _run_asserts(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
+def _run_asserts(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
     sources = [test.source for test in tests]
     limits = replace(
         run.limits, idle_s=4 * _IDLE_FACTOR * run.limits.cpu_s
@@ -293,16 +293,16 @@ def _run_asserts(run: _Run, tests: Sequence[Any]) -> list[Verdict]:
     return [_verdict_on_assert(source, answer) for source, answer in zip(sources, answers, strict=False)]
 
 
-def _verdict_on_assert(source: str, answer: Answer) -> Verdict:
+def _verdict_on_assert(source: str, answer: Answer) -> CodeVerdict:
     if answer.status == "ok":
-        return Verdict(True, "passed")
+        return CodeVerdict(True, "passed")
     if answer.status in ("sandbox_error", "cancelled"):
         raise SandboxFailed(str(answer.error))
     if answer.unusable is not None:
         raise GroundTruthError(f"{answer.unusable}: {_cut(source)}")
     failed = (answer.error or "").startswith("AssertionError")
     status = "wrong" if failed else str(answer.status)
-    return Verdict(False, status, f"{_cut(source)}: {answer.error}", answer.cpu_s, given=source[:_KEPT])
+    return CodeVerdict(False, status, f"{_cut(source)}: {answer.error}", answer.cpu_s, given=source[:_KEPT])
 
 
 def _short(value: Any) -> str:

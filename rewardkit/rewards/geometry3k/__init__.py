@@ -16,14 +16,13 @@ from typing import Literal
 
 import msgspec
 
-from rewardkit.rewards.math import Options as MathOptions
-from rewardkit.rewards.math import extract
+from rewardkit.rewards.math import MathOptions, extract
 from rewardkit.rewards.math import score as math_score
 from rewardkit.types import Sample, Score
 
 
 @dataclass(frozen=True)
-class Options:
+class GeometryOptions:
     """Options of the geometry3k reward."""
 
     format_weight: float = 0.1
@@ -36,7 +35,7 @@ class Options:
 _BOXED = MathOptions(methods=("boxed",))
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: GeometryOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
     `parts` holds the answer (`acc`) and the format (`format`), each 0 or 1. The status is as `math` gives it.
@@ -57,7 +56,9 @@ def score(sample: Sample, options: Options) -> Score:
     return _combined(bool(found.correct), formatted, options, found.extracted, found.detail)
 
 
-def _combined(right: bool, formatted: bool, options: Options, answer: str | None, why: str | None) -> Score:
+def _combined(
+    right: bool, formatted: bool, options: GeometryOptions, answer: str | None, why: str | None
+) -> Score:
     value = (1.0 - options.format_weight) * right + options.format_weight * formatted
     return Score(value, "ok", right, answer, {"acc": float(right), "format": float(formatted)}, why)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.compat import hendrycks
 
 _OUTER_TEXT = re.compile(r"^\\text\{(.+?)\}$")
@@ -25,7 +25,7 @@ _SYMBOLS = {"\\pi": "pi", "\\cdot": "*", "\\times": "*", "\\infty": "inf", "\\cu
 _FRAC = re.compile(r"\\frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _ROOT = re.compile(r"\\sqrt\s*(?:\{([^{}]*)\}|(\w))")
 _MAX_NESTING = 20
-_EXACT = Options(
+_EXACT = MathOptions(
     rounding_digits=0,
     percent="literal",
     units="required",

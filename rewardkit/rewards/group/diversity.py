@@ -18,14 +18,14 @@ _MAX_CHARS = 50_000
 
 
 @dataclass(frozen=True)
-class Options:
+class DiversityOptions:
     """Options of the diversity reward."""
 
     n: int = 3
     """Words to an n-gram; a response with fewer words is one n-gram."""
 
 
-def diversity(samples: list[Sample], options: Options) -> list[Score]:
+def diversity(samples: list[Sample], options: DiversityOptions) -> list[Score]:
     """Score the responses of one group."""
     grams = [_grams(sample.response, options.n) for sample in samples]
     others = f"beside {len(samples) - 1} others"

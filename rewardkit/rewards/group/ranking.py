@@ -16,7 +16,7 @@ from rewardkit.types import Sample, Score, failure
 
 
 @dataclass(frozen=True)
-class Options:
+class RankingOptions:
     """Options of the rank reward."""
 
     reward: str = "math"
@@ -25,7 +25,7 @@ class Options:
     """Its options."""
 
 
-def rank(samples: list[Sample], options: Options) -> list[Score]:
+def rank(samples: list[Sample], options: RankingOptions) -> list[Score]:
     """Score the responses of one group between 0 and 1.
 
     Raises:
@@ -63,7 +63,7 @@ def shares_beaten(values: Sequence[float]) -> list[float]:
     ]
 
 
-def _scores(samples: list[Sample], options: Options) -> list[Score]:
+def _scores(samples: list[Sample], options: RankingOptions) -> list[Score]:
     reward = REGISTRY.by_name(options.reward)
     if reward is None or reward.batch or reward.runs in ("model", "sandbox"):
         raise OptionsError(

@@ -3,7 +3,7 @@ family of them. `checker` adds one of your own."""
 
 from __future__ import annotations
 
-from rewardkit.rewards.instructions.reward import Options, score
+from rewardkit.rewards.instructions.reward import InstructionOptions, score
 from rewardkit.rewards.instructions.table import checker
 
-__all__ = ["Options", "checker", "score"]
+__all__ = ["InstructionOptions", "checker", "score"]

@@ -36,7 +36,7 @@ from rewardkit.user_files import import_reward_file
 
 
 @dataclass(frozen=True)
-class Options:
+class InstructionOptions:
     """Options of the instructions reward."""
 
     mode: Literal["strict", "loose"] = "strict"
@@ -61,7 +61,7 @@ class Instruction:
         return bool(text.strip()) and bool(self.checker.check(text, **self.arguments))
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: InstructionOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
     `parts` holds `strict`, `loose` and `share` (of the mode chosen), and each instruction by its id.

@@ -15,7 +15,7 @@ import msgspec
 
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import REGISTRY, Registry, Reward
-from rewardkit.rewards.judge.options import Options as Options
+from rewardkit.rewards.judge.options import JudgeOptions as JudgeOptions
 from rewardkit.types import Sample, Score, failure
 
 _PROCESSES = 8
@@ -23,7 +23,7 @@ _PROCESSES = 8
 
 
 class JudgeFile(msgspec.Struct):
-    """What the YAML file holds besides the fields of `Options`."""
+    """What the YAML file holds besides the fields of `JudgeOptions`."""
 
     name: str = ""
     data_sources: list[str] = []
@@ -66,18 +66,18 @@ def register_judge(
         parts=("verdict",),
         processes=processes,
         chunk=about.concurrency // processes,
-        options_type=Options,
+        options_type=JudgeOptions,
         presets=values,
         reads=("prompt",),
         summary=f"The verdict of {values.get('model', 'a language model')} on the response",
     )
-    options: Options = made.make_options({})
+    options: JudgeOptions = made.make_options({})
     if options.api_key_env and not os.environ.get(options.api_key_env):
         raise OptionsError(f"the judge '{name}' takes its key from {options.api_key_env}, which is not set")
     return registry.register(made, replace_existing=True)
 
 
-async def score(sample: Sample, options: Options) -> Score:
+async def score(sample: Sample, options: JudgeOptions) -> Score:
     """Ask the judge. An endpoint that fails, or an answer without a verdict, is an `error`."""
     from rewardkit.rewards.judge.endpoint import EndpointError, complete
     from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict

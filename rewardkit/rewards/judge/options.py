@@ -23,7 +23,7 @@ number from 0 (useless or harmful) to 10 (could not be better).
 
 
 @dataclass(frozen=True)
-class Options:
+class JudgeOptions:
     """What the judge is asked and how its answer is read: the keys of the YAML file.
 
     Raises:

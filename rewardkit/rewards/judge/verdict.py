@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.rewards.judge.options import Options
+from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.types import Message, Sample
 
 _READ_CHARS = 20_000
@@ -33,7 +33,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgeVerdict:
     """What the judge said."""
 
     text: str
@@ -44,7 +44,7 @@ class Verdict:
     """The end of what stands before the verdict, on one line."""
 
 
-def ask(sample: Sample, options: Options) -> Question:
+def ask(sample: Sample, options: JudgeOptions) -> Question:
     """Fill in the template, in one pass, so that no text that is filled in is taken for a placeholder.
 
     Fence and marker carry a digest of the sample: the response cannot close its own fence, nor write a
@@ -66,7 +66,7 @@ def ask(sample: Sample, options: Options) -> Question:
     return Question([*system, {"role": "user", "content": text}], marker)
 
 
-def read_verdict(answer: str, marker: str, options: Options) -> Verdict:
+def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
     """Read the verdict: the last one, and only behind the last marker if the template asks for one.
 
     Raises:
@@ -77,10 +77,10 @@ def read_verdict(answer: str, marker: str, options: Options) -> Verdict:
         raise NoVerdictError(f"the judge wrote no verdict: {_one_line(answer) or 'nothing'!r}")
     text, start = _last_score(after[-_READ_CHARS:], options)
     value = _value(text, options)
-    return Verdict(text, value, _scaled(value, options), _one_line(before if marker else after[:start]))
+    return JudgeVerdict(text, value, _scaled(value, options), _one_line(before if marker else after[:start]))
 
 
-def _last_score(text: str, options: Options) -> tuple[str, int]:
+def _last_score(text: str, options: JudgeOptions) -> tuple[str, int]:
     """The verdict's text and where it starts."""
     if options.score_field:
         return _field_of_last_object(text, options.score_field)
@@ -113,7 +113,7 @@ def _last_object(text: str) -> tuple[Any, int]:
     return last, last_start
 
 
-def _value(text: str, options: Options) -> float:
+def _value(text: str, options: JudgeOptions) -> float:
     if options.verdicts:
         by_word = {str(word).casefold(): value for word, value in options.verdicts.items()}
         if text.casefold() not in by_word:
@@ -129,7 +129,7 @@ def _value(text: str, options: Options) -> float:
     return value
 
 
-def _scaled(value: float, options: Options) -> float:
+def _scaled(value: float, options: JudgeOptions) -> float:
     """Words have the scores that the options give them; numbers are scaled."""
     if options.scale_to is None or options.verdicts:
         return value

@@ -4,11 +4,11 @@
 neither SymPy (which only ever runs in a worker process) nor mpmath (loaded at the first numeric comparison).
 """
 
-from rewardkit.rewards.math.comparing.grade import Verdict as Verdict
+from rewardkit.rewards.math.comparing.grade import MathVerdict as MathVerdict
 from rewardkit.rewards.math.comparing.grade import compare as compare
 from rewardkit.rewards.math.explanation import Explanation as Explanation
 from rewardkit.rewards.math.explanation import explain as explain
-from rewardkit.rewards.math.policies import Options as Options
+from rewardkit.rewards.math.policies import MathOptions as MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction as Extraction
 from rewardkit.rewards.math.reading.extraction import extract as extract
 from rewardkit.rewards.math.reward import DapoOptions as DapoOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewardkit.rewards.math.comparing.grade import Verdict
-from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
+from rewardkit.rewards.math.comparing.grade import MathVerdict
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_answer
 from rewardkit.rewards.math.reward import alternatives, best_verdict
@@ -39,19 +39,21 @@ class Explanation:
         return "\n".join(f"{name:>18}: {value}" for name, value in rows)
 
 
-def explain(ground_truth: str, response: str, options: Options = DEFAULT) -> Explanation:
+def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) -> Explanation:
     """Return how a response would be scored, and why."""
     options = resolve(options)
     found = extract(response, options)
     ground_truths = alternatives(ground_truth)
     side = prepare(ground_truths[0]) if ground_truths else Prepared("", "")
     if found.answer is None:
-        verdict = Verdict("not_equal", "none", f"no answer in the response: {found.method}")
+        verdict = MathVerdict("not_equal", "none", f"no answer in the response: {found.method}")
         return _explanation(found, side, None, verdict)
     return _explanation(found, side, prepare_answer(found), best_verdict(ground_truths, found, options))
 
 
-def _explanation(found: Extraction, side: Prepared, answer: Prepared | None, verdict: Verdict) -> Explanation:
+def _explanation(
+    found: Extraction, side: Prepared, answer: Prepared | None, verdict: MathVerdict
+) -> Explanation:
     return Explanation(
         extracted=_short(found.answer) if found.answer is not None else None,
         method=found.method,

@@ -10,7 +10,7 @@ Compat = Literal["none", "verl_math_reward", "math_dapo", "math_dapo_0_8", "math
 
 
 @dataclass(frozen=True)
-class Options:
+class MathOptions:
     """Options of the `math` reward. Every default is argued in docs/math.md."""
 
     preset: Literal["default", "strict"] = "default"
@@ -68,10 +68,10 @@ _STRICT = {
     "rounding_digits": 0,
     "decimal_comma": False,
 }
-DEFAULT = Options()
+DEFAULT = MathOptions()
 
 
-def resolve(options: Options) -> Options:
+def resolve(options: MathOptions) -> MathOptions:
     """Return the options with their preset filled in; what the user set himself stays."""
     if options.preset == "default":
         return options

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rewardkit.rewards.math.comparing.grade import Verdict, compare_prepared
+from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import Budget, budget
-from rewardkit.rewards.math.policies import DEFAULT, Compat, Options, resolve
+from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
 from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_answer
 from rewardkit.rewards.visible import without_question
@@ -21,14 +21,14 @@ for the ground truth, the answer and their comparison."""
 
 
 @dataclass(frozen=True)
-class DapoOptions(Options):
+class DapoOptions(MathOptions):
     """The same judgement in DAPO's terms: +1 for right and -1 for wrong."""
 
     wrong_score: float = -1.0
     format_score: float = -1.0
 
 
-def score(sample: Sample, options: Options = DEFAULT) -> Score:
+def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     """Score a response: 1.0 when its answer equals the ground truth, 0.0 when it does not.
 
     `extra_info["answer_kind"]` may settle how one like `1,234` is read: as a `number`, a `list` or `text`.
@@ -58,7 +58,7 @@ def score(sample: Sample, options: Options = DEFAULT) -> Score:
         and found.method != "boxed"
         and any(states_verbatim(sample.response, ground_truth, options) for ground_truth in ground_truths)
     ):
-        verdict = Verdict("equal", "string", "the ground truth, character for character")
+        verdict = MathVerdict("equal", "string", "the ground truth, character for character")
     if verdict.failure:
         return Score(
             0.0, verdict.failure, extracted=found.answer, detail=verdict.reason, parts={"format": in_format}
@@ -86,8 +86,8 @@ def alternatives(ground_truth: str) -> tuple[str, ...]:
 
 
 def best_verdict(
-    ground_truths: tuple[str, ...], found: Extraction, options: Options, kind: str = ""
-) -> Verdict:
+    ground_truths: tuple[str, ...], found: Extraction, options: MathOptions, kind: str = ""
+) -> MathVerdict:
     """Return the verdict against the first acceptable answer that matches, else a failure or the last one.
 
     Of boxes side by side the last is the answer, as in MATH's own rule; all of them are where the ground
@@ -95,7 +95,7 @@ def best_verdict(
     """
     if len(ground_truths) == 1 and not found.slot and len(found.parts) < 2:
         return compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
-    verdict = Verdict("not_equal", "none", "nothing to compare with")
+    verdict = MathVerdict("not_equal", "none", "nothing to compare with")
     with budget(options.deadline_s):
         for ground_truth in ground_truths:
             other = _verdict(prepare(ground_truth, kind), found, options, kind)
@@ -105,7 +105,7 @@ def best_verdict(
     return verdict
 
 
-def _verdict(truth: Prepared, found: Extraction, options: Options, kind: str) -> Verdict:
+def _verdict(truth: Prepared, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
     """The verdict on the answer; on all boxes for a list, on the whole slot for a ground truth in prose."""
     verdict = compare_prepared(truth, prepare_answer(found, kind), options)
     if not verdict.equal and len(found.parts) > 1 and truth.is_list:
@@ -118,7 +118,9 @@ def _verdict(truth: Prepared, found: Extraction, options: Options, kind: str) ->
     return verdict
 
 
-def _score(options: Options, correct: bool, extracted: str | None, in_format: float, detail: str) -> Score:
+def _score(
+    options: MathOptions, correct: bool, extracted: str | None, in_format: float, detail: str
+) -> Score:
     value = options.correct_score if correct else options.format_score if in_format else options.wrong_score
     shown = extracted if extracted is None or len(extracted) <= _LINE else extracted[:_LINE] + "…"
     return Score(
@@ -126,7 +128,7 @@ def _score(options: Options, correct: bool, extracted: str | None, in_format: fl
     )
 
 
-def _compatible(response: str, ground_truths: tuple[str, ...], options: Options) -> Score:
+def _compatible(response: str, ground_truths: tuple[str, ...], options: MathOptions) -> Score:
     """Answer as another grader does, in its own scores."""
     with budget(_COMPATIBLE_CPU_S) as left:
         found = [

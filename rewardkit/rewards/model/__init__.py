@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.model.encode import Encoded, Encoder, UnreadableError
-from rewardkit.rewards.model.options import Options as Options
+from rewardkit.rewards.model.options import ModelOptions as ModelOptions
 from rewardkit.types import Sample, Score, failure
 
 TIMEOUT_S = 600.0
@@ -53,7 +53,7 @@ def register_reward_model(
             with `Scorer.warm_up`.
         name: the reward's name. Default: the folder's name or the hub id.
         timeout_s: deadline for one chunk of samples; overrunning it kills the model's process.
-        options: fields of `Options`.
+        options: fields of `ModelOptions`.
 
     Raises:
         InputError: no such folder, or it holds no sequence classifier.
@@ -82,7 +82,7 @@ def register_reward_model(
         batch=True,
         parts=("truncated",),
         load=load,
-        options_type=Options,
+        options_type=ModelOptions,
         presets=presets,
         reads=("prompt",),
         summary=f"The logit of the reward model {name} for prompt and response",
@@ -91,7 +91,7 @@ def register_reward_model(
     return registry.register(made, replace_existing=True)
 
 
-def score(samples: Sequence[Sample], options: Options) -> list[Score]:
+def score(samples: Sequence[Sample], options: ModelOptions) -> list[Score]:
     """Score samples with the model; all those that can be read go through it together."""
     model = load(options)
     encoded = [_encode(sample, model.encoder) for sample in samples]
@@ -101,7 +101,7 @@ def score(samples: Sequence[Sample], options: Options) -> list[Score]:
 
 
 @functools.cache
-def load(options: Options) -> Classifier:
+def load(options: ModelOptions) -> Classifier:
     """Load a model, once in a process.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.rewards.model.encode import Encoder
-from rewardkit.rewards.model.options import Options
+from rewardkit.rewards.model.options import ModelOptions
 
 try:
     import torch
@@ -33,7 +33,7 @@ class TransformersClassifier:
             than two labels, or reads fewer tokens than `max_length`.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ModelOptions) -> None:
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         self._device = _device(options.device)

@@ -30,7 +30,7 @@ class Encoder:
 
     Args:
         tokenizer: of transformers.
-        template: as in `rewardkit.rewards.model.Options`.
+        template: as in `rewardkit.rewards.model.ModelOptions`.
         max_length: tokens that the model reads.
 
     Raises:

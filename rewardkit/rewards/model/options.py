@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Options:
+class ModelOptions:
     """How a reward model is loaded and what it is shown."""
 
     path: str = ""

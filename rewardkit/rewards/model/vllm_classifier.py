@@ -14,7 +14,7 @@ from typing import Any
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import Encoder
-from rewardkit.rewards.model.options import Options
+from rewardkit.rewards.model.options import ModelOptions
 
 
 class VllmClassifier:
@@ -25,7 +25,7 @@ class VllmClassifier:
         InputError: vLLM cannot load the model.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ModelOptions) -> None:
         # Its engine belongs in our own process, which is the one that gets killed.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         try:

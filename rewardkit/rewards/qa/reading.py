@@ -38,7 +38,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QaAnswer:
     """What a response answers, None for nothing, and how that was found."""
 
     text: str | None
@@ -113,35 +113,35 @@ def _text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def answer(response: str) -> Answer:
+def answer(response: str) -> QaAnswer:
     """Return what a response answers: what it states last, or all of it if it is short and states nothing.
 
     Answers side by side are one with all of them, which equals none of them.
     """
     quick = _quick(response)
     if quick is not None:
-        return Answer(tidy(quick), True, "tags")
+        return QaAnswer(tidy(quick), True, "tags")
     text, code = visible(response)
     for part in (text, code):
         said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：")]
         if said:
             group = last_group(said, part)
             if retracted(part, group[-1].end):
-                return Answer(None, True, "taken back afterwards")
+                return QaAnswer(None, True, "taken back afterwards")
             if any(_DENIED_BY_SIGN.search(s.text) for s in group):
-                return Answer(None, True, "denied by a sign")
+                return QaAnswer(None, True, "denied by a sign")
             texts = {tidy(unboxed(s.text)) for s in group}
             if (more := _ANOTHER.match(part, group[-1].end)) and group[-1].kind == "marker":
                 texts.add(tidy(more["more"]))
-            return Answer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :])
+            return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :])
         if part and "<answer>" in part and "</answer>" in part:
-            return Answer(None, True, "empty tags")
+            return QaAnswer(None, True, "empty tags")
     whole = text.strip()
     if not whole or len(whole) > MAX_ANSWER:
-        return Answer(None, False, "no answer stated")
+        return QaAnswer(None, False, "no answer stated")
     if _DENIED_BY_SIGN.search(whole):
-        return Answer(None, False, "denied by a sign")
-    return Answer(tidy(whole), False, "the whole response")
+        return QaAnswer(None, False, "denied by a sign")
+    return QaAnswer(tidy(whole), False, "the whole response")
 
 
 _DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔]")

@@ -26,7 +26,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Options:
+class QaOptions:
     """Options of the qa reward."""
 
     metric: Literal["em", "f1"] = "em"
@@ -39,7 +39,7 @@ class Options:
     """verl's rule for `searchR1_*`, which pays `-5` for `5`, `3.5` for `35` and an empty answer for `the`."""
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: QaOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
     `parts["f1"]` is the F1 of the words with the accepted answer that comes nearest. The status is
@@ -94,7 +94,7 @@ def _nearness(text: str, given: Form, ground_truth: Accepted) -> float:
     return met / max(len(pieces), len(ground_truth.spans))
 
 
-def _score(options: Options, near: float, text: str | None, stated: bool, why: str) -> Score:
+def _score(options: QaOptions, near: float, text: str | None, stated: bool, why: str) -> Score:
     correct = near == 1.0
     if options.metric == "f1" and not correct:
         value = options.wrong_score + near * (options.score - options.wrong_score)

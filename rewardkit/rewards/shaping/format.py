@@ -15,7 +15,7 @@ _STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>")
 
 
 @dataclass(frozen=True)
-class Options:
+class FormatOptions:
     """Options of the think_format part."""
 
     answer: bool = False
@@ -24,7 +24,7 @@ class Options:
     """The prompt's template has opened the thought."""
 
 
-def think_format(sample: Sample, options: Options) -> Score:
+def think_format(sample: Sample, options: FormatOptions) -> Score:
     """Score 1.0 for the format, 0.0 for any other."""
     text = sample.response.strip()
     for stop in _STOPS:
@@ -33,7 +33,7 @@ def think_format(sample: Sample, options: Options) -> Score:
     return Score(float(why is None), detail=why or "in format")
 
 
-def _fault(text: str, options: Options) -> str | None:
+def _fault(text: str, options: FormatOptions) -> str | None:
     """What is wrong with the format, None if nothing is."""
     expected = 0 if options.opened else 1
     if text.count("<think>") != expected or text.count("</think>") != 1:

@@ -31,14 +31,14 @@ _MAX_CHARS = 100_000
 
 
 @dataclass(frozen=True)
-class Options:
+class LanguageOptions:
     """Options of the language part."""
 
     language: str = "en"
     """ISO 639-1 code. `extra_info["language"]` goes before it."""
 
 
-def language(sample: Sample, options: Options) -> Score:
+def language(sample: Sample, options: LanguageOptions) -> Score:
     """Score the share of words, 0 to 1; a response without words is in no language.
 
     Raises:

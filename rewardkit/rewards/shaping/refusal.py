@@ -21,13 +21,13 @@ _REFUSAL = re.compile(
 
 
 @dataclass(frozen=True)
-class Options:
+class RefusalOptions:
     """Options of the refusal part."""
 
     penalty: float = -1.0
 
 
-def refusal(sample: Sample, options: Options) -> Score:
+def refusal(sample: Sample, options: RefusalOptions) -> Score:
     """Score the penalty for a refusal, 0 for anything else."""
     refused = _REFUSAL.search(reply(sample.response).strip()[:_OPENING]) is not None
     return Score(options.penalty if refused else 0.0, detail="refuses" if refused else "does not refuse")

@@ -13,7 +13,7 @@ _MAX_CHARS = 200_000
 
 
 @dataclass(frozen=True)
-class Options:
+class RepetitionOptions:
     """Options of the repetition part."""
 
     n: int = 3
@@ -21,7 +21,7 @@ class Options:
     """For a response that is nothing but repetition."""
 
 
-def repetition(sample: Sample, options: Options) -> Score:
+def repetition(sample: Sample, options: RepetitionOptions) -> Score:
     """Score 0 without repetition, down to the penalty."""
     words = _WORD.findall(sample.response[:_MAX_CHARS].lower())
     total = len(words) - options.n + 1

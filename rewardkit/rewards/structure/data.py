@@ -37,7 +37,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
 
 
 @dataclass(frozen=True)
-class Options:
+class DataOptions:
     """Options of the json, yaml and xml rewards."""
 
     pay: Literal["all", "fields"] = "all"
@@ -52,17 +52,19 @@ class _Truth:
     has_value: bool
 
 
-def json(sample: Sample, options: Options) -> Score:
+def json(sample: Sample, options: DataOptions) -> Score:
     """Score a response that is JSON."""
     return _score(sample, options, _read_json, ("json", "jsonc", ""))
 
 
-def yaml(sample: Sample, options: Options) -> Score:
+def yaml(sample: Sample, options: DataOptions) -> Score:
     """Score a response that is a YAML mapping or list."""
     return _score(sample, options, _read_yaml, ("yaml", "yml"))
 
 
-def _score(sample: Sample, options: Options, read: Callable[[str], Any], languages: tuple[str, ...]) -> Score:
+def _score(
+    sample: Sample, options: DataOptions, read: Callable[[str], Any], languages: tuple[str, ...]
+) -> Score:
     truth = _truth(sample.ground_truth)
     if isinstance(truth, str):
         return failure("invalid", truth)
@@ -83,7 +85,7 @@ def _score(sample: Sample, options: Options, read: Callable[[str], Any], languag
     return _of_share(share, options, said)
 
 
-def _of_share(share: float, options: Options, said: str) -> Score:
+def _of_share(share: float, options: DataOptions, said: str) -> Score:
     right = share == 1.0
     value = share if options.pay == "fields" else float(right)
     value = max(value, options.valid_score) if not right else value
@@ -150,7 +152,7 @@ def _read_yaml(text: str) -> Any:
     return jsonlib.loads(jsonlib.dumps(value, default=str))
 
 
-def xml(sample: Sample, options: Options) -> Score:
+def xml(sample: Sample, options: DataOptions) -> Score:
     """Score a response by its tags, or by the texts in them."""
     wanted = _truth(sample.ground_truth)
     if isinstance(wanted, str):

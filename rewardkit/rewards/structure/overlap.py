@@ -28,7 +28,7 @@ _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
 
 @dataclass(frozen=True)
-class Options:
+class OverlapOptions:
     """Options of the bleu, rouge_l and chrf rewards."""
 
     correct_from: float = 1.0
@@ -37,17 +37,17 @@ class Options:
     """BLEU and chrF: letter case does not matter. ROUGE-L never minds it."""
 
 
-def bleu(sample: Sample, options: Options) -> Score:
+def bleu(sample: Sample, options: OverlapOptions) -> Score:
     """Score by sentence BLEU."""
     return _with_sacrebleu(sample, options, "BLEU")
 
 
-def chrf(sample: Sample, options: Options) -> Score:
+def chrf(sample: Sample, options: OverlapOptions) -> Score:
     """Score by sentence chrF."""
     return _with_sacrebleu(sample, options, "CHRF")
 
 
-def _with_sacrebleu(sample: Sample, options: Options, metric: str) -> Score:
+def _with_sacrebleu(sample: Sample, options: OverlapOptions, metric: str) -> Score:
     references = texts(sample.ground_truth)
     said = final_part(sample.response)[:_MAX_CHARS].strip()
     if not references:
@@ -71,7 +71,7 @@ def _metric(name: str, lowercase: bool) -> Any:
     return metrics.CHRF(lowercase=lowercase)
 
 
-def rouge_l(sample: Sample, options: Options) -> Score:
+def rouge_l(sample: Sample, options: OverlapOptions) -> Score:
     """Score by the F-measure of ROUGE-L.
 
     Raises:
@@ -100,6 +100,6 @@ def _f_measure(said: list[str], reference: list[str]) -> float:
     return 2.0 * common / (len(said) + len(reference))
 
 
-def _made(value: float, options: Options) -> Score:
+def _made(value: float, options: OverlapOptions) -> Score:
     why = f"{value:.4f} with the reference that comes nearest; {options.correct_from:g} and more is right"
     return Score(value, "ok", value >= options.correct_from - 1e-9, detail=why)

@@ -69,7 +69,7 @@ print(json.dumps(answer))
 
 
 @dataclass(frozen=True)
-class Options:
+class SqlOptions:
     """Options of the sql reward."""
 
     allow_empty: bool = False
@@ -105,7 +105,7 @@ class _SandboxFailed(RuntimeError):
     """The sandbox, not the query, is why there is no result."""
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: SqlOptions) -> Score:
     """Score one query by the rules at the top of this file.
 
     Raises:
@@ -199,14 +199,14 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def _run(query: str, schema: str, options: Options) -> _Result:
+def _run(query: str, schema: str, options: SqlOptions) -> _Result:
     task = {"query": query, "schema": schema, "steps": options.max_steps, "rows": options.max_rows}
     limits = Limits(cpu_s=10.0, memory_mb=options.memory_mb)
     outcome = _sandbox(options).run(_PROGRAM, json.dumps(task), limits)
     return _result(outcome, options)
 
 
-def _result(outcome: Outcome, options: Options) -> _Result:
+def _result(outcome: Outcome, options: SqlOptions) -> _Result:
     if outcome.status in ("sandbox_error", "cancelled"):
         raise _SandboxFailed(outcome.detail or outcome.status)
     if outcome.status != "ok":
@@ -224,7 +224,7 @@ def _result(outcome: Outcome, options: Options) -> _Result:
 _sandboxes: dict[tuple[int, str], Sandbox] = {}
 
 
-def _sandbox(options: Options) -> Sandbox:
+def _sandbox(options: SqlOptions) -> Sandbox:
     """This process's sandbox, started at first use and closed with the process."""
     key = (os.getpid(), options.level)
     if key not in _sandboxes:

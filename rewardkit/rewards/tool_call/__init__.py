@@ -3,6 +3,6 @@ scores."""
 
 from __future__ import annotations
 
-from rewardkit.rewards.tool_call.reward import Options, score
+from rewardkit.rewards.tool_call.reward import ToolCallOptions, score
 
-__all__ = ["Options", "score"]
+__all__ = ["ToolCallOptions", "score"]

@@ -30,7 +30,7 @@ _MAX_CALLS = 64
 
 
 @dataclass(frozen=True)
-class Options:
+class ToolCallOptions:
     """Options of the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
@@ -40,7 +40,7 @@ class Options:
     """For calls that can be read and are wrong."""
 
 
-def score(sample: Sample, options: Options) -> Score:
+def score(sample: Sample, options: ToolCallOptions) -> Score:
     """Score the tool calls of one response by the rules at the top of this file."""
     wanted = _wanted(sample.ground_truth)
     if isinstance(wanted, str):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.choice import Options, score
+from rewardkit.rewards.choice import ChoiceOptions, score
 from rewardkit.types import Sample, Score
 from tests.rewards.templates import blind
 
@@ -29,7 +29,7 @@ CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
 
 
 def judge(response: str, truth: str = "B", info: dict[str, Any] | None = None, **options: Any) -> Score:
-    return score(Sample("choice", response, truth, None, info or {}), Options(**options))
+    return score(Sample("choice", response, truth, None, info or {}), ChoiceOptions(**options))
 
 
 @pytest.mark.parametrize("templates", ["choice", *(f"choice_{name}" for name in SETS)])

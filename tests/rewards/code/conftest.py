@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
 
@@ -23,6 +23,6 @@ def judge() -> Judge:
 
     def judge(program: str, truth: Any, **options: Any) -> Score:
         response = f"Here it is:\n```python\n{program}\n```\n"
-        return score(Sample("code", response, json.dumps(truth)), Options(**options))
+        return score(Sample("code", response, json.dumps(truth)), CodeOptions(**options))
 
     return judge

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
 
@@ -30,7 +30,9 @@ def judged(program: str, checker: str = DIVISOR, expected: str = "2", level: str
     tests = [{"input": "12\n", "output": f"{expected}\n"}, {"input": "30\n", "output": f"{expected}\n"}]
     truth: dict[str, Any] = {"official_tests": tests, "generated_checker": checker, "input_mode": "stdio"}
     options: Any = {"level": level}
-    return score(Sample("codeforces", f"```python\n{program}\n```", json.dumps(truth)), Options(**options))
+    return score(
+        Sample("codeforces", f"```python\n{program}\n```", json.dumps(truth)), CodeOptions(**options)
+    )
 
 
 @pytest.mark.parametrize("level", ["warm", "guard"])

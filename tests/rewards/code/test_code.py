@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rewardkit.registry import Reward
-from rewardkit.rewards.code import Options, score
+from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 from tests.rewards.code.conftest import Judge
@@ -150,14 +150,14 @@ def test_a_loop_ends_with_the_deadline_of_the_solution(judge: Judge) -> None:
 
 
 def test_text_without_code_scores_nothing(judge: Judge) -> None:
-    found = score(Sample("code", "The answer is 42.", json.dumps(ADD)), Options())
+    found = score(Sample("code", "The answer is 42.", json.dumps(ADD)), CodeOptions())
     assert (found.status, found.score, found.correct) == ("ok", 0.0, False)
     assert found.detail == "no code block in the response"
 
 
 @pytest.mark.parametrize("truth", ["{}", '{"inputs": [], "outputs": []}', "nonsense"])
 def test_a_truth_without_tests_is_invalid(truth: str, judge: Judge) -> None:
-    assert score(Sample("code", f"```python\n{RIGHT}\n```", truth), Options()).status == "invalid"
+    assert score(Sample("code", f"```python\n{RIGHT}\n```", truth), CodeOptions()).status == "invalid"
 
 
 def test_compat_takes_an_exit_status_for_success(judge: Judge) -> None:
@@ -187,7 +187,7 @@ def test_numpy_is_there(judge: Judge) -> None:
 def test_it_runs_in_the_scorers_workers(judge: Judge) -> None:
     reward = Reward(
         name="code-test", version=1, target=score, data_sources=("code-test",),
-        options_type=Options, runs="sandbox", timeout_s=30, parts=("tests", "passed", "timed_out", "over_limit"),
+        options_type=CodeOptions, runs="sandbox", timeout_s=30, parts=("tests", "passed", "timed_out", "over_limit"),
     )  # fmt: skip
     from rewardkit.registry import Registry
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rewardkit.errors import InputError
-from rewardkit.rewards.code import Options, explain, score
+from rewardkit.rewards.code import CodeOptions, explain, score
 from rewardkit.types import Sample
 
 TRUTH = json.dumps(
@@ -23,14 +23,14 @@ def test_a_failing_test_is_laid_open() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        Options(),
-        Options(continuous=True),
-        Options(continuous=True, stop_at_first_failure=True),
-        Options(first_k=1),
-        Options(compat="verl"),
+        CodeOptions(),
+        CodeOptions(continuous=True),
+        CodeOptions(continuous=True, stop_at_first_failure=True),
+        CodeOptions(first_k=1),
+        CodeOptions(compat="verl"),
     ],
 )
-def test_an_explanation_counts_as_the_score_does(options: Options) -> None:
+def test_an_explanation_counts_as_the_score_does(options: CodeOptions) -> None:
     parts = score(Sample("code", PLUS_ONE, TRUTH), options).parts
     tests = explain(TRUTH, PLUS_ONE, options).tests
     assert len(tests) == 3
@@ -41,7 +41,7 @@ def test_a_test_that_the_score_did_not_need_is_said_to_be_none_and_how_it_ends()
     last = explain(TRUTH, PLUS_ONE).tests[2]
     assert (last.passed, last.status) == (False, "not_run")
     assert last.reason == "not needed for the score; run alone: passed"
-    assert explain(TRUTH, PLUS_ONE, Options(continuous=True)).tests[2].passed
+    assert explain(TRUTH, PLUS_ONE, CodeOptions(continuous=True)).tests[2].passed
 
 
 def test_long_outputs_are_cut() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.code import Options, _rules, explain, score
+from rewardkit.rewards.code import CodeOptions, _rules, explain, score
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take
 from rewardkit.sandbox import Pool
@@ -45,7 +45,7 @@ def needs(language: str) -> None:
 
 
 def scored(response: str, truth: Any, **options: Any) -> Score:
-    return score(Sample("code", response, json.dumps(truth)), Options(**options))
+    return score(Sample("code", response, json.dumps(truth)), CodeOptions(**options))
 
 
 def fenced(mark: str, code: str) -> str:
@@ -121,7 +121,7 @@ def test_tests_of_functions_are_for_python() -> None:
 
 def test_a_problems_limit_of_time_is_for_the_language() -> None:
     problem = read(json.dumps({"tests": TESTS, "time_limit": 2.0}))
-    limits = {name: _rules(problem, Options(), name).limits.cpu_s for name in ("python", "cpp", "java")}
+    limits = {name: _rules(problem, CodeOptions(), name).limits.cpu_s for name in ("python", "cpp", "java")}
     assert limits == {"python": 10.0, "cpp": 2.0, "java": 4.5}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.code import Options, running, score
+from rewardkit.rewards.code import CodeOptions, running, score
 from rewardkit.types import Sample
 from tests.rewards.code.conftest import Judge
 
@@ -71,7 +71,7 @@ def test_a_budget_that_the_user_sets_is_cpu_time(judge: Judge) -> None:
 def test_only_the_safety_net_is_a_timeout(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "_LONGEST_S", 0.3)
     response = "```python\nimport time\ntime.sleep(0.2)\nprint(input())\n```"
-    found = score(Sample("code", response, json.dumps(MANY)), Options())
+    found = score(Sample("code", response, json.dumps(MANY)), CodeOptions())
     assert found.status == "timeout" and "too busy" in str(found.detail)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.instructions import Options, score
+from rewardkit.rewards.instructions import InstructionOptions, score
 from rewardkit.rewards.instructions.table import find
 from rewardkit.rewards.instructions.text import sentences, tokens
 from rewardkit.types import Sample, Score
@@ -19,7 +19,7 @@ pytest.importorskip("langdetect", reason="the extra 'instructions' is not instal
 
 def judge(response: str, *instructions: tuple[str, dict[str, Any]], **options: Any) -> Score:
     truth = {"instruction_id_list": [i for i, _ in instructions], "kwargs": [k for _, k in instructions]}
-    return score(Sample("ifeval", response, json.dumps(truth)), Options(**options))
+    return score(Sample("ifeval", response, json.dumps(truth)), InstructionOptions(**options))
 
 
 def verdicts(cases: dict[str, Any]) -> list[tuple[str, str, bool]]:
@@ -88,7 +88,7 @@ def test_a_response_without_text_keeps_nothing(response: str) -> None:
     ],
 )  # fmt: skip
 def test_a_truth_that_cannot_be_checked_is_invalid_and_never_kept(truth: str) -> None:
-    assert score(Sample("ifeval", "a cat", truth), Options()).status == "invalid"
+    assert score(Sample("ifeval", "a cat", truth), InstructionOptions()).status == "invalid"
 
 
 def test_zero_is_an_argument_and_other_shapes_of_rows_are_read() -> None:
@@ -96,7 +96,7 @@ def test_zero_is_an_argument_and_other_shapes_of_rows_are_read() -> None:
         "a b", ("keywords:frequency", {"keyword": "z", "frequency": 0, "relation": "at least"})
     ).correct
     instruct = '[{"instruction_id": ["punctuation:no_comma"], "kwargs": [null]}]'
-    assert score(Sample("ifeval", "a b", instruct), Options()).correct
+    assert score(Sample("ifeval", "a b", instruct), InstructionOptions()).correct
     twice = judge("a cat", CAT, ("keywords:existence", {"keywords": ["dog"]}))
     assert twice.parts["keywords:existence"] == 1.0 and twice.parts["keywords:existence#2"] == 0.0
 

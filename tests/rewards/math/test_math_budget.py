@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.rewards.math import Options, compare, score
+from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.rewards.math.guards import MAX_STEPS, Exhausted, budget, spend
 from rewardkit.rewards.math.reading.prepared import clear_caches
 from rewardkit.types import Sample
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 from math_inputs import CONSTRUCTORS, nested
 
-INLINE = Options(symbolic=False)
+INLINE = MathOptions(symbolic=False)
 MOST_CALLS = 600_000
 """About 100 ms. Without a budget, many of these inputs would take this a thousand times."""
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from math_examples import EXAMPLES
 
-from rewardkit.rewards.math import Options, compare
+from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.explanation import explain
 from rewardkit.rewards.math.sympy import client
 
-INLINE = Options(symbolic=False)
+INLINE = MathOptions(symbolic=False)
 PAIRS = [pair for pairs in EXAMPLES.values() for pair in pairs]
 
 

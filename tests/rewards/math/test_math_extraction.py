@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.rewards.math import Options, extract
+from rewardkit.rewards.math import MathOptions, extract
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_of_boxes_side_by_side_the_last_counts_and_all_are_kept_for_a_list(respo
 
 
 def test_a_box_can_be_demanded_and_the_first_one_chosen() -> None:
-    boxed_only = Options(methods=("boxed",))
+    boxed_only = MathOptions(methods=("boxed",))
     assert extract("The answer is 5.", boxed_only).answer is None
-    assert extract("\\boxed{4} no, \\boxed{5}", Options(box="first")).answer == "4"
-    assert extract("\\boxed{4}. No, \\boxed{5}", Options(box="only")).answer == "4, 5"
-    assert extract("\\boxed{5", Options(unclosed_box=True)).answer == "5"
+    assert extract("\\boxed{4} no, \\boxed{5}", MathOptions(box="first")).answer == "4"
+    assert extract("\\boxed{4}. No, \\boxed{5}", MathOptions(box="only")).answer == "4, 5"
+    assert extract("\\boxed{5", MathOptions(unclosed_box=True)).answer == "5"
 
 
 def test_ten_megabytes_are_searched_without_reading_them_twice() -> None:

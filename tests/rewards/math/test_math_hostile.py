@@ -7,14 +7,14 @@ import threading
 import time
 from pathlib import Path
 
-from rewardkit.rewards.math import Options, compare, score
+from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.types import Sample
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 from math_inputs import pathological
 
-INLINE = Options(symbolic=False)
+INLINE = MathOptions(symbolic=False)
 EQUAL = {
     "1 MB of prose",
     "200 KB of maths",

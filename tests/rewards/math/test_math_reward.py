@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.math import DapoOptions, Options, compare, explain, score, score_dapo
+from rewardkit.rewards.math import DapoOptions, MathOptions, compare, explain, score, score_dapo
 from rewardkit.types import Sample
 
 
 def judged(response: str, gold: str, **options: object) -> float:
-    made = msgspec.convert(options, Options, strict=False)
+    made = msgspec.convert(options, MathOptions, strict=False)
     return score(Sample("math", response, gold), made).score
 
 
@@ -90,7 +90,7 @@ def test_one_answer_in_two_boxes_and_two_forms_is_right() -> None:
 
 def test_each_policy_can_be_changed() -> None:
     def same(gold: str, answer: str, **options: object) -> bool:
-        return compare(gold, answer, msgspec.convert(options, Options, strict=False)).equal
+        return compare(gold, answer, msgspec.convert(options, MathOptions, strict=False)).equal
 
     assert same("50\\%", "50") and not same("50\\%", "50", percent="fraction")
     assert same("50\\%", "0.5") and not same("50\\%", "0.5", percent="literal")

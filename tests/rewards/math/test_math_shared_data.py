@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.math import Options, compare, extract, score
+from rewardkit.rewards.math import MathOptions, compare, extract, score
 from rewardkit.types import Sample
 from tests.conftest import REFERENCE_DATA as DATA
 
@@ -34,7 +34,7 @@ def test_the_labelled_cases_are_scored_as_labelled_with_no_false_positive() -> N
 
 def test_every_math_solution_scores_one_and_every_gold_equals_itself() -> None:
     for row in rows("math/test.jsonl"):
-        gold = extract(row["solution"], Options(methods=("boxed",))).answer
+        gold = extract(row["solution"], MathOptions(methods=("boxed",))).answer
         assert gold is not None
         assert score(Sample("math", row["solution"], gold)).score == 1.0, gold
         assert compare(gold, gold).equal, gold

@@ -9,18 +9,18 @@ import pytest
 from math_verdicts import NEVER_PAID, NEVER_PAID_RESPONSES, PAID, PAID_RESPONSES
 
 from rewardkit.rewards import gsm8k
-from rewardkit.rewards.math import Options, compare, extract, score
+from rewardkit.rewards.math import MathOptions, compare, extract, score
 from rewardkit.types import Sample
 from tests.conftest import needs
 
-PRESETS = (Options(), Options(preset="strict"))
+PRESETS = (MathOptions(), MathOptions(preset="strict"))
 FORMS = (
     "so \\boxed{{{0}}}", "<answer>{0}</answer>", "Answer: {0}", "#### {0}", "The answer is {0}", "The answer is ${0}$.",
 )  # fmt: skip
 VERBATIM = (*FORMS[:5],)
 
 
-def paid(response: str, ground_truth: str, options: Options = PRESETS[0], **extra: str) -> bool:
+def paid(response: str, ground_truth: str, options: MathOptions = PRESETS[0], **extra: str) -> bool:
     return score(Sample("math", response, ground_truth, extra_info=extra), options).correct is True
 
 
@@ -69,7 +69,7 @@ def test_the_dataset_may_say_what_kind_of_answer_a_ground_truth_is() -> None:
 def test_every_ground_truth_of_math_is_paid_verbatim_in_every_form(reference_data: Path) -> None:
     path = needs(reference_data / "math" / "test.jsonl")
     for line in path.read_text(encoding="utf-8").splitlines()[::5]:
-        truth = extract(json.loads(line)["solution"], Options(methods=("boxed",))).answer
+        truth = extract(json.loads(line)["solution"], MathOptions(methods=("boxed",))).answer
         assert truth is not None
         for form in VERBATIM:
             assert paid(form.format(truth), truth), form.format(truth)
@@ -80,4 +80,4 @@ def test_every_ground_truth_of_gsm8k_is_paid_verbatim_in_every_form(reference_da
         truth = json.loads(line)["answer"].rpartition("####")[2].strip()
         for form in VERBATIM:
             assert paid(form.format(truth), truth), form.format(truth)
-        assert gsm8k.score(Sample("gsm8k", f"#### {truth}", truth), gsm8k.Options()).correct, truth
+        assert gsm8k.score(Sample("gsm8k", f"#### {truth}", truth), gsm8k.Gsm8kOptions()).correct, truth

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from rewardkit import shared
-from rewardkit.rewards.math import Options, compare, score
+from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.rewards.math.sympy import client
 from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
 from rewardkit.scoring.scorer import Scorer
@@ -29,23 +29,23 @@ ENDLESS = "\\sum_{n=1}^{\\infty}\\frac{1}{n^3+\\sin n}"
 
 
 def closed_form() -> str:
-    return compare(*SERIES, Options(deadline_s=20)).outcome
+    return compare(*SERIES, MathOptions(deadline_s=20)).outcome
 
 
 def test_closed_forms_are_found_and_refuted() -> None:
     assert closed_form() == "equal"
-    assert compare(SERIES[0], "3", Options(deadline_s=20)).outcome == "not_equal"
+    assert compare(SERIES[0], "3", MathOptions(deadline_s=20)).outcome == "not_equal"
 
 
 def test_what_an_answer_makes_undecidable_is_not_equal_and_no_failure() -> None:
-    found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"), Options(deadline_s=0.3))
+    found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"), MathOptions(deadline_s=0.3))
     assert (found.status, found.score, found.correct) == ("ok", 0.0, False)
     assert "could not be shown equal in 0.3 s" in (found.detail or "")
     assert closed_form() == "equal"  # another fork has taken over
 
 
 def test_an_undecidable_answer_can_be_a_timeout_by_choice() -> None:
-    options = Options(deadline_s=0.2, undecided="timeout")
+    options = MathOptions(deadline_s=0.2, undecided="timeout")
     found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"), options)
     assert (found.status, found.score, found.correct) == ("timeout", 0.0, None)
 
@@ -61,7 +61,7 @@ def test_the_parts_of_an_answer_share_one_budget(monkeypatch: pytest.MonkeyPatch
     boxes = ", ".join(f"\\boxed{{{ENDLESS}+{k}}}" for k in range(9))
     found = score(Sample("math", boxes, '["\\\\pi", "e"]'))
     assert (found.status, found.score) == ("ok", 0.0)
-    assert sum(asked) <= Options().deadline_s
+    assert sum(asked) <= MathOptions().deadline_s
 
 
 def answer_for_tests(question: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _servers() -> set[int]:
 
 
 def test_the_symbolic_tier_can_be_turned_off() -> None:
-    verdict = compare(*SERIES, Options(symbolic=False))
+    verdict = compare(*SERIES, MathOptions(symbolic=False))
     assert (verdict.outcome, verdict.failure) == ("undecided", "")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rewardkit import Sample, Scorer
 from rewardkit.registry import Registry
-from rewardkit.rewards.model import Options, register_reward_model, score
+from rewardkit.rewards.model import ModelOptions, register_reward_model, score
 
 SOURCE = "Dahoas/full-hh-rlhf"
 
@@ -26,6 +26,6 @@ def test_vllm_and_transformers_agree(make_folder: Callable[..., Path], registry:
     register_reward_model(folder, [SOURCE], backend="vllm", dtype="float32", gpu_memory_utilization=0.1)
     with Scorer() as scorer:
         found = scorer.score_batch(asked)
-    expected = score(asked, Options(str(folder)))
+    expected = score(asked, ModelOptions(str(folder)))
     assert [s.status for s in found] == ["ok", "ok", "ok", "invalid"] == [s.status for s in expected]
     assert [s.score for s in found] == pytest.approx([s.score for s in expected], abs=1e-3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.qa import Options, score
+from rewardkit.rewards.qa import QaOptions, score
 from rewardkit.rewards.qa.equal import f1, form, same
 from rewardkit.types import Sample, Score
 from tests.rewards.templates import blind
@@ -16,7 +16,7 @@ from tests.rewards.templates import blind
 
 def judge(response: str, truth: Any, **options: Any) -> Score:
     text = truth if isinstance(truth, str) else json.dumps(truth)
-    return score(Sample("qa", response, text), Options(**options))
+    return score(Sample("qa", response, text), QaOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,19 @@ CAPITAL = "What is the capital of Australia?"
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
-    scores = [(case, score(s, Options()).correct) for case, s in zip(cases, samples, strict=True)]
+    scores = [(case, score(s, QaOptions()).correct) for case, s in zip(cases, samples, strict=True)]
     assert not [case for case, correct in scores if correct and not case.right]
     assert sum(case.right and not correct for case, correct in scores) < 10
 
 
 @pytest.mark.parametrize("said", ANSWERED)
 def test_an_answer_in_a_sentence_with_the_words_of_the_question_is_one(said: str) -> None:
-    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), Options()).correct, said
+    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
 @pytest.mark.parametrize("said", UNANSWERED)
 def test_an_answer_that_is_denied_or_one_of_several_is_none(said: str) -> None:
-    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), Options()).correct is False, said
+    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct is False, said
 
 
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:

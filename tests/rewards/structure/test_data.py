@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rewardkit.rewards.structure import data
-from rewardkit.rewards.structure.data import Options
+from rewardkit.rewards.structure.data import DataOptions
 from rewardkit.types import Sample, Score
 
 pytest.importorskip("jsonschema", reason="the extra 'structure' is not installed")
@@ -23,7 +23,7 @@ PERSON = {
 
 def judge(kind: str, response: str, truth: Any = "", **options: Any) -> Score:
     text = truth if isinstance(truth, str) else jsonlib.dumps(truth)
-    score: Score = getattr(data, kind)(Sample(kind, response, text), Options(**options))
+    score: Score = getattr(data, kind)(Sample(kind, response, text), DataOptions(**options))
     return score
 
 

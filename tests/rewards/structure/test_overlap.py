@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rewardkit.rewards.structure import overlap
-from rewardkit.rewards.structure.overlap import Options
+from rewardkit.rewards.structure.overlap import OverlapOptions
 from rewardkit.types import Sample, Score
 
 pytest.importorskip("sacrebleu", reason="the extra 'metrics' is not installed")
@@ -17,7 +17,7 @@ METRICS = ("bleu", "rouge_l", "chrf")
 
 
 def judge(metric: str, response: str, truth: str, **options: Any) -> Score:
-    score: Score = getattr(overlap, metric)(Sample(metric, response, truth), Options(**options))
+    score: Score = getattr(overlap, metric)(Sample(metric, response, truth), OverlapOptions(**options))
     return score
 
 

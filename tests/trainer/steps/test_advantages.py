@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.errors import ConfigError, ScoringError
 from rewardkit.trainer.algorithms.kl import KlController
-from rewardkit.trainer.batch import Batch, Row
+from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import Config, loss_mode
 from rewardkit.trainer.distributed import World
@@ -42,7 +42,7 @@ def run_of(*overrides: str, world: Any = ALONE) -> Any:
 def scored(lengths: Sequence[int] = (6, 5, 3, 1)) -> Batch:
     """Four responses to two prompts, the last of which was not scored."""
     mask = (torch.arange(6) < torch.tensor(lengths)[:, None]).float()
-    row = Row("gsm8k", [], "3", {}, [1])
+    row = PromptRow("gsm8k", [], "3", {}, [1])
     batch = Batch({"attention_mask": torch.cat([torch.ones(4, 1), mask], dim=1)}, [row] * 4)
     scored = torch.tensor([True, True, True, False])
     batch["responses"] = mask.long()
@@ -190,7 +190,7 @@ def test_a_group_differs_when_two_scored_responses_do() -> None:
 
 
 def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
-    row = Row("gsm8k", [], "3", {}, [1])
+    row = PromptRow("gsm8k", [], "3", {}, [1])
 
     def drawn(groups: list[int]) -> Batch:
         numbers = torch.tensor([g for g in groups for _ in range(2)])

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.agents.types import Turn
 from rewardkit.errors import ConfigError, InputError, RewardkitError
-from rewardkit.trainer.batch import Row, ScoredResponse
+from rewardkit.trainer.batch import PromptRow, ScoredResponse
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -129,7 +129,7 @@ def played(**changes: Any) -> Played:
     return Played(**(made | changes))
 
 
-def test_a_batch_of_episodes_says_whose_each_token_is(rows: list[Row]) -> None:
+def test_a_batch_of_episodes_says_whose_each_token_is(rows: list[PromptRow]) -> None:
     failed = played(status="error", ended="tool_failed", detail="boom")
     judged = played(tool_rewards={"a": 0.25, "b": 0.5}, ended="response_tokens")
     batch = as_batch(
@@ -173,7 +173,7 @@ class Spy:
         return [Score(0.5)]
 
 
-def test_what_is_scored_is_the_last_turn_and_what_failed_is_not(rows: list[Row], world: World) -> None:
+def test_what_is_scored_is_the_last_turn_and_what_failed_is_not(rows: list[PromptRow], world: World) -> None:
     spy = Spy()
     pending = PendingScores(spy, None, rows[:3], 60.0)
     pending.take_episode(0, played(tool_rewards={"a": 0.25}))
@@ -223,7 +223,7 @@ def test_a_log_says_what_the_first_and_the_last_turn_earned(world: World) -> Non
     assert found["agent/last_turn_reward/mean"] == pytest.approx(2.0 / 3)
     assert "agent/first_turn_reward/mean" not in episode_metrics([played(turns=nothing)], TurnCosts(), world)
 
-    row = Row("x", "", "", {}, [])
+    row = PromptRow("x", "", "", {}, [])
     scored = [ScoredResponse(row, "", Score(1.0, correct=True), one.columns()) for one in some]
     assert validation_metrics(scored, 1, world)["val-aux/last_turn_reward/mean"] == pytest.approx(2.0 / 3)
 

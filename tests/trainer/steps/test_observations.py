@@ -20,7 +20,7 @@ from rewardkit.trainer.algorithms.losses import value_loss
 from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, count
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts, policy_lengths, whole_lengths
+from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts, policy_lengths, whole_lengths
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import RewardConfig
 from rewardkit.trainer.distributed import World
@@ -45,7 +45,7 @@ def mask_of(kind: str) -> Tensor:
 def with_observations() -> Batch:
     """Every tensor of a step; NaN where an observation stands, as nothing may read it there."""
     generator = torch.Generator().manual_seed(0)
-    row = Row("gsm8k", [], "3", {}, [1])
+    row = PromptRow("gsm8k", [], "3", {}, [1])
     ids = torch.ones((6, 2), dtype=torch.int64)
     responses = torch.randint(5, 90, (6, WIDTH), generator=generator)
     batch = make_batch([row] * 6, ids, torch.ones_like(ids), responses, mask_of("m"), mask_of("o"))
@@ -98,7 +98,9 @@ def test_an_observation_is_attended_to_and_counted_by_positions() -> None:
     assert policy_lengths(batch).tolist() == [4, 3, 3, 6, 2, 2]
 
 
-def test_log_probs_see_the_observations_before_a_token(tokenizer: Any, model: Any, rows: list[Row]) -> None:
+def test_log_probs_see_the_observations_before_a_token(
+    tokenizer: Any, model: Any, rows: list[PromptRow]
+) -> None:
     generator = torch.Generator().manual_seed(3)
     responses = torch.randint(5, 260, (2, WIDTH), generator=generator)
     mask, observed = mask_of("m")[:2], mask_of("o")[:2]

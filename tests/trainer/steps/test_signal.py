@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.cli import run
-from rewardkit.trainer.batch import Batch, Row, ScoredResponse
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredResponse
 from rewardkit.trainer.steps.dumps import gather_rows, write_dump
 from rewardkit.trainer.steps.signal import signal_metrics
 from rewardkit.types import Score, failure
@@ -27,7 +27,7 @@ def scored() -> tuple[Batch, list[ScoredResponse]]:
     responses = []
     lengths = []
     for prompt, kinds in enumerate(GROUPS):
-        row = Row("gsm8k", f"p{prompt}", "7", {}, [1])
+        row = PromptRow("gsm8k", f"p{prompt}", "7", {}, [1])
         for i, kind in enumerate(kinds):
             value, right, in_format = KINDS.get(kind, (0.0, False, 0.0))
             score = Score(value, correct=right, parts={"format": in_format})

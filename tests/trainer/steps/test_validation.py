@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 import pyarrow.parquet as pq
 
-from rewardkit.trainer.batch import Row, ScoredResponse
+from rewardkit.trainer.batch import PromptRow, ScoredResponse
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -26,7 +26,7 @@ from rewardkit.types import Score, failure
 
 
 def response(source: str, score: Score) -> ScoredResponse:
-    row = Row(source, [{"role": "user", "content": "?"}], "3", {}, [])
+    row = PromptRow(source, [{"role": "user", "content": "?"}], "3", {}, [])
     return ScoredResponse(row, "so it is 3", score)
 
 

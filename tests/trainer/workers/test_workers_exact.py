@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.demo.model import save
-from rewardkit.trainer.batch import Batch, Row, make_batch, pad_prompts
+from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, _mixtures, _runs, share_out
 from rewardkit.trainer.workers.forward import lay_out
@@ -40,7 +40,7 @@ def folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def batch(batch: Batch, rows: list[Row], tokenizer: Any) -> Batch:
+def batch(batch: Batch, rows: list[PromptRow], tokenizer: Any) -> Batch:
     """Prompts of 3 to 17 tokens, so that some rows fit beside others."""
     short = [
         replace(row, token_ids=row.token_ids[: 3 + 2 * i])

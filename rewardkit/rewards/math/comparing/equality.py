@@ -15,7 +15,7 @@ from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.realset import NotASet
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.guards import TooLarge, spend
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.atoms import literal
 from rewardkit.rewards.math.reading.parse import ANYTHING
 from rewardkit.rewards.math.reading.text import fold, spelled_number
@@ -56,7 +56,7 @@ _PI_OVER_180 = Div(Const("pi"), Num(180))
 _HUNDRED = Num(100)
 
 
-def equal(a: Node, b: Node, options: Options) -> bool | None:
+def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
     """Return whether two trees say the same; None when that stays open."""
     spend(20)
     if a == b:
@@ -97,7 +97,7 @@ def _rank(node: Node) -> int:
 # Words.
 
 
-def _text(a: Node, b: Node, options: Options) -> bool | None:
+def _text(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Text)
     if isinstance(b, Text):
         return fold(a.text, keep_case=options.text_case) == fold(b.text, keep_case=options.text_case)
@@ -130,7 +130,7 @@ def _has_pm(node: Node) -> bool:
     return any(isinstance(part, Pm) for part in walk(node))
 
 
-def _with_signs(a: Node, b: Node, options: Options) -> bool | None:
+def _with_signs(a: Node, b: Node, options: MathOptions) -> bool | None:
     """Write both signs out; several signs in one answer may be tied or free, so either reading will do."""
     found: bool | None = False
     for x, y in itertools.product(_signed(a), _signed(b)):
@@ -179,7 +179,7 @@ def _choose(node: Node, signs: Iterator[int]) -> Node:
 # Numbers with something attached.
 
 
-def _percent(a: Node, b: Node, options: Options) -> bool | None:
+def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Percent)
     if isinstance(b, Percent):
         return equal(a.value, b.value, options)
@@ -199,7 +199,7 @@ def _hundredth(node: Node) -> Node:
     return Div(node, _HUNDRED)
 
 
-def _degree(a: Node, b: Node, options: Options) -> bool | None:
+def _degree(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Degree)
     if isinstance(b, Degree):
         return equal(a.value, b.value, options)
@@ -209,7 +209,7 @@ def _degree(a: Node, b: Node, options: Options) -> bool | None:
     return equal(a.value, b, options) if options.degrees == "optional" else False
 
 
-def _based(a: Node, b: Node, options: Options) -> bool | None:
+def _based(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Based)
     if any(int(digit) >= a.base for digit in a.digits if digit.isdigit()):
         return False  # 72_2 is no number
@@ -218,7 +218,7 @@ def _based(a: Node, b: Node, options: Options) -> bool | None:
     return options.units == "optional" and isinstance(b, Num) and b.value == literal(a.digits).value
 
 
-def _time(a: Node, b: Node, options: Options) -> bool | None:
+def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
     if isinstance(a, Time) and isinstance(b, Time):
         if a.meridiem and b.meridiem and a.meridiem != b.meridiem:
             return False
@@ -226,12 +226,12 @@ def _time(a: Node, b: Node, options: Options) -> bool | None:
     return False
 
 
-def _date(a: Node, b: Node, options: Options) -> bool | None:
+def _date(a: Node, b: Node, options: MathOptions) -> bool | None:
     """A date equals only itself, which was seen before this was asked; a year left out is not any year."""
     return False
 
 
-def _cases(a: Node, b: Node, options: Options) -> bool | None:
+def _cases(a: Node, b: Node, options: MathOptions) -> bool | None:
     """Values by cases: each under the same condition, in any order of the cases."""
     if not (isinstance(a, Cases) and isinstance(b, Cases)) or len(a.rows) != len(b.rows):
         return False
@@ -242,7 +242,7 @@ def _cases(a: Node, b: Node, options: Options) -> bool | None:
 # Relations.
 
 
-def _relation(a: Node, b: Node, options: Options) -> bool | None:
+def _relation(a: Node, b: Node, options: MathOptions) -> bool | None:
     """A relation, a condition of several, or a set-builder form, against anything."""
     if isinstance(a, Logic) and a.op == "and" and all(relations.assignment(p) for p in a.parts):
         return equal(Seq("", "", a.parts), b, options)
@@ -296,7 +296,7 @@ def _alternatives(a: Node, b: Node) -> tuple[Rel, Rel] | None:
 _NO_RULE = object()
 
 
-def _relation_value(a: Rel, b: Node, options: Options) -> object:
+def _relation_value(a: Rel, b: Node, options: MathOptions) -> object:
     """What a relation says of its subject, against a plain value or set."""
     if all(op in ("=", "~") for op in a.ops):
         if not symbols(a):
@@ -333,7 +333,7 @@ def _labels_of(node: Node) -> set[Node]:
     return {f[0] for f in found if f is not None} if all(found) else {Text("")}
 
 
-def _two_relations(a: Rel, b: Rel, options: Options) -> bool | None:
+def _two_relations(a: Rel, b: Rel, options: MathOptions) -> bool | None:
     first, second = relations.assignment(a), relations.assignment(b)
     if first and second and relations.same_label(first[0], second[0]):
         if relations.captures(*second, first[0]) or relations.captures(*first, second[0]):
@@ -361,7 +361,7 @@ def _is_residue(congruence: Rel) -> bool:
         return False
 
 
-def _congruent(a: Rel, b: Rel, options: Options) -> bool | None:
+def _congruent(a: Rel, b: Rel, options: MathOptions) -> bool | None:
     named = ANYTHING not in (a.sides[0], b.sides[0])
     if (named and not equal(a.sides[0], b.sides[0], options)) or not equal(a.sides[2], b.sides[2], options):
         return False
@@ -374,7 +374,7 @@ def _congruent(a: Rel, b: Rel, options: Options) -> bool | None:
 # Sets, lists, tuples.
 
 
-def _sets(a: Node, b: Node, options: Options) -> bool | None:
+def _sets(a: Node, b: Node, options: MathOptions) -> bool | None:
     """Compare two sets of reals as spans, or one's spans with the other's truth."""
     if isinstance(b, Text):
         return _text(b, a, options)
@@ -421,7 +421,7 @@ def _agrees(spans: realset.Spans, node: Node, name: str) -> bool | None:
         return None
 
 
-def _same_spans(a: realset.Spans, b: realset.Spans, options: Options) -> bool | None:
+def _same_spans(a: realset.Spans, b: realset.Spans, options: MathOptions) -> bool | None:
     if len(a) != len(b):
         return False
     found: bool | None = True
@@ -436,13 +436,13 @@ def _same_spans(a: realset.Spans, b: realset.Spans, options: Options) -> bool | 
     return found
 
 
-def _set(a: Node, b: Node, options: Options) -> bool | None:
+def _set(a: Node, b: Node, options: MathOptions) -> bool | None:
     if isinstance(a, Const) and isinstance(b, Const):
         return a.name == b.name
     return _sets(a, b, options)
 
 
-def _ratio(a: Node, b: Node, options: Options) -> bool | None:
+def _ratio(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Ratio)
     if isinstance(b, Ratio):
         if len(a.parts) != len(b.parts):
@@ -455,7 +455,7 @@ def _ratio(a: Node, b: Node, options: Options) -> bool | None:
     return equal(Div(*a.parts), b, options) if len(a.parts) == 2 else False
 
 
-def _scalar(a: Node, b: Node, options: Options) -> bool | None:
+def _scalar(a: Node, b: Node, options: MathOptions) -> bool | None:
     infinite = _infinite(a), _infinite(b)
     if any(infinite):
         return infinite[0] == infinite[1]

@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, Exhausted, TooLarge, budget
-from rewardkit.rewards.math.policies import DEFAULT, Options, resolve
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions, resolve
 from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_statement
 from rewardkit.rewards.math.tree.nodes import Logic, Text, walk
 
-Outcome = Literal["equal", "not_equal", "undecided"]
+MathOutcome = Literal["equal", "not_equal", "undecided"]
 Tier = Literal["string", "number", "words", "tree", "symbolic", "none"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MathVerdict:
     """What came of comparing two answers."""
 
-    outcome: Outcome
+    outcome: MathOutcome
     tier: Tier
     reason: str
     failure: Literal["", "timeout", "error"] = ""
@@ -34,7 +34,7 @@ class Verdict:
         return self.outcome == "equal"
 
 
-def compare(ground_truth: str, answer: str, options: Options = DEFAULT) -> Verdict:
+def compare(ground_truth: str, answer: str, options: MathOptions = DEFAULT) -> MathVerdict:
     """Return whether an answer is the same as a ground truth.
 
     The order matters only to what a ground truth alone may decide: a ground truth in prose is never shortened
@@ -48,28 +48,28 @@ def compare(ground_truth: str, answer: str, options: Options = DEFAULT) -> Verdi
     return verdict
 
 
-def compare_prepared(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict:
+def compare_prepared(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:
     """Run the cascade on two prepared sides."""
     if not ground_truth.text or not answer.text:
-        return Verdict("not_equal", "string", "an empty answer equals nothing")
+        return MathVerdict("not_equal", "string", "an empty answer equals nothing")
     for tier in (_by_string, _by_number, _by_words, _by_tree):
         found = tier(ground_truth, answer, options)
         if found is not None:
             return found
-    return Verdict("undecided", "none", "no tier could tell")
+    return MathVerdict("undecided", "none", "no tier could tell")
 
 
-def _by_string(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+def _by_string(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
     if ground_truth.key == answer.key:
-        return Verdict("equal", "string", "the same text up to notation")
+        return MathVerdict("equal", "string", "the same text up to notation")
     if max(len(ground_truth.text), len(answer.text)) > MAX_ANSWER_CHARS:
-        return Verdict(
+        return MathVerdict(
             "not_equal", "string", f"longer than {MAX_ANSWER_CHARS} characters and not the same text"
         )
     return None
 
 
-def _by_number(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+def _by_number(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
     first = ground_truth.number
     second = answer.number
     if first is not None and first.places and options.decimal_comma and second is None:
@@ -77,25 +77,25 @@ def _by_number(ground_truth: Prepared, answer: Prepared, options: Options) -> Ve
     if first is None or second is None or options.simplified:
         return None
     if first.num == second.num and first.den == second.den:
-        return Verdict("equal", "number", "the same rational number")
+        return MathVerdict("equal", "number", "the same rational number")
     if first.places is None and second.places is None and not options.rel_tol:
         return _plain_unequal(ground_truth, answer)
     from rewardkit.rewards.math.comparing.scalar import equal
 
     if equal(first, second, options):
-        return Verdict("equal", "number", "equal when correctly rounded")
+        return MathVerdict("equal", "number", "equal when correctly rounded")
     return _plain_unequal(ground_truth, answer)
 
 
-def _plain_unequal(ground_truth: Prepared, answer: Prepared) -> Verdict | None:
+def _plain_unequal(ground_truth: Prepared, answer: Prepared) -> MathVerdict | None:
     return (
         None
         if "," in ground_truth.text + answer.text
-        else Verdict("not_equal", "number", "different numbers")
+        else MathVerdict("not_equal", "number", "different numbers")
     )
 
 
-def _by_words(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+def _by_words(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
     """Choice letters, and answers that are nothing but words."""
     found = _choices(ground_truth, answer, options)
     if found is None and ground_truth.is_wordy and answer.is_wordy:
@@ -111,7 +111,7 @@ def _by_words(ground_truth: Prepared, answer: Prepared, options: Options) -> Ver
             found = same
     if found is None:
         return None
-    return Verdict(
+    return MathVerdict(
         "equal" if found else "not_equal", "words", "the same words" if found else "different words"
     )
 
@@ -120,7 +120,7 @@ _SEPARATOR = re.compile(r",|;|\b(?:and|or)\b", re.IGNORECASE)
 _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
 
 
-def _same_items(first: str, second: str, options: Options) -> bool:
+def _same_items(first: str, second: str, options: MathOptions) -> bool:
     """Whether two lists of words have the same items in one order: "red, green" and "red and green"."""
     if any(re.search(r"\b(?:or|not|nor|but)\b", side) for side in (first, second)):
         return False
@@ -142,7 +142,7 @@ def _case_matters(a: str, b: str) -> bool:
 _SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "dne", "odd", "all"})
 
 
-def _choices(ground_truth: Prepared, answer: Prepared, options: Options) -> bool | None:
+def _choices(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> bool | None:
     """Letters of multiple choice, with or without what stands at them."""
     if ground_truth.choice and answer.choice:
         if options.text_case and ground_truth.words != answer.words:
@@ -193,15 +193,15 @@ def _is_plain_content(text: str) -> bool:
     )
 
 
-def _by_tree(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict | None:
+def _by_tree(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
     with budget(options.deadline_s):
         try:
             return _compared(ground_truth, answer, options)
         except Exhausted as error:
-            return Verdict("undecided", "tree", f"could not be shown equal: {error}")
+            return MathVerdict("undecided", "tree", f"could not be shown equal: {error}")
 
 
-def _compared(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict:
+def _compared(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:
     from rewardkit.rewards.math.comparing.equality import equal
     from rewardkit.rewards.math.comparing.simplified import is_simplified
 
@@ -215,27 +215,29 @@ def _compared(ground_truth: Prepared, answer: Prepared, options: Options) -> Ver
     try:
         found = equal(first, second, options)
     except TooLarge as error:
-        return Verdict("undecided", "tree", f"too large to work out: {error}")
+        return MathVerdict("undecided", "tree", f"too large to work out: {error}")
     except (ArithmeticError, ValueError, RecursionError) as error:
-        return Verdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
+        return MathVerdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
     if found and options.simplified and not (is_simplified(first) and is_simplified(second)):
-        return Verdict("not_equal", "tree", "the same value, but not worked out")
+        return MathVerdict("not_equal", "tree", "the same value, but not worked out")
     if found is None:
         return _by_sympy(ground_truth, answer, options)
-    return Verdict(
+    return MathVerdict(
         "equal" if found else "not_equal",
         "tree",
         f"{'the same value' if found else 'different values'} or objects",
     )
 
 
-def _unparsed(ground_truth: Prepared, answer: Prepared, reason: str) -> Verdict:
+def _unparsed(ground_truth: Prepared, answer: Prepared, reason: str) -> MathVerdict:
     same = _as_prose(ground_truth.text) == _as_prose(answer.text) or (
         words.fold(ground_truth.words) == words.fold(answer.words)
         and _is_prose(ground_truth.words)
         and _is_prose(answer.words)
     )
-    return Verdict("equal", "words", "the same words") if same else Verdict("undecided", "tree", reason)
+    return (
+        MathVerdict("equal", "words", "the same words") if same else MathVerdict("undecided", "tree", reason)
+    )
 
 
 def _as_prose(text: str) -> str:
@@ -250,10 +252,10 @@ def _is_prose(text: str) -> bool:
     return len(re.findall(r"[^\W\d_]{3,}", text)) >= 2 and not re.search(r"[\^_=<>+*/]|\d", text)
 
 
-def _by_sympy(ground_truth: Prepared, answer: Prepared, options: Options) -> Verdict:
+def _by_sympy(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:
     """Ask SymPy; the order is fixed so that both directions ask the same."""
     if not options.symbolic:
-        return Verdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
+        return MathVerdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
     from rewardkit.rewards.math.comparing.equality import write_signs
     from rewardkit.rewards.math.sympy import client
 
@@ -263,7 +265,7 @@ def _by_sympy(ground_truth: Prepared, answer: Prepared, options: Options) -> Ver
     if answer.key < ground_truth.key:
         first, second = second, first
     if not client.can_decide(first, second):
-        return Verdict("undecided", "tree", "left open by the tree tier, and nothing for SymPy")
+        return MathVerdict("undecided", "tree", "left open by the tree tier, and nothing for SymPy")
     with budget(options.deadline_s) as left:
         if left.cpu_s <= 0:
             return _exhausted("all of it used before", options)
@@ -272,11 +274,11 @@ def _by_sympy(ground_truth: Prepared, answer: Prepared, options: Options) -> Ver
     if found.failure == "exhausted":
         return _exhausted(found.reason, options)
     if found.failure or found.equal is None:
-        return Verdict("undecided", "symbolic", found.reason, found.failure)
-    return Verdict("equal" if found.equal else "not_equal", "symbolic", found.reason)
+        return MathVerdict("undecided", "symbolic", found.reason, found.failure)
+    return MathVerdict("equal" if found.equal else "not_equal", "symbolic", found.reason)
 
 
-def _exhausted(reason: str, options: Options) -> Verdict:
+def _exhausted(reason: str, options: MathOptions) -> MathVerdict:
     """What an answer makes undecidable is its own fault: not equal, unless the options say otherwise."""
     told = f"could not be shown equal in {options.deadline_s:g} s ({reason})"
-    return Verdict("undecided", "symbolic", told, "timeout" if options.undecided == "timeout" else "")
+    return MathVerdict("undecided", "symbolic", told, "timeout" if options.undecided == "timeout" else "")

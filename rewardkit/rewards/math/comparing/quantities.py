@@ -8,7 +8,7 @@ from __future__ import annotations
 from rewardkit.rewards.counted import same_things
 from rewardkit.rewards.math.comparing import units
 from rewardkit.rewards.math.comparing.rule import Rule
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -32,7 +32,7 @@ def is_quantity(node: Node) -> bool:
     )
 
 
-def quantity(a: Node, b: Node, options: Options, equal: Rule) -> bool | None:
+def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     first = _single_quantity(a)
     if first is None:
         return False
@@ -69,7 +69,7 @@ def _single_quantity(node: Node) -> Quantity | None:
     return Quantity(Add(tuple(terms)), parts[0].unit)
 
 
-def _two_quantities(a: Quantity, b: Quantity, options: Options, equal: Rule) -> bool | None:
+def _two_quantities(a: Quantity, b: Quantity, options: MathOptions, equal: Rule) -> bool | None:
     first, second = units.read(a.unit), units.read(b.unit)
     if first.dimensions is not None and second.dimensions is not None:
         if first.dimensions != second.dimensions:

@@ -8,7 +8,7 @@ from itertools import islice
 from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
 from rewardkit.rewards.math.comparing.scalar import equal, integer_names, points, substitute
 from rewardkit.rewards.math.guards import TooLarge
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -110,7 +110,7 @@ def _sides_differ(a: Node, b: Node) -> bool:
     """Whether two sides of a chain are known to be different."""
     a, b = (n.value if isinstance(n, Quantity) else n for n in (a, b))
     if _scalar(a) and _scalar(b):
-        return equal(a, b, Options()) is False
+        return equal(a, b, MathOptions()) is False
     return a != b
 
 
@@ -164,7 +164,7 @@ def rename_head(label: Node, value: Node, model: Node) -> Node:
     return value
 
 
-def same_relation(a: Rel, b: Rel, options: Options) -> bool | None:
+def same_relation(a: Rel, b: Rel, options: MathOptions) -> bool | None:
     """Whether two relations state the same: side by side, or with proportional differences."""
     if len(a.ops) != len(b.ops):
         return None
@@ -194,7 +194,7 @@ def _turned(relation: Rel) -> tuple[str, ...] | None:
     return tuple(_TURNED[op] for op in reversed(relation.ops))
 
 
-def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: Options) -> bool:
+def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: MathOptions) -> bool:
     return all(
         x == y or (_scalar(x) and _scalar(y) and equal(x, y, options) is True)
         for x, y in zip(first, second, strict=True)

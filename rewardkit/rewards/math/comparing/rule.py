@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import Node
 
-Rule = Callable[[Node, Node, Options], bool | None]
+Rule = Callable[[Node, Node, MathOptions], bool | None]
 """Whether two trees say the same; None when that stays open."""

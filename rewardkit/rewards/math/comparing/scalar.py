@@ -15,7 +15,7 @@ from functools import lru_cache
 from rewardkit.rewards.math.comparing.numeric import Undefined, Value, context, evaluate, plainly_differ, seed
 from rewardkit.rewards.math.comparing.rational import Irrational, exact, residue
 from rewardkit.rewards.math.guards import TooLarge, spend
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     App,
@@ -62,7 +62,7 @@ _RANGES = (
 _PRIMES = ((1 << 61) - 1, (1 << 89) - 1, (1 << 107) - 1)
 
 
-def equal(a: Node, b: Node, options: Options) -> bool | None:
+def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
     """Return whether two scalar trees have the same value under the rounding rule of the options."""
     if a == b:
         return True
@@ -78,7 +78,7 @@ def equal(a: Node, b: Node, options: Options) -> bool | None:
 # Constants.
 
 
-def _constants(a: Node, b: Node, options: Options) -> bool | None:
+def _constants(a: Node, b: Node, options: MathOptions) -> bool | None:
     x, y = _exact_or_none(a), _exact_or_none(b)
     if x is not None and y is not None:
         return x == y or _rounds(a, x, b, y, options) or _within(x, y, options)
@@ -96,7 +96,7 @@ def _exact_or_none(node: Node) -> Fraction | None:
         return None
 
 
-def _within(x: Fraction, y: Fraction, options: Options) -> bool:
+def _within(x: Fraction, y: Fraction, options: MathOptions) -> bool:
     if not options.rel_tol or (x.denominator == 1 and y.denominator == 1):
         return False
     return abs(x - y) <= Fraction(options.rel_tol) * max(abs(x), abs(y))
@@ -120,7 +120,7 @@ def as_decimal(node: Node) -> tuple[Fraction, int] | None:
     return None
 
 
-def _rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: Options) -> bool:
+def _rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> bool:
     """Whether one side is a decimal that the other, exact and not an integer, correctly rounds to."""
     first, second = as_decimal(a), as_decimal(b)
     if (first is None) == (second is None):
@@ -131,7 +131,7 @@ def _rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: Options) -> boo
     return _enough_digits(decimal, options) and abs(decimal[0] - other) <= _tolerance(decimal)
 
 
-def _enough_digits(decimal: tuple[Fraction, int], options: Options) -> bool:
+def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
     """Whether a decimal shows enough: the digits asked for, or as many places and one digit fewer."""
     wanted = options.rounding_digits
     if wanted <= 0 or decimal[1] > 1_000:
@@ -140,7 +140,7 @@ def _enough_digits(decimal: tuple[Fraction, int], options: Options) -> bool:
     return digits >= wanted or (decimal[1] >= wanted and digits >= max(wanted - 1, 2))
 
 
-def _rounds_to(decimal: tuple[Fraction, int], other: Node, options: Options) -> bool | None:
+def _rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) -> bool | None:
     """Whether the value of an irrational tree, rounded, is the decimal."""
     try:
         value = evaluate(other, {}, max(30, decimal[1] + 15))

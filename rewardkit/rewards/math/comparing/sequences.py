@@ -11,14 +11,14 @@ from rewardkit.rewards.math.comparing import linear, relations, scalar
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import Const, Matrix, Node, Percent, Rel, Seq, Sym, symbols
 
 _BRACKETS = {"]": "("}
 _CLOSINGS = {"[": ")"}
 
 
-def sequence(a: Node, b: Node, options: Options, equal: Rule) -> bool | None:
+def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     assert isinstance(a, Seq)
     if isinstance(b, Matrix):
         return _vector(a, b, options, equal)
@@ -38,7 +38,7 @@ def _brackets(seq: Seq) -> tuple[str, str]:
     return _BRACKETS.get(seq.opening, seq.opening), _CLOSINGS.get(seq.closing, seq.closing)
 
 
-def _lists(a: Seq, b: Seq, options: Options, equal: Rule) -> bool | None:
+def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     """Bare lists and sets: unordered, repetitions ignored; named values without names keep their order."""
     first, integers = _declared(a.items)
     second, more = _declared(b.items)
@@ -92,7 +92,11 @@ def _is_integers(node: Node) -> bool:
 
 
 def _with_integers(
-    first: tuple[Node, ...], second: tuple[Node, ...], names: frozenset[str], options: Options, equal: Rule
+    first: tuple[Node, ...],
+    second: tuple[Node, ...],
+    names: frozenset[str],
+    options: MathOptions,
+    equal: Rule,
 ) -> bool | None:
     """Compare families in an integer parameter, whatever each side calls it."""
     left, right = ({n for item in items for n in symbols(item)} for items in (first, second))
@@ -104,7 +108,7 @@ def _with_integers(
     return matched(first, second, options, equal)
 
 
-def in_order(a: Sequence[Node], b: Sequence[Node], options: Options, equal: Rule) -> bool | None:
+def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: Rule) -> bool | None:
     if len(a) != len(b):
         return False
     found: bool | None = True
@@ -116,7 +120,7 @@ def in_order(a: Sequence[Node], b: Sequence[Node], options: Options, equal: Rule
     return found
 
 
-def matched(a: Sequence[Node], b: Sequence[Node], options: Options, equal: Rule) -> bool | None:
+def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: Rule) -> bool | None:
     """Whether every item of each side has an equal on the other."""
     if len(a) > MAX_TERMS or len(b) > MAX_TERMS:
         raise TooLarge("a list")
@@ -145,7 +149,7 @@ def _exact_values(items: Sequence[Node]) -> set[object] | None:
     return None if any(isinstance(i, Percent) or scalar.as_decimal(i) for i in items) else set(values)
 
 
-def _vector(a: Seq, grid: Matrix, options: Options, equal: Rule) -> bool | None:
+def _vector(a: Seq, grid: Matrix, options: MathOptions, equal: Rule) -> bool | None:
     if (listed := linear.from_lists(a)) is not None:
         return matrix(listed, grid, options, equal)
     column = all(len(row) == 1 for row in grid.rows)
@@ -153,7 +157,7 @@ def _vector(a: Seq, grid: Matrix, options: Options, equal: Rule) -> bool | None:
     return in_order(a.items, cells, options, equal) if cells is not None and a.opening != "{" else False
 
 
-def matrix(a: Node, b: Node, options: Options, equal: Rule) -> bool | None:
+def matrix(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     assert isinstance(a, Matrix)
     if not isinstance(b, Matrix):
         return equal(a.rows[0][0], b, options) if len(a.rows) == len(a.rows[0]) == 1 else False

@@ -8,14 +8,14 @@ from __future__ import annotations
 import importlib.util
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.math.comparing.grade import Verdict
+from rewardkit.rewards.math.comparing.grade import MathVerdict
 from rewardkit.rewards.math.guards import Budget
 from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
 
 _SERVER = ForkServer("rewardkit.rewards.math.compat.math_verify_worker:answer")
 
 
-def reproduce(response: str, ground_truth: str, left: Budget) -> Verdict:
+def reproduce(response: str, ground_truth: str, left: Budget) -> MathVerdict:
     """Return Math-Verify's verdict on a response, with the ground truth in a box as verl hands it over.
 
     Raises:
@@ -26,15 +26,15 @@ def reproduce(response: str, ground_truth: str, left: Budget) -> Verdict:
             'compat="math_verify" needs the package math-verify; install it with: pip install math-verify'
         )
     if left.cpu_s <= 0:
-        return Verdict("not_equal", "symbolic", "Math-Verify had no time left for this ground truth")
+        return MathVerdict("not_equal", "symbolic", "Math-Verify had no time left for this ground truth")
     try:
         reply = _SERVER.ask({"ground_truth": f"\\boxed{{{ground_truth}}}", "response": response}, left.cpu_s)
     except Undecided as error:
         left.cpu_s = 0.0
-        return Verdict("not_equal", "symbolic", f"Math-Verify came to no verdict: {error}")
+        return MathVerdict("not_equal", "symbolic", f"Math-Verify came to no verdict: {error}")
     except ServerFailed as error:
-        return Verdict("undecided", "symbolic", f"Math-Verify could not be asked: {error}", "error")
+        return MathVerdict("undecided", "symbolic", f"Math-Verify could not be asked: {error}", "error")
     left.cpu_s -= reply["spent_s"]
     if reply.get("outcome") not in ("equal", "not_equal"):
-        return Verdict("not_equal", "symbolic", f"Math-Verify raised {reply.get('reason')}")
-    return Verdict(reply["outcome"], "symbolic", "Math-Verify")
+        return MathVerdict("not_equal", "symbolic", f"Math-Verify raised {reply.get('reason')}")
+    return MathVerdict(reply["outcome"], "symbolic", "Math-Verify")

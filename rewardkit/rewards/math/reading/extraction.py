@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.policies import DEFAULT, Method, Options
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
 from rewardkit.rewards.math.reading.boxes import BOX, WINDOW, box_at, joined
 from rewardkit.rewards.math.reading.phrases import (
     MATH_SPAN,
@@ -59,7 +59,7 @@ _STATING_METHODS = ("tags", "boxed", "marker")
 """What states an answer. After one that is denied, the last formula or number of a text is none."""
 
 
-def extract(response: str, options: Options = DEFAULT) -> Extraction:
+def extract(response: str, options: MathOptions = DEFAULT) -> Extraction:
     """Return the answer that a response gives, looking in the order of `options.methods`."""
     text = final_part(response)
     if not text or text.isspace():
@@ -107,7 +107,7 @@ def _has_run_together(text: str) -> bool:
     return at > 0
 
 
-def states_verbatim(response: str, ground_truth: str, options: Options = DEFAULT) -> bool:
+def states_verbatim(response: str, ground_truth: str, options: MathOptions = DEFAULT) -> bool:
     """Return whether a response gives a ground truth character for character, in tags or after a marker.
 
     It is for answers that reading would cut: sentences, and formulas of several lines.
@@ -132,7 +132,7 @@ _AROUND = " \t\r\n$.*"
 # Answer tags.
 
 
-def _tags(text: str, options: Options) -> Extraction | None:
+def _tags(text: str, options: MathOptions) -> Extraction | None:
     end = text.rfind("</answer>")
     start = text.rfind("<answer>", 0, end) if end >= 0 else -1
     if start < 0:
@@ -151,7 +151,7 @@ def _tags(text: str, options: Options) -> Extraction | None:
 # Boxes.
 
 
-def _boxed(text: str, options: Options) -> Extraction | None:
+def _boxed(text: str, options: MathOptions) -> Extraction | None:
     """The last box, with the boxes it forms one list with; empty and fenced ones are passed over."""
     if "\\" not in text:
         return None
@@ -208,7 +208,7 @@ _SHORTEST_STATEMENT = 6
 _STATING = ("nswer", "NSWER", "####", "esult", "alue")
 
 
-def _restated(rest: str, options: Options) -> Extraction | None:
+def _restated(rest: str, options: MathOptions) -> Extraction | None:
     """An answer stated after the last box, if it is a value and not a sentence about the answer."""
     if len(rest) < _SHORTEST_STATEMENT or not any(mark in rest for mark in _STATING):
         return None
@@ -226,7 +226,7 @@ def _first_box(text: str) -> Extraction | None:
     return None
 
 
-def _unclosed(text: str, position: int | None, options: Options) -> Extraction | None:
+def _unclosed(text: str, position: int | None, options: MathOptions) -> Extraction | None:
     if position is None:
         return None
     if not options.unclosed_box:
@@ -243,7 +243,7 @@ _ANOTHER_LINE = re.compile(r"[^\S\n]*\n\s{0,5}(?:[-•]\s)?([-+]?\$?\d[\d.,/]{0,
 """A line after the answer's that is a bare number too."""
 
 
-def _marker(text: str, _: Options) -> Extraction | None:
+def _marker(text: str, _: MathOptions) -> Extraction | None:
     tail = text[-WINDOW:]
     last = None
     for match in _MARKER.finditer(tail):
@@ -264,7 +264,7 @@ def _marker(text: str, _: Options) -> Extraction | None:
     return Extraction(answer, "marker", slot=slot) if answer else None
 
 
-def _display(text: str, _: Options) -> Extraction | None:
+def _display(text: str, _: MathOptions) -> Extraction | None:
     tail = text[-WINDOW:]
     opening, closing = max((tail.rfind("\\]"), "\\["), (tail.rfind("$$"), "$$"))
     if opening < 0:
@@ -280,7 +280,7 @@ def _display(text: str, _: Options) -> Extraction | None:
     return Extraction(_last_side(inner), "display") if inner.strip() else None
 
 
-def _inline(text: str, _: Options) -> Extraction | None:
+def _inline(text: str, _: MathOptions) -> Extraction | None:
     if len(text) < 200 and _is_bare(text.strip()):
         return Extraction(text.strip(), "inline")
     tail = text[-2_000:]
@@ -337,7 +337,7 @@ def _last_side(text: str) -> str:
     return last.strip() or text
 
 
-def _number(text: str, _: Options) -> Extraction | None:
+def _number(text: str, _: MathOptions) -> Extraction | None:
     if len(text) < MAX_ANSWER_CHARS and _is_formula(text.strip()):
         return Extraction(text.strip(), "whole")
     found = last_number(text[-2_000:])
@@ -351,11 +351,11 @@ def _is_formula(text: str) -> bool:
     return "\n" not in text and not prose_words(text) and ":" not in text
 
 
-def _whole(text: str, _: Options) -> Extraction | None:
+def _whole(text: str, _: MathOptions) -> Extraction | None:
     return Extraction(text.strip(), "whole")
 
 
-_METHODS: dict[Method, Callable[[str, Options], Extraction | None]] = {
+_METHODS: dict[Method, Callable[[str, MathOptions], Extraction | None]] = {
     "tags": _tags,
     "boxed": _boxed,
     "marker": _marker,

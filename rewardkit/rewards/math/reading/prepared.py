@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, TooLarge, Unparsable
-from rewardkit.rewards.math.policies import Options
+from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.normalise import clean
@@ -305,8 +305,8 @@ _EMPTY_BOX = re.compile(r"\$*\\(?:boxed|fbox) ?\{\s*\}\$*")
 _LOOKED_AT = 4_000
 
 
-_STATED_METHODS = Options(methods=("tags", "boxed", "marker", "display", "inline"))
-_WORKED_METHODS = Options()
+_STATED_METHODS = MathOptions(methods=("tags", "boxed", "marker", "display", "inline"))
+_WORKED_METHODS = MathOptions()
 """A sentence is searched for its last number only if it works one out: `all multiples of 4` is not 4."""
 
 
@@ -315,12 +315,12 @@ def _answer_within(source: str) -> str:
     if len(source) < 7:
         return source
     if "\\" in source and ("boxed{" in source or "\\boxed" in source or "\\fbox" in source):
-        found = extract(source, Options(methods=("boxed",)))
+        found = extract(source, MathOptions(methods=("boxed",)))
         if found.answer is not None:
             return ", ".join(found.parts) or found.answer
         return "" if _EMPTY_BOX.fullmatch(source.strip()) else source
     if "inal answer" in source:
-        found = extract(source, Options(methods=("marker",)))
+        found = extract(source, MathOptions(methods=("marker",)))
         return found.answer if found.answer is not None else source
     return source
 

@@ -30,7 +30,7 @@ from rewardkit.rewards.math.tree.nodes import (
 SERVER = ForkServer("rewardkit.rewards.math.sympy.worker:answer")
 
 
-class Answer(NamedTuple):
+class SympyAnswer(NamedTuple):
     """What SymPy found, or why it found nothing."""
 
     equal: bool | None
@@ -41,15 +41,15 @@ class Answer(NamedTuple):
     """`exhausted`: the question used up its time or memory. `error`: SymPy could not be asked at all."""
 
 
-def decide(a: Node, b: Node, cpu_s: float) -> Answer:
+def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
     """Ask SymPy whether two trees are the same, within that much processor time. Never raises."""
     question = {"a": msgspec.to_builtins(a), "b": msgspec.to_builtins(b)}
     try:
         return _read(SERVER.ask(question, cpu_s))
     except Undecided as error:
-        return Answer(None, f"{error}", cpu_s, "exhausted")
+        return SympyAnswer(None, f"{error}", cpu_s, "exhausted")
     except ServerFailed as error:
-        return Answer(None, f"SymPy could not be asked: {error}", 0.0, "error")
+        return SympyAnswer(None, f"SymPy could not be asked: {error}", 0.0, "error")
 
 
 def can_decide(a: Node, b: Node) -> bool:
@@ -73,9 +73,9 @@ def _unknowns(node: Node) -> int:
     return len(symbols(node) - called)
 
 
-def _read(reply: dict[str, Any]) -> Answer:
+def _read(reply: dict[str, Any]) -> SympyAnswer:
     outcome = {"equal": True, "not_equal": False}.get(reply.get("outcome", ""))
-    return Answer(outcome, str(reply.get("reason", "")), float(reply["spent_s"]))
+    return SympyAnswer(outcome, str(reply.get("reason", "")), float(reply["spent_s"]))
 
 
 def warm() -> None:

@@ -32,7 +32,7 @@ _TOO_LONG = "too long"
 _CRASHED = "crashed"
 _KILLED = "killed"
 
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
+AnswerQuestion = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def main(parent: int) -> None:
@@ -75,7 +75,7 @@ class _Fork:
 
 
 class _Server:
-    def __init__(self, listening: socket.socket, alive: int, answer: Answer) -> None:
+    def __init__(self, listening: socket.socket, alive: int, answer: AnswerQuestion) -> None:
         self.listening = listening
         self.alive = alive
         self.answer = answer
@@ -173,7 +173,7 @@ class _Server:
             os._exit(0)
 
 
-def _work(control: socket.socket, answer: Answer) -> None:
+def _work(control: socket.socket, answer: AnswerQuestion) -> None:
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_BYTES, size + MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -186,7 +186,7 @@ def _work(control: socket.socket, answer: Answer) -> None:
         control.send(b".")
 
 
-def _guarded(answer: Answer, line: bytes) -> dict[str, Any]:
+def _guarded(answer: AnswerQuestion, line: bytes) -> dict[str, Any]:
     """Answer one question within its CPU time: the kernel ends this process where it takes longer."""
     try:
         question = msgspec.json.decode(line, type=dict[str, Any])
