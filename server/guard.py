@@ -28,7 +28,7 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.bodies import Body, Patience
 from rewardkit.server.health import Health
 from rewardkit.server.metrics import Metrics
-from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest, disconnected
+from rewardkit.server.request import ALLOWED, CURRENT, BeginTrace, CurrentRequest, disconnected
 from rewardkit.server.wire import JSON, NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
@@ -144,7 +144,7 @@ class Guard:
             streamed=_is_stream(scope, headers),
         )
         try:
-            refused = self._refused(scope["path"], headers, request, body)
+            refused = self._refused(scope, headers, request, body)
             if refused is not None:
                 await refused(scope, receive, answer)
             else:
@@ -177,6 +177,7 @@ class Guard:
             or self.access.refused(headers, open_path=False) is not None
         ):
             return None
+        scope[ALLOWED] = True
         id_ = self._id(headers)
         request = CurrentRequest(id_.decode(), disconnected, _client(scope, headers), body_read=True)
         was = CURRENT.set(request)
@@ -229,12 +230,13 @@ class Guard:
                 request.trace.end(_route(scope), _SWITCHED, request.samples, request.id)
 
     def _refused(
-        self, path: str, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
+        self, scope: Scope, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
     ) -> Response | None:
         """The refusal that needs no look at the body, if there is reason for one."""
-        refused = self.access.refused(headers, open_path=path in OPEN_PATHS)
-        if refused is not None:
-            return refused
+        if ALLOWED not in scope:
+            refused = self.access.refused(headers, open_path=scope["path"] in OPEN_PATHS)
+            if refused is not None:
+                return refused
         asked = headers.get(b"x-timeout-s")
         if asked is not None:
             request.timeout_s = _seconds(asked)

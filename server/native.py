@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
-from rewardkit.server.request import CURRENT
+from rewardkit.server.request import CURRENT, DECODED
 from rewardkit.server.scoring import RequestScorer
 from rewardkit.server.wire import (
     JSON,
@@ -59,12 +59,15 @@ class ScoreRoute:
             if content_type.startswith(NDJSON.encode()):
                 await self._stream(receive, send)
             else:
-                await self._whole(receive, send)
+                await self._whole(scope, receive, send)
         except (InputError, OverloadedError, HTTPException) as error:
             await answer_to(error)(scope, receive, send)
 
     def at_once(self, scope: Scope, body: bytes | bytearray) -> bytes | None:
-        """Return the answer to a whole body whose samples need no waiting for; None: call this instead."""
+        """Return the answer to a whole body whose samples need no waiting for; None: call this instead.
+
+        What it has decoded in vain is left in the scope for that call.
+        """
         try:
             asked = decode_samples(body)
         except InputError:
@@ -72,12 +75,15 @@ class ScoreRoute:
         samples = asked if isinstance(asked, list) else [asked]
         scores = self.request_scorer.at_once(samples)
         if scores is None:
+            scope[DECODED] = asked
             return None
         scope["route"] = self
         return encode(scores if asked is samples else scores[0])
 
-    async def _whole(self, receive: Receive, send: Send) -> None:
-        asked = decode_samples(await _read(receive))
+    async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
+        whole = await _read(receive)
+        decoded = scope.pop(DECODED, None)
+        asked = decode_samples(whole) if decoded is None else decoded
         if isinstance(asked, list):
             body = encode(await self.request_scorer(asked))
         else:

@@ -17,6 +17,8 @@ import pytest
 import uvicorn
 
 from rewardkit import Scorer
+from rewardkit.server import native
+from rewardkit.server.access import Access
 from rewardkit.server.app import create_app
 from rewardkit.server.connections import Places, with_places
 from tests.living import until
@@ -153,6 +155,29 @@ def test_the_answer_at_once_is_that_of_the_usual_way(server: Server, kind: str) 
     assert not any(server.at_once)
     in_pieces = server.asked(head, body[:1], body[1:])
     assert comparable(together) == comparable(by_the_usual_way) == comparable(in_pieces)
+
+
+@pytest.mark.parametrize("kind", ["one", "needs a worker", "more than are scored at once"])
+def test_whoever_asks_is_looked_at_once_and_what_is_asked_is_decoded_once(
+    server: Server, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    decode = native.decode_samples
+    refused = Access.refused
+
+    def counted_refused(self: Access, *args: Any, **keywords: Any) -> Any:
+        done.append("access")
+        return refused(self, *args, **keywords)
+
+    def counted_decode(body: bytes | bytearray) -> Any:
+        done.append("decode")
+        return decode(body)
+
+    monkeypatch.setattr(Access, "refused", counted_refused)
+    monkeypatch.setattr(native, "decode_samples", counted_decode)
+    head, body = REQUESTS[kind][0]
+    assert server.asked(head + body)[0] == 200
+    assert done == ["access", "decode"]
 
 
 def test_lines_are_answered_by_lines(server: Server) -> None:
