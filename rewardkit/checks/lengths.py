@@ -8,6 +8,7 @@ from typing import Any
 from rewardkit.checks.findings import Findings
 from rewardkit.checks.items import Item, content_text
 from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.model_folders import why_no_model
 from rewardkit.types import Message
 
 
@@ -52,6 +53,8 @@ class Lengths:
 
 
 def _load(tokenizer: str) -> Any:
+    if reason := why_no_model(tokenizer, tokenizer_only=True):
+        raise InputError(f"--tokenizer: {reason}")
     try:
         from transformers import AutoTokenizer
     except ImportError:

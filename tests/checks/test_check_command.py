@@ -400,7 +400,7 @@ def test_a_tokenizer_that_there_is_not_is_one_line(
     path = write(tmp_path / "train.jsonl", [row(0)])
     assert run(["check", path, "--tokenizer", str(tmp_path / "nowhere")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "no tokenizer" in line
+    assert "--tokenizer: no such model folder: " in line
 
 
 def test_a_file_of_rewards_beside_rows_of_a_new_source_is_pointed_at(

@@ -259,7 +259,7 @@ def test_a_mistyped_reward_model_is_an_error_at_once(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()
     assert run(["serve", "--port", "0", "--reward-model", typo, "--for", "Dahoas/*"]) == 2
-    assert "no reward model at" in capsys.readouterr().err
+    assert "no reward model: no such model folder" in capsys.readouterr().err
 
 
 def test_a_port_that_cannot_be_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,9 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokeni
 from transformers.utils import logging as transformers_logging
 
 from rewardkit.errors import ConfigError
+from rewardkit.model_folders import model_folder
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
-from rewardkit.trainer.models.shape import model_folder
 from rewardkit.trainer.models.shards import Places, match, parameters_on_meta, read_places
 from rewardkit.trainer.models.value_head import read_value_head
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit.model_folders import model_folder, read_config
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -48,15 +50,6 @@ def read_shape(path: str) -> Shape | None:
     )
 
 
-def read_config(path: str) -> dict[str, Any] | None:
-    """Return a model's config.json, from a folder or the hub's cache; None if it is not on this machine."""
-    folder = model_folder(path)
-    if folder is None or not (folder / "config.json").is_file():
-        return None
-    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return config
-
-
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
 
 
@@ -65,20 +58,6 @@ def has_experts(config: Mapping[str, Any]) -> bool:
     text = config.get("text_config")
     inner = text if isinstance(text, dict) else {}
     return any((config.get(key) or inner.get(key) or 0) > 1 for key in EXPERTS)
-
-
-def model_folder(path: str) -> Path | None:
-    """Return the folder of a model, also one in the hub's cache; None if it is not on this machine."""
-    folder = Path(path).expanduser()
-    if folder.is_dir():
-        return folder
-    from huggingface_hub import try_to_load_from_cache
-
-    try:
-        found = try_to_load_from_cache(path, "config.json")
-    except ValueError:  # no name that the hub could have
-        return None
-    return Path(found).parent if isinstance(found, str) else None
 
 
 def _count(file: Path) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from safetensors import safe_open
 from torch import Tensor
 
-from rewardkit.trainer.models.shape import model_folder
+from rewardkit.model_folders import model_folder
 
 NAMES = ("score", "classifier", "v_head.summary", "value_head")
 """What transformers, TRL and others call the layer that makes one number of a hidden state."""

@@ -20,9 +20,10 @@ import torch.distributed as dist
 from torch import Tensor
 
 from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.model_folders import read_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
-from rewardkit.trainer.models.shape import Shape, has_experts, read_config
+from rewardkit.trainer.models.shape import Shape, has_experts
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import Ended, EngineSetup, Play, Rollout, Sampling, TurnCosts
 from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed

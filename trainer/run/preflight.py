@@ -15,6 +15,7 @@ from typing import Any
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.model_folders import why_no_model
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
@@ -25,7 +26,6 @@ from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, RefConfig, has_adapter
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.logging.logger import LOGGERS, missing
-from rewardkit.trainer.models.shape import read_config
 from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.choices import check_choices, check_positive
@@ -45,10 +45,7 @@ def check(config: Config) -> list[str]:
     """
     notes = check_settings(config)
     _check_checkpoints(config)
-    _check_model(config.actor_rollout_ref.model.path)
-    _check_model(config.critic.model.path)
-    if config.reward_model.enable:
-        _check_model(str(config.reward_model.model.path))
+    _check_models(config)
     check_shared_models(config)
     _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
     _check_output(Path(config.trainer.default_local_dir))
@@ -363,26 +360,16 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
     return odd
 
 
-def _check_model(path: str) -> None:
-    """A model is a folder here or `owner/name` on the hub; any other is refused before the hub is asked."""
-    folder = Path(path).expanduser()
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise ConfigError(f"{path} is not a model folder: it has no config.json")
-    if folder.is_dir() or read_config(path) is not None:  # of the hub's cache
-        return
-    if path.startswith(("/", ".", "~")) or path.count("/") > 1 or ("/" in path and folder.parent.is_dir()):
-        raise ConfigError(f"no such model folder: {path}{_folder_like(folder)}")
-    if "/" not in path:
-        hint = _folder_like(folder) or "; models of the hub are called owner/name (openai-community/gpt2)"
-        raise ConfigError(f"no such model folder: {path}{hint}")
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        raise ConfigError(f"{path} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set")
-
-
-def _folder_like(folder: Path) -> str:
-    """Ask whether a model beside it with a like name is meant."""
-    beside = folder.parent.glob("*/config.json") if folder.parent.is_dir() else ()
-    return did_you_mean(folder.name, [found.parent.name for found in beside])
+def _check_models(config: Config) -> None:
+    """Each model that the run loads is there; one that two settings name is looked for once."""
+    paths = {config.actor_rollout_ref.model.path: "actor_rollout_ref.model.path"}
+    if ESTIMATORS[config.algorithm.adv_estimator].critic:
+        paths.setdefault(config.critic.model.path, "critic.model.path")
+    if config.reward_model.enable:
+        paths.setdefault(str(config.reward_model.model.path), "reward_model.model.path")
+    for path, key in paths.items():
+        if reason := why_no_model(path):
+            raise ConfigError(f"{key}: {reason}")
 
 
 def _check_adapter(path: str | None) -> None:

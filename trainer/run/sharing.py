@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rewardkit.errors import ConfigError
+from rewardkit.model_folders import read_config
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ModelConfig, group_size
-from rewardkit.trainer.models.shape import read_config
 
 KEY = "ulysses_sequence_parallel_size"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from dataclasses import dataclass
-from pathlib import Path
 
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.generation.types import EngineSettings, GenerationEngine, GenerationSettings
+from rewardkit.model_folders import why_no_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,8 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
     if engine.name not in ENGINES:
         near = did_you_mean(engine.name, ENGINES) or f"; there are: {', '.join(ENGINES)}"
         raise ConfigError(f"no engine '{engine.name}'{near}")
-    if engine.name != "endpoint":
-        _check_folder(engine.model)  # torch takes seconds to import
+    if engine.name != "endpoint" and (reason := why_no_model(engine.model)):
+        raise ConfigError(reason)  # before torch, which takes seconds to import
     module = importlib.import_module(ENGINES[engine.name].module)
     opened: GenerationEngine = module.open_engine(engine, settings)
     return opened
-
-
-def _check_folder(path: str) -> None:
-    """Raise ConfigError where a model is named by a path at which there is no folder."""
-    if path.startswith((".", "/", "~")) and not Path(path).expanduser().is_dir():
-        raise ConfigError(f"no such model folder: {path}")

@@ -8,14 +8,12 @@ a model.
 from __future__ import annotations
 
 import functools
-import json
-import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from rewardkit.errors import InputError, OptionsError
+from rewardkit.model_folders import read_config, why_no_model
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.model.encode import Encoded, Encoder, UnreadableError
 from rewardkit.rewards.model.options import ModelOptions as ModelOptions
@@ -23,8 +21,6 @@ from rewardkit.types import Sample, Score, failure
 
 TIMEOUT_S = 600.0
 """Deadline for one chunk of samples, at most `rewardkit.scoring.jobs.MODEL_CHUNK` of them."""
-
-_HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
 
 class Classifier(Protocol):
@@ -136,35 +132,11 @@ def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
     return Score(reward_of_logits(logits), parts=parts, detail=encoded.note or None)
 
 
-def _may_be_on_hub(path: str) -> bool:
-    """True for a name that a hub could have, and that is not more likely a mistyped folder."""
-    if not _HUB_ID.fullmatch(path):
-        return False
-    owner, slash, _ = path.partition("/")
-    if _in_hub_cache(path):
-        return True
-    return bool(slash) and not Path(owner).is_dir()
-
-
-def _in_hub_cache(name: str) -> bool:
-    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
-    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
-    return (cache / f"models--{name.replace('/', '--')}").is_dir()
-
-
 def _check_path(path: str) -> None:
-    """See what can be seen without torch: a folder's config.json."""
-    folder = Path(path)
-    if not folder.is_dir():
-        if folder.exists() or not _may_be_on_hub(path):
-            raise InputError(
-                f"no reward model at {path}: expected a model folder or one on the hub, owner/name"
-            )
-        return
-    try:
-        architectures = json.loads((folder / "config.json").read_bytes()).get("architectures") or []
-    except (OSError, ValueError, AttributeError):
-        raise InputError(f"{path} is no model folder: it has no readable config.json") from None
+    """See what can be seen without torch: whether there is such a model, and its config.json."""
+    if reason := why_no_model(path):
+        raise InputError(f"no reward model: {reason}")
+    architectures = (read_config(path) or {}).get("architectures") or []
     if architectures and not any("SequenceClassification" in str(a) for a in architectures):
         raise InputError(
             f"{path} is no reward model: its config.json says {architectures[0]}, "

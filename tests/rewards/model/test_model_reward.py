@@ -194,8 +194,8 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
             load(ModelOptions(str(path)))
         assert "\n" not in str(caught.value)
 
-    refused(tmp_path / "none", "no reward model at .*none: expected a model folder")
-    refused(tmp_path, "no readable config.json")
+    refused(tmp_path / "none", "no reward model: no such model folder: .*none")
+    refused(tmp_path, "it has no config.json")
     language_model = tmp_path / "lm"
     config = AutoModelForSequenceClassification.from_pretrained(folder).config
     LlamaForCausalLM(config).save_pretrained(language_model)

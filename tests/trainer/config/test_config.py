@@ -162,11 +162,11 @@ def test_every_setting_is_explained_with_its_origin() -> None:
 
 
 def test_train_explain_prints_them_and_refuses_what_training_would(
-    parquet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    parquet: Path, model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fine = [
         f"data.train_files={parquet}",
-        "actor_rollout_ref.model.path=who/there-is-no-such-model",
+        f"actor_rollout_ref.model.path={model_folder}",
         "trainer.val_before_train=false",
         "trainer.test_freq=-1",
         f"trainer.default_local_dir={tmp_path}/out",
@@ -262,11 +262,14 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
         ("data.val_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.prompt_key=question", "has no column 'question'; it has: data_source"),
         ("trainer.default_local_dir=/proc/nowhere", "cannot be made in"),
-        ("actor_rollout_ref.model.path=/nowhere", "no such model folder: /nowhere"),
+        (
+            "actor_rollout_ref.model.path=/nowhere",
+            "actor_rollout_ref.model.path: no such model folder: /nowhere",
+        ),
         ("actor_rollout_ref.model.path=a/b/c", "no such model folder: a/b/c"),
         ("actor_rollout_ref.model.path=docs/typo", "no such model folder: docs/typo"),
         ("actor_rollout_ref.actor.checkpoint.save_contents=[all]", "can hold model, optimizer, extra"),
-        ("critic.model.path=/proc", "/proc is not a model folder: it has no config.json"),
+        ("critic.model.path=/proc", "critic.model.path: /proc is not a model folder: it has no config.json"),
         ("reward.url=http://127.0.0.1:9", "http://127.0.0.1:9"),
         ("reward_model.enable=true", "reward_model.enable=true needs reward_model.model.path"),
         ("custom_reward_function.path=nowhere.py", "no such reward file"),
@@ -275,12 +278,12 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
     ],
 )
 def test_preflight_finds_it_before_a_model_is_loaded(
-    override: str, message: str, parquet: Path, tmp_path: Path
+    override: str, message: str, parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
     fine = [
         f"data.train_files={parquet}",
         "data.train_batch_size=8",
-        "actor_rollout_ref.model.path=who/there-is-no-such-model",
+        f"actor_rollout_ref.model.path={model_folder}",
         "actor_rollout_ref.actor.ppo_mini_batch_size=4",
         "trainer.n_gpus_per_node=2",
         "trainer.val_before_train=false",
@@ -297,13 +300,15 @@ def test_preflight_finds_it_before_a_model_is_loaded(
     ("content", "message"),
     [(b"", "is not a parquet file"), (b"data_source,prompt\n", "is not a parquet file")],
 )
-def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_no_parquet_is_refused(
+    model_folder: Path, tmp_path: Path, content: bytes, message: str
+) -> None:
     (tmp_path / "train.parquet").write_bytes(content)
     config = load_config(
         None,
         [
             f"data.train_files={tmp_path}/train.parquet",
-            "actor_rollout_ref.model.path=who/m",
+            f"actor_rollout_ref.model.path={model_folder}",
             "trainer.val_before_train=false",
         ],
     )
@@ -311,7 +316,7 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path, content: bytes, me
         check(config)
 
 
-def test_an_unknown_data_source_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_data_source_is_refused(model_folder: Path, tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -321,7 +326,7 @@ def test_an_unknown_data_source_is_refused(tmp_path: Path) -> None:
         None,
         [
             f"data.train_files={tmp_path}/train.parquet",
-            "actor_rollout_ref.model.path=who/m",
+            f"actor_rollout_ref.model.path={model_folder}",
             "trainer.val_before_train=false",
         ],
     )

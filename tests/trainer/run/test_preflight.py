@@ -27,6 +27,7 @@ from rewardkit.trainer.run import memory
 from rewardkit.trainer.run.memory import GIB, estimate, read_shape
 from rewardkit.trainer.run.preflight import check
 from rewardkit.trainer.run.process import read_and_check
+from tests.hub import hub
 
 
 @pytest.fixture(autouse=True)
@@ -187,8 +188,15 @@ def test_one_line_says_what_is_needed_and_what_there_is(
     (line,) = check(settings(parquet, model_folder, tmp_path))
     assert line.startswith("memory per process, roughly:")
     assert "GiB (actor 0." in line
-    (line,) = check(settings(parquet, Path("who/knows"), tmp_path))
+
+
+def test_of_a_model_that_is_still_on_the_hub_nothing_is_estimated(
+    parquet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hub(monkeypatch) as asked:
+        (line,) = check(settings(parquet, Path("someone/has-it"), tmp_path))
     assert "not estimated" in line
+    assert len(asked) == 1, "the critic is the same model"
 
 
 def test_a_process_of_many_repeats_neither_line_nor_trial(
@@ -265,6 +273,19 @@ def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Pa
     made.write_text("data_sources: [gsm8k]\nsum: [gsm8k, think_format]\n")
     notes = check(settings(train_file(tmp_path), model_folder, tmp_path, f"reward.compositions={made}"))
     assert any("gsm8k: sum: shaping can move the score by 1" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "key", ["actor_rollout_ref.model.path", "critic.model.path", "reward_model.model.path"]
+)
+def test_a_mistyped_model_is_refused_with_its_key(
+    key: str, parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = words(parquet, model_folder, tmp_path, "reward_model.enable=true")
+    given.append(f"reward_model.model.path={model_folder}")
+    with pytest.raises(ConfigError, match=f"^{re.escape(key)}: no such model folder: typo;"):
+        check(load_config(None, [*given, f"{key}=typo"]))
 
 
 def test_a_mistyped_model_is_refused_before_the_hub_is_asked(

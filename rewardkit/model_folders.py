@@ -1,0 +1,125 @@
+"""Where the model of a name is: a folder, the hub's cache, or the hub. Nothing of it is loaded.
+
+The one place that says which names are taken; what must be in the folder beyond a config.json, its users say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from rewardkit.errors import did_you_mean
+
+_ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+
+
+def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
+    """Say in one line why there is no model of this name; None where there is one, here or on the hub.
+
+    The hub is asked last, once, and for no longer than HF_HUB_ETAG_TIMEOUT (10 seconds): where it cannot be
+    reached, the loaders of transformers would try again and again.
+
+    Args:
+        tokenizer_only: nothing else of it is needed, and so no config.json.
+    """
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return None if tokenizer_only else _why_no_model_in(folder, path)
+    if folder.is_file():
+        return f"{path} is a file; a model is a folder with config.json, weights and tokenizer"
+    if read_config(path) is not None:  # of the hub's cache
+        return None
+    if path.startswith(("/", ".", "~")) or path.count("/") > 1 or ("/" in path and folder.parent.is_dir()):
+        return f"no such model folder: {path}{_folder_like(folder)}"
+    if not _ON_HUB.fullmatch(path):
+        hint = _folder_like(folder) or "; models of the hub are called owner/name (openai-community/gpt2)"
+        return f"no such model folder: {path}{hint}"
+    return _why_not_on_hub(path, tokenizer_only)
+
+
+def model_folder(path: str) -> Path | None:
+    """Return the folder of a model, also one in the hub's cache; None if it is not on this machine."""
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return folder
+    try:
+        from huggingface_hub import try_to_load_from_cache
+
+        found = try_to_load_from_cache(path, "config.json")
+    except (ImportError, ValueError):  # not installed; no name that the hub could have
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def read_config(path: str) -> dict[str, Any] | None:
+    """Return a model's config.json, from a folder or the hub's cache; None if it is not on this machine."""
+    folder = model_folder(path)
+    if folder is None or not (folder / "config.json").is_file():
+        return None
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return config
+
+
+def _why_no_model_in(folder: Path, path: str) -> str | None:
+    if not (folder / "config.json").is_file():
+        return f"{path} is not a model folder: it has no config.json"
+    try:
+        readable = isinstance(read_config(path), dict)
+    except (OSError, ValueError):
+        readable = False
+    return None if readable else f"{path} is not a model folder: its config.json is no JSON object"
+
+
+def _folder_like(folder: Path) -> str:
+    """Ask whether a model beside it with a like name is meant."""
+    beside = folder.parent.glob("*/config.json") if folder.parent.is_dir() else ()
+    return did_you_mean(folder.name, [found.parent.name for found in beside])
+
+
+def _why_not_on_hub(name: str, tokenizer_only: bool) -> str | None:
+    try:
+        from huggingface_hub import constants
+    except ImportError:  # what would load the model says so
+        return None
+    limit = float(constants.HF_HUB_ETAG_TIMEOUT)
+    answers: list[str | None] = []
+    # In a thread of its own: no time limit of a request holds while its host's address is looked up.
+    asking = Thread(target=lambda: answers.append(_ask_hub(name, limit, tokenizer_only)), daemon=True)
+    asking.start()
+    asking.join(limit + 1)
+    return answers[0] if answers else _unreached(name, f"no answer in {limit:g} s")
+
+
+def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url
+
+    try:
+        get_hf_file_metadata(hf_hub_url(name, "config.json"), timeout=limit_s)
+    except errors.GatedRepoError:
+        return f"{name} is gated on the hub: ask for access on its page there, and set HF_TOKEN"
+    except errors.RepositoryNotFoundError:
+        return f"no model {name}: neither a folder nor on the hub, or a private one; then set HF_TOKEN"
+    except errors.EntryNotFoundError:
+        no_model = f"{name} on the hub is no model for transformers: it has no config.json"
+        return None if tokenizer_only else no_model
+    except errors.OfflineModeIsEnabled:
+        return f"{name} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set"
+    except errors.HfHubHTTPError as error:
+        return f"{name} is no folder, and the hub does not give it: {_first_line(error)}"
+    except Exception as error:  # of the connection, of proxies, of TLS
+        return _unreached(name, _first_line(error))
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _unreached(name: str, why: str) -> str:
+    return (
+        f"{name} is neither a folder nor in the hub's cache, and the hub cannot be reached ({why}); check "
+        "the name and the network, or give a folder"
+    )

@@ -1,0 +1,105 @@
+"""Whether there is a model of a name, and what is said where there is none."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+constants = pytest.importorskip("huggingface_hub.constants", reason="names of the hub need huggingface_hub")
+
+from rewardkit.model_folders import model_folder, why_no_model
+from tests.hub import hub
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    with hub(monkeypatch) as paths:
+        yield paths
+
+
+def test_a_folder_needs_a_readable_config(tmp_path: Path, asked: list[str]) -> None:
+    assert why_no_model(str(tmp_path)) == f"{tmp_path} is not a model folder: it has no config.json"
+    for text in ("{", "[]"):
+        (tmp_path / "config.json").write_text(text)
+        assert (
+            why_no_model(str(tmp_path))
+            == f"{tmp_path} is not a model folder: its config.json is no JSON object"
+        )
+    (tmp_path / "config.json").write_text("{}")
+    assert why_no_model(str(tmp_path)) is None
+    assert model_folder(str(tmp_path)) == tmp_path
+    assert "config.json is a file" in (why_no_model(str(tmp_path / "config.json")) or "")
+    assert asked == []
+
+
+def test_a_mistyped_folder_is_no_question_for_the_hub(
+    tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models" / "tiny").mkdir(parents=True)
+    (tmp_path / "models" / "tiny" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    hint = "; did you mean tiny?"
+    for path, more in {
+        "models/tinny": hint,
+        "./models/tinny": hint,
+        str(tmp_path / "models/tinny"): hint,
+        "~/no/such/model": "",
+        "a/b/c": "",
+        "gpt-2": "; models of the hub are called owner/name (openai-community/gpt2)",
+        "some one/model": "; models of the hub are called owner/name (openai-community/gpt2)",
+    }.items():
+        assert why_no_model(path) == f"no such model folder: {path}{more}"
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("someone/has-it", None),
+        ("someone/has-nott", "no model someone/has-nott: neither a folder nor on the hub, or a private one"),
+        ("someone/asks-first", "is gated on the hub: ask for access"),
+        ("someone/has-weights", "is no model for transformers: it has no config.json"),
+        ("someone/is-busy", "the hub does not give it: .*503"),
+    ],
+)
+def test_the_hub_is_asked_once(name: str, said: str | None, asked: list[str]) -> None:
+    found = why_no_model(name)
+    assert found is None if said is None else re.search(said, found or ""), found
+    assert asked == [f"/{name}/resolve/main/config.json"]
+
+
+def test_a_tokenizer_needs_no_config(tmp_path: Path, asked: list[str]) -> None:
+    assert why_no_model(str(tmp_path), tokenizer_only=True) is None
+    assert why_no_model("someone/has-weights", tokenizer_only=True) is None
+    assert "no model someone/has-nott" in (why_no_model("someone/has-nott", tokenizer_only=True) or "")
+
+
+def test_a_hub_that_does_not_answer_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hub(monkeypatch, patience_s=0.2) as asked:
+        found = why_no_model("someone/sleeps")
+        assert asked == ["/someone/sleeps/resolve/main/config.json"]
+    assert "neither a folder nor in the hub's cache, and the hub cannot be reached" in (found or "")
+    assert "\n" not in (found or "")
+
+
+def test_a_name_that_cannot_be_looked_up_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = Event()
+    monkeypatch.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 0.1)
+    monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", lambda *_, **__: over.wait())
+    assert "cannot be reached (no answer in 0.1 s)" in (why_no_model("someone/sleeps") or "")
+    over.set()
+
+
+def test_offline_nothing_is_asked(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+    assert "neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set" in (
+        why_no_model("someone/has-it") or ""
+    )
+    assert asked == []
