@@ -1,17 +1,19 @@
 """Python files of users, imported as they were when this process read them, also in those that it starts.
 
-A process that starts late gets the text that the others have, whatever has become of the file meanwhile. What
-stands in the files is the business of whoever imports them.
+A process that starts late gets the text that the others have, whatever has become of the file meanwhile,
+and that of the modules it has imported from its folder: they are found as Python finds those beside a
+script. What stands in the files is the business of whoever imports them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,8 +25,12 @@ from rewardkit.errors import InputError
 class UserFile:
     """A file as this process has read it."""
 
+    name: str
+    """Of the module that it is."""
     path: str
     source: bytes
+    beside: tuple[UserFile, ...] = ()
+    """What has been imported from its folder."""
 
 
 class _Loader(SourceFileLoader):
@@ -39,6 +45,42 @@ class _Loader(SourceFileLoader):
 
     def path_stats(self, path: str) -> dict[str, Any]:
         raise OSError  # so that no bytecode is looked for, or left behind
+
+
+class _Finder:
+    """Finds what is imported from the folders of users' files, and keeps it as it was read.
+
+    A module that stands elsewhere too, in the standard library or installed, is taken from there.
+    """
+
+    def __init__(self) -> None:
+        self.folders: list[Path] = []
+        self.held: dict[str, UserFile] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in self.held or target is not None:  # or it is being reloaded
+            found = self._beside(name) if path is None else self._within(name, path)
+            if found is None:
+                return None
+            self.held[name] = found
+        return _spec(self.held[name])
+
+    def _beside(self, name: str) -> UserFile | None:
+        own = next((spec for folder in self.folders if (spec := _python_in(name, [str(folder)]))), None)
+        if own is None:
+            return None
+        others = (finder.find_spec(name, None) for finder in sys.meta_path if finder is not self)
+        usual = next((spec for spec in others if spec is not None), None)
+        return _read(own) if usual is None or usual.origin == own.origin else None
+
+    def _within(self, name: str, path: Sequence[str]) -> UserFile | None:
+        own = _python_in(name, path) if name.rpartition(".")[0] in self.held else None
+        return _read(own) if own is not None else None
+
+
+_finder = _Finder()
 
 
 def import_reward_file(path: Path) -> ModuleType:
@@ -56,7 +98,7 @@ def import_reward_file(path: Path) -> ModuleType:
         raise InputError(f"no such reward file: {path}") from None
     except OSError as error:
         raise InputError(f"cannot read reward file {path}: {error.strerror or error}") from None
-    return _import(name, UserFile(str(path), source))
+    return _import(UserFile(name, str(path), source))
 
 
 def import_as_read(files: Iterable[UserFile]) -> None:
@@ -66,16 +108,21 @@ def import_as_read(files: Iterable[UserFile]) -> None:
         InputError: one fails to import.
     """
     for file in files:
-        name = user_module_name(Path(file.path))
-        if name not in sys.modules:
-            _import(name, file)
+        for other in file.beside:
+            _finder.held.setdefault(other.name, other)
+        if file.name not in sys.modules:
+            _import(file)
 
 
 def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
-    """The user's file that defines this function, if one does."""
+    """The user's file that defines this function, if one does, and what has been imported from its folder."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     loader = getattr(module, "__loader__", None)
-    return UserFile(loader.path, loader.source) if isinstance(loader, _Loader) else None
+    if not isinstance(loader, _Loader):
+        return None
+    folder = Path(loader.path).resolve().parent
+    beside = tuple(file for file in _finder.held.values() if Path(file.path).resolve().is_relative_to(folder))
+    return UserFile(loader.name, loader.path, loader.source, beside)
 
 
 def user_module_name(path: Path) -> str:
@@ -85,16 +132,49 @@ def user_module_name(path: Path) -> str:
     return f"rewardkit_user_{path.stem}_{digest}"
 
 
-def _import(name: str, file: UserFile) -> ModuleType:
-    loader = _Loader(name, file.path, file.source)
-    spec = importlib.util.spec_from_file_location(name, file.path, loader=loader)
-    assert spec is not None
+def _import(file: UserFile) -> ModuleType:
+    folder = Path(file.path).resolve().parent
+    if folder not in _finder.folders:
+        _finder.folders.append(folder)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    spec = _spec(file)
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[file.name] = module
     try:
-        loader.exec_module(module)
+        spec.loader.exec_module(module)
     except BaseException as error:
-        del sys.modules[name]
+        del sys.modules[file.name]
         what = f"{type(error).__name__}: {error}"
         raise InputError(f"reward file {file.path} failed to import: {what}") from error
     return module
+
+
+def _python_in(name: str, folders: Sequence[str]) -> ModuleSpec | None:
+    """Where a module of Python source stands in these folders; ours are not a user's."""
+    if name.partition(".")[0] == __package__:
+        return None
+    spec = PathFinder.find_spec(name, folders)
+    return spec if spec is not None and type(spec.loader) is SourceFileLoader else None
+
+
+def _read(spec: ModuleSpec) -> UserFile | None:
+    """A module's text; None where it cannot be read, which the usual import then says."""
+    assert spec.origin is not None
+    try:
+        return UserFile(spec.name, spec.origin, Path(spec.origin).read_bytes())
+    except OSError:
+        return None
+
+
+def _spec(file: UserFile) -> ModuleSpec:
+    path = Path(file.path)
+    spec = importlib.util.spec_from_file_location(
+        file.name,
+        path,
+        loader=_Loader(file.name, file.path, file.source),
+        submodule_search_locations=[str(path.parent)] if path.name == "__init__.py" else None,
+    )
+    assert spec is not None
+    return spec
