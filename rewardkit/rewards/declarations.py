@@ -229,7 +229,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=1, runs="inline", reads=())
+@reward("number", version=2, runs="inline", reads=())
 def number() -> Function:
     """The one number stated is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -237,7 +237,7 @@ def number() -> Function:
     return number
 
 
-@reward("json", version=1, runs="process", parts=("valid", "fields"), reads=())
+@reward("json", version=2, runs="process", parts=("valid", "fields"), reads=())
 def json() -> Function:
     """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import json
@@ -245,7 +245,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=1, runs="process", parts=("valid", "fields"), reads=())
+@reward("yaml", version=2, runs="process", parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -253,7 +253,7 @@ def yaml() -> Function:
     return yaml
 
 
-@reward("xml", version=1, runs="process", parts=("valid", "fields"), reads=())
+@reward("xml", version=2, runs="process", parts=("valid", "fields"), reads=())
 def xml() -> Function:
     """Tags once each, in order and filled, or the texts in them: 1.0, 0.0, or the share of tags"""
     from rewardkit.rewards.structure.data import xml
@@ -286,7 +286,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=1, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=2, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """The query gives the rows of the ground truth's, on sqlite in the sandbox: 1.0 or 0.0"""

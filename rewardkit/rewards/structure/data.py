@@ -8,9 +8,9 @@ The ground truth is one of
 - for `xml` a JSON list of tags: each exactly once, in this order, closed and not empty, with nothing but
   blanks outside; or an object of tags and the texts that they must hold.
 
-The data may stand in a code fence; without one it is the whole response. Duplicate keys, NaN and anything
-after the data are errors. YAML is read with the safe loader, aliases refused; a lone word is a valid YAML
-text, but no data here. XML with a DTD is refused.
+The data may stand in a code fence or in the `<answer>` that ends the response; without these it is all of the
+response. Duplicate keys, NaN and anything after the data are errors. YAML is read as 1.2 (`yaml12`), aliases
+refused; a lone word is a valid YAML text, but no data here. XML with a DTD is refused.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-import yaml as yamllib
-
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.schema import misfit
-from rewardkit.rewards.structure.truth import last_fence
+from rewardkit.rewards.structure.truth import in_answer, last_fence
+from rewardkit.rewards.structure.yaml12 import read_yaml
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
 MAX_CHARS = 100_000
 """A longer response is not read, and wrong."""
-_MAX_YAML = 20_000
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
+_STOPS = re.compile(r"(?:\s*(?:<\|\w{2,30}\|>|</s>))+\s*\Z")
+_KINDS = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,36 @@ class _Truth:
 
 def json(sample: Sample, options: DataOptions) -> Score:
     """Score a response that is JSON."""
-    return _score(sample, options, _read_json, ("json", "jsonc", ""))
+    return _score(sample, options, _json_in)
 
 
 def yaml(sample: Sample, options: DataOptions) -> Score:
     """Score a response that is a YAML mapping or list."""
-    return _score(sample, options, _read_yaml, ("yaml", "yml"))
+    return _score(sample, options, _yaml_in)
 
 
-def _score(
-    sample: Sample, options: DataOptions, read: Callable[[str], Any], languages: tuple[str, ...]
-) -> Score:
+def _json_in(response: str) -> Any:
+    """The value in a response. All of it, where that is JSON: what looks like a fence, a tag or the end of a
+    text is then a part of its strings."""
+    whole = response.strip()
+    whole = whole.partition("</think>")[2].strip() if whole.startswith("<think>") else whole
+    try:
+        return _read_json(whole)
+    except ValueError:
+        return _read_json(last_fence(in_answer(reply(response)), "json", "jsonc"))
+
+
+def _yaml_in(response: str) -> Any:
+    return read_yaml(last_fence(in_answer(reply(response)), "yaml", "yml"))
+
+
+def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> Score:
     truth = _truth(sample.ground_truth)
     if isinstance(truth, str):
         return failure("invalid", truth)
     said = reply(sample.response)
     try:
-        value = read(last_fence(said, *languages)) if len(said) <= MAX_CHARS else _refuse("too long")
+        value = read(sample.response) if len(said) <= MAX_CHARS else _refuse("too long")
     except (ValueError, RecursionError) as error:
         return _made(0.0, False, None, 0.0, 0.0, f"not well-formed: {error}")
     try:
@@ -116,10 +129,22 @@ def _truth(ground_truth: str) -> _Truth | str:
         given = _read_json(ground_truth)
     except (ValueError, RecursionError) as error:
         return f"the ground truth is not JSON: {error}"
+    if _is_schema(given):
+        return (
+            'the ground truth is a JSON Schema: write {"schema": ...}, or {"value": ...} if it is the value'
+        )
     if isinstance(given, dict) and given.keys() and given.keys() <= {"schema", "value"}:
         schema = jsonlib.dumps(given["schema"]) if "schema" in given else None
         return _Truth(schema, given.get("value"), "value" in given)
     return _Truth(None, given, True)
+
+
+def _is_schema(given: Any) -> bool:
+    if not isinstance(given, dict):
+        return False
+    return "$schema" in given or (
+        given.get("type") in _KINDS[:2] and isinstance(given.get("properties", given.get("items")), dict)
+    )
 
 
 def _read_json(text: str) -> Any:
@@ -131,41 +156,27 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found if len(found) == len(pairs) else _refuse("a key stands twice")
 
 
-class _Loader(yamllib.SafeLoader):
-    """The safe loader without aliases, which can make much of little."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yamllib.events.AliasEvent):
-            raise yamllib.YAMLError("aliases are refused")
-        return super().compose_node(parent, index)
-
-
-def _read_yaml(text: str) -> Any:
-    if len(text) > _MAX_YAML:
-        _refuse("too long")
-    try:
-        value = yamllib.load(text, _Loader)
-    except (yamllib.YAMLError, TypeError, AttributeError) as error:  # TypeError: a list as a key
-        raise ValueError(str(error).partition("\n")[0]) from None
-    if not isinstance(value, dict | list):
-        _refuse("neither a mapping nor a list")
-    return jsonlib.loads(jsonlib.dumps(value, default=str))
-
-
 def xml(sample: Sample, options: DataOptions) -> Score:
     """Score a response by its tags, or by the texts in them."""
     wanted = _truth(sample.ground_truth)
     if isinstance(wanted, str):
         return failure("invalid", wanted)
-    said = sample.response.removesuffix("<|im_end|>").removesuffix("</s>")[: MAX_CHARS + 1]
+    if wanted.schema is not None:
+        return failure("invalid", "xml has no schema: give a list of tags, or an object of tags and texts")
+    said = _STOPS.sub("", sample.response[: MAX_CHARS + 1])
     if not wanted.has_value:
-        whole = len(said) <= MAX_CHARS and _is_document(last_fence(said, "xml"))
+        whole = len(said) <= MAX_CHARS and _is_document(last_fence(reply(said), "xml"))
         return _made(
             float(whole), whole, said, float(whole), float(whole), "a document" if whole else "no document"
         )
     tags = wanted.value
     named = list(tags) if isinstance(tags, dict | list) else []
-    if not named or not all(isinstance(tag, str) and _TAG.fullmatch(f"<{tag}>") for tag in named):
+    held_texts = list(tags.values()) if isinstance(tags, dict) else []
+    if (
+        not named
+        or not all(isinstance(tag, str) and _TAG.fullmatch(f"<{tag}>") for tag in named)
+        or any(text is None or isinstance(text, bool | dict | list) for text in held_texts)
+    ):
         return failure(
             "invalid", "the ground truth is neither a list of tags nor an object of tags and texts"
         )

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.qa.reading import answer
+from rewardkit.rewards.structure.numbers import only_number
 from rewardkit.rewards.structure.truth import texts
 from rewardkit.types import Sample, Score, failure
 
@@ -147,44 +148,22 @@ class NumberOptions:
     """Of the ground truth."""
 
 
-_NUMBER = re.compile(
-    r"(?<![\w.])[-+−]?\s?[$€£¥]?(?:\d{1,3}(?:,\d{3})+|\d{1,400})?(?:\.\d{1,400})?(?:[eE][-+]?\d{1,3})?"
-)
-_OPPOSED = re.compile(
-    r"\b(?:not|or|wrong|incorrect|isn't|between|maybe|neither|nor|except|to)\b|[?=±~^/*]|\d-\d", re.I
-)
-
-
 def number(sample: Sample, options: NumberOptions) -> Score:
     """Score 1.0 when the number stated is the ground truth's, give or take the tolerance."""
-    accepted = [_value(text) for text in texts(sample.ground_truth)]
+    accepted = _numbers(sample.ground_truth)
     if not accepted or None in accepted:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not a number")
     said = answer(sample.response)
-    value = _only_number(said.text) if said.text else None
+    value = only_number(said.text) if said.text else None
     if value is None:
         return Score(0.0, "ok", False, said.text and said.text[:200], detail=f"{said.why}: no single number")
     right = any(_close(value, truth, options) for truth in accepted if truth is not None)
     return Score(float(right), "ok", right, str(value), detail=said.why)
 
 
-def _only_number(text: str) -> Decimal | None:
-    if _OPPOSED.search(text):
-        return None
-    found = [m[0] for m in _NUMBER.finditer(text) if any(c.isdigit() for c in m[0])]
-    digits = sum(c.isdigit() for c in text)
-    if len(found) != 1 or digits != sum(c.isdigit() for c in found[0]):
-        return None
-    return _value(found[0])
-
-
-def _value(text: str) -> Decimal | None:
-    plain = re.sub(r"[\s,$€£¥%]", "", text.replace("−", "-"))
-    try:
-        value = Decimal(plain) if len(plain) <= 1_000 else None
-    except InvalidOperation:
-        return None
-    return value if value is not None and value.is_finite() else None
+@lru_cache(maxsize=65_536)
+def _numbers(ground_truth: str) -> tuple[Decimal | None, ...]:
+    return tuple(map(only_number, texts(ground_truth)))
 
 
 def _close(value: Decimal, truth: Decimal, options: NumberOptions) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from datetime import date
+from functools import cache, lru_cache, partial
+from time import process_time
 from typing import Any
 
 import msgspec
@@ -11,7 +14,11 @@ import msgspec
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.structure.plain import compile_pattern
 
-_PATTERN_CPU_S = 0.5
+_PATTERNS_CPU_S = 0.5
+"""For all the patterns of a schema, on one value."""
+_MAX_DEPTH = 200
+_DEEP = 20
+"""A schema that does not end on a value that is nested less deep never does."""
 
 
 def misfit(value: Any, schema_text: str) -> str | None:
@@ -24,13 +31,34 @@ def misfit(value: Any, schema_text: str) -> str | None:
     validator = _validator(schema_text)
     from referencing.exceptions import Unresolvable
 
+    depth = _depth(value)
+    if depth > _MAX_DEPTH:
+        return f"nested {depth} deep, of which {_MAX_DEPTH} are read"
+    _budget.start()
     try:
         error = next(validator.iter_errors(value), None)
-    except (Unresolvable, RecursionError) as problem:
+    except RecursionError:
+        if depth > _DEEP:
+            return f"nested {depth} deep, too deep for the schema"
+        raise ValueError("the schema cannot be applied: it never ends") from None
+    except Unresolvable as problem:
         raise ValueError(f"the schema cannot be applied: {type(problem).__name__}") from None
+    except OverflowError:
+        return "a number too large to be divided"
     if error is None:
         return None
-    return f"{'/'.join(map(str, error.absolute_path)) or 'value'}: {error.validator}"
+    path = "/".join(map(str, error.absolute_path))
+    return f"{path[:100] or 'value'}: {error.validator}"
+
+
+def _depth(value: Any) -> int:
+    """How deep objects and lists are nested."""
+    depth = 0
+    level = [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return depth
 
 
 @lru_cache(maxsize=4_096)
@@ -46,7 +74,40 @@ def _validator(schema_text: str) -> Any:
     from referencing import Registry
 
     registry: Any = Registry()  # empty, without a way to retrieve: no reference leaves the schema
-    return kind(schema, registry=registry)
+    return kind(schema, registry=registry, format_checker=_formats())
+
+
+@cache
+def _formats() -> Any:
+    """The checks of `format` that need no further package, with those of dates and times and of addresses."""
+    from jsonschema import Draft202012Validator, FormatChecker
+
+    found = FormatChecker(())
+    found.checkers = dict(Draft202012Validator.FORMAT_CHECKER.checkers)
+    for name, pattern in _FORMATS.items():
+        found.checks(name)(partial(_in_format, re.compile(pattern), name.startswith("date")))
+    return found
+
+
+_CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[zZ]|[-+](?:[01]\d|2[0-3]):[0-5]\d)"
+_FORMATS = {
+    "date": r"\d{4}-\d{2}-\d{2}",
+    "time": _CLOCK,
+    "date-time": r"\d{4}-\d{2}-\d{2}[tT ]" + _CLOCK,
+    "uri": r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+",
+    "email": r"[^\s@\"<>]+@[^\s@\"<>]+",
+}
+
+
+def _in_format(pattern: re.Pattern[str], dated: bool, value: object) -> bool:
+    if not isinstance(value, str):
+        return True
+    if not value.isascii() or pattern.fullmatch(value) is None:
+        return False
+    try:
+        return not dated or bool(date.fromisoformat(value[:10]))
+    except ValueError:
+        return False
 
 
 @cache
@@ -70,14 +131,47 @@ def _kind() -> Any:
                     if _matches(key_pattern, key):
                         yield from validator.descend(value, inner, path=key, schema_path=key_pattern)
 
-    return extend(Draft202012Validator, {"pattern": pattern, "patternProperties": pattern_properties})
+    def unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if wanted and isinstance(instance, list) and len(set(map(_key, instance))) < len(instance):
+            yield ValidationError("has an item twice")
+
+    own = {"pattern": pattern, "patternProperties": pattern_properties, "uniqueItems": unique_items}
+    return extend(Draft202012Validator, own)
+
+
+def _key(value: Any) -> Any:
+    """A value that is equal for equal values of JSON, and can be looked up: pairs of items take too long."""
+    if isinstance(value, dict):
+        return frozenset((name, _key(inner)) for name, inner in value.items())
+    if isinstance(value, list):
+        return tuple(map(_key, value))
+    return (type(value), value) if isinstance(value, bool | str) else value
+
+
+class _Budget:
+    """The processor time that patterns may still take on the value that is looked at."""
+
+    left = _PATTERNS_CPU_S
+
+    def start(self) -> None:
+        self.left = _PATTERNS_CPU_S
+
+    def search(self, pattern: Any, text: str) -> bool:
+        """Whether a pattern is in a text; not if there is no time left to see."""
+        before = process_time()
+        try:
+            return self.left > 0.0 and pattern.search(text, timeout=self.left) is not None
+        except TimeoutError:
+            return False
+        finally:
+            self.left -= process_time() - before
+
+
+_budget = _Budget()
 
 
 def _matches(pattern: str, text: str) -> bool:
     compiled = compile_pattern(pattern, dot_all=False)
     if isinstance(compiled, str):
         raise ValueError(f"the schema has a pattern that is none: {compiled}")
-    try:
-        return compiled.search(text, timeout=_PATTERN_CPU_S) is not None
-    except TimeoutError:
-        return False
+    return _budget.search(compiled, text)

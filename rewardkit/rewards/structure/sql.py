@@ -4,8 +4,12 @@ The ground truth is JSON: `query`, and `schema` (statements that make the databa
 of them; the rows must agree on each, which catches queries that are right by luck). `schema` or `databases`
 may also stand in `extra_info`. A bare query is taken where `extra_info` has the database.
 
-- Rows are compared as a bag; in order where the ground truth's query ends in ORDER BY (`ordered` in the
-  ground truth overrides). Columns go by position. Numbers are equal up to 1e-9 of their size.
+- Rows are compared as a bag; in order where the ground truth's query has an ORDER BY of its own (`ordered` in
+  the ground truth overrides), rows that it leaves equal in any order. Columns go by position. Whole numbers
+  are equal exactly, others up to 1e-9 of their size.
+- Every query runs twice, the second time with sqlite's order of rows reversed where nothing orders them: a
+  query that is right only as long as rows come as they were put in is wrong, and where the ground truth's
+  itself leaves open which rows come (LIMIT), either will do.
 - The query is the last ```sql block, the `<answer>`, or the whole response: one SELECT (or WITH).
 - It can only read: an authoriser refuses anything else, and a budget of sqlite's own steps, not of time,
   ends it. It must read a table where the ground truth's does: a constant is no query.
@@ -17,23 +21,23 @@ from __future__ import annotations
 
 import atexit
 import json
-import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
 from rewardkit.rewards.structure.truth import last_fence
 from rewardkit.rewards.visible import reply
-from rewardkit.sandbox import Limits, Outcome, Sandbox
+from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.types import Sample, Score, failure
 
 _MAX_QUERY = 20_000
-_ORDERED = re.compile(r"\border\s+by\b[^()]*$", re.IGNORECASE)
+_BEGINS = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
 
 _PROGRAM = r"""
 import json, sqlite3, sys
@@ -54,17 +58,22 @@ def authorise(action, first, second, database, trigger):
 def tick():
     steps[0] += 1
     return steps[0] > task["steps"]
-base.set_authorizer(authorise)
 base.set_progress_handler(tick, 1000)
-try:
-    cursor = base.execute(task["query"])
-    rows = cursor.fetchmany(task["rows"] + 1)
-    columns = len(cursor.description or ())
-    rows = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
-    answer = {"rows": rows, "columns": columns, "tables": sorted(tables)}
-except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as error:
-    answer = {"error": str(error)[:200]}
-print(json.dumps(answer))
+def ask(query, reversed):
+    base.set_authorizer(None)
+    base.execute("PRAGMA reverse_unordered_selects = %d" % reversed)
+    base.set_authorizer(authorise)
+    tables.clear()
+    steps[0] = 0
+    try:
+        cursor = base.execute(query)
+        rows = cursor.fetchmany(task["rows"] + 1)
+        columns = len(cursor.description or ())
+        rows = [[["blob", v.hex()] if isinstance(v, bytes) else v for v in row] for row in rows]
+        return {"rows": rows, "columns": columns, "tables": sorted(tables)}
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as error:
+        return {"error": str(error)[:200]}
+print(json.dumps([ask(query, reversed) for query in task["queries"] for reversed in (0, 1)]))
 """
 
 
@@ -91,16 +100,6 @@ class _Truth:
     ordered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """What a query gives: rows, or why it gives none."""
-
-    rows: tuple[tuple[Any, ...], ...] = ()
-    columns: int = 0
-    tables: bool = False
-    error: str | None = None
-
-
 class _SandboxFailed(RuntimeError):
     """The sandbox, not the query, is why there is no result."""
 
@@ -115,19 +114,20 @@ def score(sample: Sample, options: SqlOptions) -> Score:
     truth = _truth(sample.ground_truth, sample.extra_info)
     if isinstance(truth, str):
         return failure("invalid", truth)
-    wanted = [_run(truth.query, database, options) for database in truth.databases]
-    broken = next((result.error for result in wanted if result.error), None)
+    wanted = [_expected(truth, database, options) for database in truth.databases]
+    broken = next((found for found in wanted if isinstance(found, str)), None)
     if broken:
         return failure("invalid", f"the ground truth's query fails: {broken}")
-    if not options.allow_empty and not any(result.rows for result in wanted):
+    expected = [found for found in wanted if isinstance(found, Expected)]
+    if not options.allow_empty and not any(found.results[0].rows for found in expected):
         return failure(
             "invalid", "the ground truth's query has no rows: any query without rows would be right"
         )
     query = _query(sample.response)
     if query is None:
         return Score(0.0, "ok", False, detail="no query")
-    for database, expected in zip(truth.databases, wanted, strict=True):
-        why = _difference(_run(query, database, options), expected, truth.ordered)
+    for database, found in zip(truth.databases, expected, strict=True):
+        why = next(filter(None, (found.misfit(result) for result in _run((query,), database, options))), None)
         if why:
             return Score(0.0, "ok", False, query[:200], detail=why)
     return Score(1.0, "ok", True, query[:200], detail="the same rows")
@@ -141,13 +141,14 @@ def _truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Truth | str:
         except (msgspec.DecodeError, UnicodeEncodeError):
             return "the ground truth is not JSON"
     row = given if isinstance(given, Mapping) else {"query": given}
-    query = str(row.get("query") or row.get("sql") or "")
+    query = str(row.get("query") or row.get("sql") or "").strip().rstrip("; \n")
     databases = row.get("databases") or extra_info.get("databases") or []
     schema = row.get("schema") or extra_info.get("schema")
-    found = tuple(map(str, [schema] if schema else databases))
-    if not query.strip() or not found:
+    several = [databases] if isinstance(databases, str) else databases
+    found = tuple(map(str, [schema] if schema else several))
+    if not query or not found:
         return "the ground truth needs a query, and a schema or databases (there or in extra_info)"
-    return _Truth(query, found, bool(row.get("ordered", _ORDERED.search(query))))
+    return _Truth(query, found, bool(row.get("ordered", is_ordered(query))))
 
 
 def _query(response: str) -> str | None:
@@ -157,68 +158,46 @@ def _query(response: str) -> str | None:
     start = text.rfind("<answer>", 0, end) if end >= 0 else -1
     inner = text[start + 8 : end] if start >= 0 else text
     query = last_fence(inner, "sql", "sqlite").strip().rstrip("; \n")
-    begins = query[:6].lower().startswith(("select", "with"))
-    return query if begins and len(query) <= _MAX_QUERY else None
+    return query if len(query) <= _MAX_QUERY and _BEGINS.match(query) else None
 
 
-def _difference(found: _Result, expected: _Result, ordered: bool) -> str | None:
-    """Why two results differ, None if they agree."""
-    if found.error:
-        return f"the query fails: {found.error}"
-    if expected.tables and not found.tables:
-        return "the query reads no table"
-    if found.columns != expected.columns or len(found.rows) != len(expected.rows):
-        return f"{len(found.rows)} rows of {found.columns}, not {len(expected.rows)} of {expected.columns}"
-    given, wanted = list(found.rows), list(expected.rows)
-    if not ordered:
-        given.sort(key=_sortable)
-        wanted.sort(key=_sortable)
-    same = all(map(_same_row, given, wanted))
-    return None if same else "other rows"
-
-
-def _sortable(row: Sequence[Any]) -> tuple[tuple[int, float, str], ...]:
-    return tuple(
-        (1, round(float(v), 6), "")
-        if isinstance(v, int | float)
-        else (2, 0.0, str(v))
-        if v is not None
-        else (0, 0.0, "")
-        for v in row
-    )
-
-
-def _same_row(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    return len(a) == len(b) and all(map(_same, a, b))
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return a == b or math.isclose(a, b, rel_tol=1e-9)
-    return type(a) is type(b) and bool(a == b)
+@lru_cache(maxsize=1_024)
+def _expected(truth: _Truth, database: str, options: SqlOptions) -> Expected | str:
+    """What a right query gives on a database, or why the ground truth's gives nothing."""
+    results = _run((truth.query,), database, options)
+    broken = next((result.error for result in results if result.error), None)
+    if broken:
+        return broken
+    if not truth.ordered:
+        return Expected(results)
+    tied = _run(with_ties(truth.query, results[0].columns), database, options)
+    if not tied or any(result.error for result in tied):
+        return Expected(results, ordered=True)
+    return Expected((results[0], tied[0], tied[2]), groups(tied[0], tied[2]), ordered=True)
 
 
 @lru_cache(maxsize=4_096)
-def _run(query: str, schema: str, options: SqlOptions) -> _Result:
-    task = {"query": query, "schema": schema, "steps": options.max_steps, "rows": options.max_rows}
+def _run(queries: tuple[str, ...], schema: str, options: SqlOptions) -> tuple[Result, ...]:
+    """What each query gives, with rows that nothing orders in their order and reversed."""
+    if not queries:
+        return ()
+    task = {"queries": queries, "schema": schema, "steps": options.max_steps, "rows": options.max_rows}
     limits = Limits(cpu_s=10.0, memory_mb=options.memory_mb)
     outcome = _sandbox(options).run(_PROGRAM, json.dumps(task), limits)
-    return _result(outcome, options)
-
-
-def _result(outcome: Outcome, options: SqlOptions) -> _Result:
     if outcome.status in ("sandbox_error", "cancelled"):
         raise _SandboxFailed(outcome.detail or outcome.status)
     if outcome.status != "ok":
         last = outcome.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return _Result(error=f"{outcome.status} {last[:200]}".strip())
-    answer = json.loads(outcome.stdout)
+        return (Result(error=f"{outcome.status} {last[:200]}".strip()),) * (2 * len(queries))
+    return tuple(_result(answer, options) for answer in json.loads(outcome.stdout))
+
+
+def _result(answer: dict[str, Any], options: SqlOptions) -> Result:
     if "error" in answer:
-        return _Result(error=answer["error"])
+        return Result(error=answer["error"])
     if len(answer["rows"]) > options.max_rows:
-        return _Result(error=f"more than {options.max_rows} rows")
-    rows = tuple(map(tuple, answer["rows"]))
-    return _Result(rows, answer["columns"], bool(answer["tables"]))
+        return Result(error=f"more than {options.max_rows} rows")
+    return Result(tuple(map(tuple, answer["rows"])), answer["columns"], bool(answer["tables"]))
 
 
 _sandboxes: dict[tuple[int, str], Sandbox] = {}

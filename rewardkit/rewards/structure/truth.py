@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import msgspec
+
+_OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})[ \t]*(?P<rest>[^\n`]*)")
 
 
 @lru_cache(maxsize=65_536)
@@ -20,10 +23,38 @@ def texts(ground_truth: str) -> tuple[str, ...]:
 
 
 def last_fence(text: str, *languages: str) -> str:
-    """Return what stands in the last code fence of one of these languages or of none, else the text."""
-    pieces = text.split("```")
-    if len(pieces) < 3:
+    """Return what stands in the last code fence of one of these languages or of none, else the text.
+
+    A fence ends at its marks on a line's own or at a line's end, or with the text.
+    """
+    if "```" not in text and "~~~" not in text:
         return text.strip()
-    blocks = [piece.partition("\n") for piece in pieces[1::2][: (len(pieces) - 1) // 2]]
-    bodies = [body for head, newline, body in blocks if newline and head.strip().lower() in ("", *languages)]
-    return (bodies or [text])[-1].strip()
+    found = [body for language, body in _fences(text) if language in ("", *languages)]
+    return (found or [text])[-1].strip()
+
+
+def _fences(text: str) -> list[tuple[str, str]]:
+    """Language and content of each fence."""
+    found = []
+    position = 0
+    while (opening := _OPENING.search(text, position)) is not None:
+        marks = opening["marks"]
+        own_line = not text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip()
+        if opening["rest"] and opening.end() < len(text) and text.startswith(marks, opening.end()):
+            position = opening.end() + len(marks)  # opened and closed within a line
+            found.append((opening["language"].lower(), opening["rest"]))
+        elif opening["rest"] or (marks[0] == "~" and not own_line):
+            position = opening.end()
+        else:
+            closing = re.compile(rf"{marks}{marks[0]}*[ \t]*(?=\n|\Z)").search(text, opening.end())
+            end = closing.start() if closing else len(text)
+            position = closing.end() if closing else len(text)
+            found.append((opening["language"].lower(), text[opening.end() : end]))
+    return found
+
+
+def in_answer(text: str) -> str:
+    """Return what stands in the `<answer>` that a text ends with, else the text."""
+    text = text.strip()
+    start = text.rfind("<answer>") if text.endswith("</answer>") else -1
+    return text[start + 8 : -9].strip() if start >= 0 else text

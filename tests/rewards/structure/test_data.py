@@ -141,3 +141,83 @@ def test_elements_and_attributes_of_data_stay_whatever_a_page_would_show_of_them
     values = {"value": {"title": "Paris"}}
     assert judge("xml", "<title>Paris</title>", values).correct
     assert judge("json", '{"html": "<!-- a --><b>"}', {"value": {"html": "<!-- a --><b>"}}).correct
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        '````json\n{"a": 1}\n````', '~~~json\n{"a": 1}\n~~~', '```json {"a": 1} ```', '```json\n{"a": 1}', '```json\n{"a": 1}```', 'So: ```json\n{"a": 1}\n```',
+        '<answer>{"a": 1}</answer>', '<think>{}</think><answer>\n```json\n{"a": 1}\n```\n</answer>', '```json\n{}\n```\nBetter:\n```json\n{"a": 1}\n```',
+    ],
+)  # fmt: skip
+def test_data_is_found_in_every_kind_of_fence_and_in_the_answer(response: str) -> None:
+    assert judge("json", response, {"value": {"a": 1}}).correct
+
+
+def test_fences_tags_and_ends_of_text_within_strings_are_a_part_of_them() -> None:
+    for text in ("```python\nx\n```", "<s>old</s> new", "a</think>b", "<answer>x</answer>", "```{}```"):
+        whole = jsonlib.dumps({"x": text})
+        assert judge("json", whole, {"value": {"x": text}}).correct, text
+        assert judge("json", f"<think>1</think>{whole}", {"value": {"x": text}}).correct, text
+    fenced = "```json\n" + jsonlib.dumps({"x": "```python\nx\n```"}) + "\n```"
+    assert judge("json", fenced, {"value": {"x": "```python\nx\n```"}}).correct
+
+
+def test_what_a_response_makes_of_a_schema_is_a_judgement() -> None:
+    nested = {"schema": {"type": "array", "items": {"$ref": "#"}}}
+    half = {"schema": {"type": "object", "properties": {"n": {"multipleOf": 0.5}}}}
+    unique = {"schema": {"type": "array", "uniqueItems": True}}
+    slow = {"schema": {"items": {"pattern": r"^(a+)+(b|c)\1$"}}}
+    many = "[" + ",".join(f'{{"a": {i}}}' for i in range(7_000)) + "]"
+    for response, truth, right in (
+        ("[" * 300 + "]" * 300, nested, False), ("[[], [[]]]", nested, True), ('{"n": 1e999}', half, False), ('{"n": 1' + "0" * 400 + "}", half, False),
+        ('{"n": 1.5}', half, True), (many, unique, True), ('[{"a": 1}, {"a": 1.0}]', unique, False), ("[1, true]", unique, True),
+        (jsonlib.dumps(["a" * 3_000 + "!"] * 30), slow, False),
+    ):  # fmt: skip
+        found = judge("json", response, truth)
+        assert (found.status, found.correct) == ("ok", right), (response[:30], found)
+
+
+def test_formats_of_a_schema_are_checked() -> None:
+    for kind, right, wrong in (
+        ("date", "2024-02-29", "2023-02-29"), ("date-time", "2024-01-05T10:00:00Z", "2024-01-05"), ("time", "10:00:00Z", "25:00:00Z"),
+        ("email", "a@b.c", "a@"), ("ipv4", "1.2.3.4", "1.2.3.400"), ("uri", "https://a.b/c", "no uri"), ("uuid", "123e4567-e89b-12d3-a456-426614174000", "1"),
+    ):  # fmt: skip
+        truth = {"schema": {"type": "string", "format": kind}}
+        assert judge("json", jsonlib.dumps(right), truth).correct, kind
+        assert judge("json", jsonlib.dumps(wrong), truth).score == 0.0, kind
+
+
+def test_a_ground_truth_that_would_score_everything_0_or_anything_1_is_invalid() -> None:
+    for schema in ({"$schema": "x", "type": "object"}, {"type": "object", "properties": {"a": {}}}):
+        assert judge("json", '{"a": 1}', schema).status == "invalid"
+        assert judge("json", '{"a": 1}', {"schema": schema}).correct
+    for truth in ({"schema": {"type": "object"}}, {"value": {"a": None}}, {"value": {"a": {"b": 1}}}):
+        assert judge("xml", "<a>None</a>", truth).status == "invalid", truth
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "a: 2\na: 1", "b: {x: 1, x: 1}\na: 1", "1: x\n'1': y\na: 1", "a: 1\nb: .nan", "a: 1\nb: .inf", 'a: !!int ""', 'a: !!float ""', "a: !!bool maybe",
+        "a: !!timestamp x", "a: " + "9" * 5_000, "a: !!set {x}", "a: !!binary xx",
+    ],
+)  # fmt: skip
+def test_odd_yaml_is_judged_and_not_paid(response: str) -> None:
+    for truth in ("", {"value": {"a": 1}}):
+        found = judge("yaml", response, truth)
+        assert (found.status, found.score) == ("ok", 0.0), found
+
+
+def test_yaml_is_read_as_those_who_write_it_mean_it() -> None:
+    for response, value in (
+        ("on: push", {"on": "push"}), ("country: NO", {"country": "NO"}), ("time: 12:30", {"time": "12:30"}), ("day: 2020-01-05", {"day": "2020-01-05"}),
+        ("a: true\nb: ~\nc: 0x1F\nd: 1e3", {"a": True, "b": None, "c": 31, "d": 1000}), ("```yaml\ns: |\n  x\n  y\n```", {"s": "x\ny\n"}),
+    ):  # fmt: skip
+        assert judge("yaml", response, {"value": value}).correct, response
+
+
+def test_xml_may_end_with_any_models_end_of_text_and_be_thought_about() -> None:
+    for stop in ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"):
+        assert judge("xml", f"<think>a</think><answer>b</answer>{stop}", ["think", "answer"]).correct, stop
+    assert judge("xml", "<think>hm</think>\n<r/>").correct

@@ -77,3 +77,41 @@ def test_a_ground_truth_that_fails_or_is_empty_is_invalid(query: str) -> None:
     assert judge("SELECT name FROM t WHERE n > 9", query).status == "invalid"
     assert score(Sample("sql", "SELECT 1", "{"), SqlOptions()).status == "invalid"
     assert score(Sample("sql", "SELECT 1", "SELECT 1"), SqlOptions()).status == "invalid"
+
+
+TIES = (
+    "CREATE TABLE p(id INTEGER PRIMARY KEY, name TEXT, age INT, score REAL);"
+    "INSERT INTO p VALUES(1,'a',30,0.1),(2,'b',25,0.3),(3,'c',30,0.5),(4,'d',41,0.1+0.2),(5,'e',25,NULL);"
+    "CREATE TABLE big(id INT, name TEXT); INSERT INTO big VALUES(9007199254740993,'a'),(9007199254740992,'b'),"
+    "(1234567890123456789,'c');"
+)
+
+
+@pytest.mark.parametrize(
+    ("response", "query"),
+    [
+        ("SELECT name FROM p ORDER BY age, id DESC", "SELECT name FROM p ORDER BY age"), ("SELECT name FROM p ORDER BY age, name DESC LIMIT 1", "SELECT name FROM p ORDER BY age LIMIT 1"),
+        ("SELECT age, count(*) AS n FROM p GROUP BY age ORDER BY n DESC, age DESC", "SELECT age, COUNT(*) FROM p GROUP BY age ORDER BY COUNT(*) DESC"),
+        ("-- all\nSELECT id FROM big ORDER BY name DESC", "SELECT id FROM big"), ("/* x */ SELECT name FROM p", "SELECT name FROM p WHERE name <> 'order by'"),
+        ("SELECT name FROM p ORDER BY 1 DESC", "SELECT name FROM (SELECT name FROM p ORDER BY age)"), ("SELECT 0.3 FROM p WHERE id = 4", "SELECT score FROM p WHERE id = 4"),
+        ("SELECT name FROM p ORDER BY age -- ties", "SELECT name FROM p ORDER BY age /* by age */"),
+    ],
+)  # fmt: skip
+def test_rows_that_the_order_leaves_equal_may_come_in_any(response: str, query: str) -> None:
+    found = judge(response, query, schema=TIES)
+    assert (found.status, found.score) == ("ok", 1.0), found
+
+
+@pytest.mark.parametrize(
+    ("response", "query"),
+    [
+        ("SELECT age, count(*) FROM p GROUP BY age ORDER BY count(*)", "SELECT age, COUNT(*) FROM p GROUP BY age ORDER BY COUNT(*) DESC"),
+        ("SELECT name FROM p ORDER BY id", "SELECT name FROM p ORDER BY lower(name) DESC"), ("SELECT name FROM p", "SELECT name FROM p ORDER BY id"),
+        ("SELECT id + 1 FROM big", "SELECT id FROM big"), ("SELECT id - 1 FROM big WHERE name = 'c'", "SELECT id FROM big WHERE name = 'c'"),
+        ("SELECT lower(hex(name)) FROM p", "SELECT CAST(name AS BLOB) FROM p"), ("SELECT name FROM p LIMIT 2", "SELECT name FROM p WHERE id <= 2"),
+        ("SELECT coalesce(score, 0) FROM p", "SELECT score FROM p"), ("SELECT name FROM p ORDER BY age DESC LIMIT 1", "SELECT name FROM p ORDER BY age LIMIT 1"),
+    ],
+)  # fmt: skip
+def test_another_order_and_another_whole_number_are_wrong(response: str, query: str) -> None:
+    found = judge(response, query, schema=TIES)
+    assert (found.status, found.score) == ("ok", 0.0), found

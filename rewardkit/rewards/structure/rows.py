@@ -1,0 +1,154 @@
+"""Rows that queries give: whether they are those expected, and in the order that an ORDER BY asks for.
+Nothing is run here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+Row = tuple[Any, ...]
+
+_TOKEN = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|[()]|\w+", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a query gives: rows, or why it gives none."""
+
+    rows: tuple[Row, ...] = ()
+    columns: int = 0
+    tables: bool = False
+    """It read a table."""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a right query gives."""
+
+    results: tuple[Result, ...]
+    """Any of these, the first of which is what the ground truth's query gave."""
+    groups: tuple[int, ...] = ()
+    """Where the groups of rows end that the order leaves equal; after the last of them rows differ."""
+    ordered: bool = False
+
+    def misfit(self, found: Result) -> str | None:
+        """Return why a result is none of those expected, None if it is."""
+        first = self.results[0]
+        if found.error:
+            return f"the query fails: {found.error}"
+        if first.tables and not found.tables:
+            return "the query reads no table"
+        sizes = {(result.columns, len(result.rows)) for result in self.results}
+        if (found.columns, len(found.rows)) not in sizes:
+            return f"{len(found.rows)} rows of {found.columns}, not {len(first.rows)} of {first.columns}"
+        if any(_same_pieces(found.rows, result.rows, self._ends(result)) for result in self.results):
+            return None
+        same_bag = any(_same_bag(found.rows, result.rows) for result in self.results)
+        return "the same rows in another order" if self.ordered and same_bag else "other rows"
+
+    def _ends(self, result: Result) -> tuple[int, ...]:
+        """Where the pieces of a result end within which the order is free."""
+        if not self.ordered:
+            return (len(result.rows),)
+        return (*self.groups, len(result.rows)) if self.groups else tuple(range(1, len(result.rows) + 1))
+
+
+def is_ordered(query: str) -> bool:
+    """Return True when a query has an ORDER BY of its own: within no brackets."""
+    return _order_ends(query) is not None
+
+
+def with_ties(query: str, columns: int) -> tuple[str, ...]:
+    """Return a query that has an ORDER BY twice, with the rows that it leaves equal up and down; nothing for
+    one that has none."""
+    end = _order_ends(query)
+    if end is None or columns < 1:
+        return ()
+    return tuple(
+        f"{query[:end]}, {', '.join(f'{i + 1} {way}' for i in range(columns))} {query[end:]}"
+        for way in ("ASC", "DESC")
+    )
+
+
+def _order_ends(query: str) -> int | None:
+    """Where the terms of a query's own ORDER BY end, None if it has none."""
+    depth = 0
+    words: list[re.Match[str]] = []
+    last_end = 0
+    for token in _TOKEN.finditer(query):
+        if token[0].startswith(("--", "/*")):
+            continue
+        depth += (token[0] == "(") - (token[0] == ")")
+        last_end = token.end()
+        if depth == 0 and token[0] != ")":
+            words.append(token)
+    found = [i for i, (a, b) in enumerate(pairwise(words)) if (a[0] + b[0]).lower() == "orderby"]
+    if not found:
+        return None
+    limit = next((word for word in words[found[-1] + 2 :] if word[0].lower() == "limit"), None)
+    return limit.start() if limit else last_end
+
+
+def groups(up: Result, down: Result) -> tuple[int, ...]:
+    """Return where the groups of rows end that are in another order in two results of one query."""
+    balance: Counter[str] = Counter()
+    unequal = 0
+    ends = []
+    for i, (a, b) in enumerate(zip(up.rows, down.rows, strict=False)):
+        for row, step in ((repr(a), 1), (repr(b), -1)):
+            unequal -= balance[row] != 0
+            balance[row] += step
+            unequal += balance[row] != 0
+        if unequal == 0:
+            ends.append(i + 1)
+    return tuple(ends) or (0,)
+
+
+def _same_pieces(a: Sequence[Row], b: Sequence[Row], ends: Sequence[int]) -> bool:
+    if len(a) != len(b):
+        return False
+    start = 0
+    for end in ends:
+        if not _same_bag(a[start:end], b[start:end]):
+            return False
+        start = end
+    return True
+
+
+def _same_bag(a: Sequence[Row], b: Sequence[Row]) -> bool:
+    """Whether rows are the same in any order."""
+    return len(a) == len(b) and all(map(_same_row, sorted(a, key=_sortable), sorted(b, key=_sortable)))
+
+
+def _sortable(row: Row) -> tuple[tuple[int, float, str], ...]:
+    return tuple(map(_sortable_value, row))
+
+
+def _sortable_value(value: Any) -> tuple[int, float, str]:
+    if value is None:
+        return (0, 0.0, "")
+    if isinstance(value, int):
+        return (1, value, "")  # as it is: floats cannot tell the neighbours of large ones apart
+    if isinstance(value, float):
+        return (1, float(f"{value:.8g}"), "")
+    return (2, 0.0, str(value))
+
+
+def _same_row(a: Row, b: Row) -> bool:
+    return len(a) == len(b) and all(map(_same, a, b))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        either_float = isinstance(a, float) or isinstance(b, float)
+        return a == b or (either_float and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12))
+    return type(a) is type(b) and bool(a == b)

@@ -1,0 +1,83 @@
+"""YAML -> the value of JSON that it is: YAML 1.2's core schema, read by PyYAML's safe loader.
+
+In 1.1, which PyYAML reads by itself, `NO` and `on` are truths, `12:30` is 750 and a date is no text; those
+who write YAML do not mean that, and the ground truth, which is JSON, cannot. No scoring here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+_MAX_CHARS = 20_000
+_TAG = "tag:yaml.org,2002:"
+_SCALARS = {
+    "null": r"~|null|Null|NULL|",
+    "bool": r"true|True|TRUE|false|False|FALSE",
+    "int": r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+    "float": r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader with 1.2's scalars, without aliases (which can make much of little) and without keys
+    that stand twice."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (PyYAML wants it here)
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases are refused")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+        found = yaml.constructor.BaseConstructor.construct_mapping(self, node, deep=True)
+        keys = {json.dumps(key) if not isinstance(key, str) else key for key in found}
+        if len(keys) != len(node.value):
+            raise yaml.YAMLError("a key stands twice")
+        return found
+
+
+def _integer(loader: Any, node: Any) -> int:
+    text = loader.construct_scalar(node)
+    return int(text, 0 if text[:2] in ("0o", "0x") else 10)
+
+
+def _number(loader: Any, node: Any) -> float:
+    return float(loader.construct_scalar(node).lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _truth(loader: Any, node: Any) -> bool:
+    return {"true": True, "false": False}[loader.construct_scalar(node).lower()]
+
+
+for _kind, _pattern in _SCALARS.items():
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), None)
+_Loader.add_constructor(_TAG + "int", _integer)
+_Loader.add_constructor(_TAG + "float", _number)
+_Loader.add_constructor(_TAG + "bool", _truth)
+
+
+def read_yaml(text: str) -> Any:
+    """Return the mapping or list that a text is.
+
+    Raises:
+        ValueError: it is neither, or holds what JSON has no word for (NaN, infinity, sets).
+    """
+    if len(text) > _MAX_CHARS:
+        raise ValueError("too long")
+    try:
+        value = yaml.load(text + "\n", _Loader)  # a block of text at the end keeps its line end
+    except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:  # what odd tags and keys raise
+        raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from None
+    if not isinstance(value, dict | list):
+        raise ValueError("neither a mapping nor a list")
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
