@@ -119,6 +119,26 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
     "lists of words in another order or with other members": [
         ("\\text{red, green}", "\\text{red or green}"), ("\\text{red, green}", "\\text{red, blue}"), ("\\text{first, second}", "\\text{second, first}"),
     ],
+    "another function than the one that was asked for": [
+        ("f'(x)=2x", "f(x)=2x"), ("f'(x)=2x", "f''(x)=2x"), ("f(x)=2x", "f'(x)=2x"), ("f(x)=x^2", "g(x)=x^2"),
+        ("P(x)=x^2", "Q(x)=x^2"), ("f^{-1}(x)=2x", "f(x)=2x"), ("f'(x)=2x", "y=2x"), ("f(x)=2x, g(x)=3x", "g(x)=2x, f(x)=3x"),
+    ],
+    "sets of other members under the same condition": [
+        ("\\{2k+1 : k\\in\\mathbb Z\\}", "\\{2k : k\\in\\mathbb Z\\}"), ("\\{2k+1 : k\\in\\mathbb Z\\}", "\\mathbb{Z}"),
+        ("\\{x\\in\\mathbb{Z} \\mid x>0\\}", "\\{x\\in\\mathbb R\\mid x>0\\}"), ("\\{x\\in\\mathbb{Z} \\mid x>0\\}", "(0,\\infty)"),
+        ("\\{x\\in\\mathbb{N} \\mid x<3\\}", "\\{x \\mid x<3\\}"), ("\\{(t,2t) : t\\in\\mathbb R\\}", "\\{(t,3t) : t\\in\\mathbb{R}\\}"),
+        ("\\{\\frac{1}{n} : n\\in\\mathbb N\\}", "\\{n : n\\in\\mathbb N\\}"), ("\\{(x,y) : x=2y\\}", "\\{(y,x) : x=2y\\}"),
+        ("\\{3k : k\\in\\mathbb Z\\}", "\\{6k : k\\in\\mathbb Z\\}"),
+    ],
+    "propositions joined by another sign": [
+        ("p\\land q", "p\\lor q"), ("p\\lor q", "p, q"), ("(p\\lor q)\\land r", "(p\\land q)\\lor r"), ("p\\lor q\\land r", "(p\\lor q)\\land r"),
+    ],
+    "numbers in words that are others": [
+        ("2", "twice 2"), ("2", "twice two"), ("5", "five hundred apples"), ("12\\text{ oranges}", "twelve apples"), ("5", "five or more apples"),
+        ("5", "five squared"), ("1", "one in five"), ("2", "two or three apples"), ("\\frac23", "three halves"), ("120", "one hundred two"),
+        ("17\\text{ R }3", "17\\text{ R }4"), ("17\\text{ R }3", "17"), ("12:00\\text{ p.m.}", "midnight"), ("[0,\\infty)", "\\mathbb{R}^+"),
+        ("]1,2[", "[1,2]"), ("]1,2]", "[1,2["),
+    ],
 }  # fmt: skip
 
 PAID: dict[str, list[tuple[str, str]]] = {
@@ -174,6 +194,24 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("4:30\\text{ p.m.}", "4:30\\ \\text{p.m.}"), ("4:30\\text{ p.m.}", "16:30"), ("4:30\\text{ p.m.}", "4:30"), ("(x-1)(x-2)=0", "x=1 \\text{ or } x=2"), ("\\text{7 goats and 4 helicopters}", "7\\text{ goats and }4\\text{ helicopters}"),
         ("\\begin{align*} y &= 2x+1 \\end{align*}", "y=2x+1"), ("\\pi f'(0)", "\\pi f{\\left(0 \\right)}'"),
     ],
+    "functions by name": [
+        ("f^{-1}(x)=\\frac{x-1}{2}", "\\frac{x-1}{2}"), ("f'(x)=2x", "2x"), ("f'(x)=2x", "y'=2x"), ("f(x)=2x", "y=2x"), ("f(x)=2x", "f(t)=2t"),
+        ("g(x)=2x", "g(x)=x+x"), ("f^{-1}(x)=2x", "y=2x"), ("2\\operatorname{cis}60^\\circ", "1+\\sqrt3 i"),
+    ],
+    "sets by a condition": [
+        ("\\{2k+1 : k\\in\\mathbb Z\\}", "\\{2n-1 \\mid n\\in\\mathbb Z\\}"), ("\\{x\\in\\mathbb{Z} \\mid x>0\\}", "\\{n\\in\\mathbb Z: n>0\\}"),
+        ("\\{x\\in\\mathbb{R} \\mid x>0\\}", "(0,\\infty)"), ("\\{(x,y) : x=2y\\}", "\\{(a,b) : a=2b\\}"), ("[0,\\infty)", "\\mathbb{R}_{\\ge 0}"),
+        ("(0,\\infty)", "\\mathbb{R}^+"), ("\\mathbb{R}", "all reals"), ("\\mathbb{R}\\setminus\\{0\\}", "all reals except 0"),
+        ("(-\\infty, 3]", "]-\\infty, 3]"), ("(1,2)\\cup(3,4]", "]1,2[ \\cup ]3,4]"), ("(1,2)", "x\\in]1,2["),
+    ],
+    "propositions": [("p\\land q", "q\\land p"), ("(p\\lor q)\\land r", "r\\land(q\\lor p)"), ("x=1\\lor x=2", "x=2 \\text{ or } x=1"), ("1\\lor 2", "1, 2")],
+    "values in words": [
+        ("120", "one hundred twenty"), ("105", "one hundred and five"), ("\\frac23", "two thirds"), ("0.75", "three quarters"), ("12", "a dozen"),
+        ("2000000", "two million"), ("\\frac12", "half"), ("5/2", "two and a half"), ("5", "\\text{Five apples}"), ("-\\frac12", "negative one half"),
+        ("12:00\\text{ p.m.}", "noon"), ("12:00 a.m.", "midnight"), ("17\\text{ R }3", "17\\text{ remainder }3"), ("\\text{(A) and (D)}", "A, D"),
+        ("-5", "\\$-5"), ("3 : 4", "3\\colon 4"),
+    ],
+    "decimals that are exact": [("\\cos\\frac{\\pi}{3}", "0.5"), ("\\sin 30^\\circ", "0.5"), ("\\sqrt{2.25}", "1.5"), ("\\log_4 8", "1.5")],
 }  # fmt: skip
 
 NEVER_PAID_RESPONSES: dict[str, list[tuple[str, str]]] = {

@@ -10,7 +10,16 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from rewardkit.rewards.math.comparing import linear, quantities, realset, relations, scalar, sequences
+from rewardkit.rewards.counted import harmless
+from rewardkit.rewards.math.comparing import (
+    builders,
+    linear,
+    quantities,
+    realset,
+    relations,
+    scalar,
+    sequences,
+)
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.realset import NotASet
 from rewardkit.rewards.math.comparing.rule import Rule
@@ -18,7 +27,8 @@ from rewardkit.rewards.math.guards import TooLarge, spend
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.atoms import literal
 from rewardkit.rewards.math.reading.parse import ANYTHING
-from rewardkit.rewards.math.reading.text import fold, spelled_number
+from rewardkit.rewards.math.reading.spelled import leading_number, spelled_number
+from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.tree.nodes import (
     NAMED_SETS,
     Add,
@@ -107,6 +117,9 @@ def _text(a: Node, b: Node, options: MathOptions) -> bool | None:
     spelled = spelled_number(a.text)
     if spelled is not None:
         return equal(number(spelled), b, options)
+    counted = leading_number(a.text)
+    if counted is not None and harmless(counted[1]):
+        return equal(Quantity(number(counted[0]), counted[1]), b, options)
     if isinstance(b, (Sym, Const)) and len(a.text) == 1:
         return a.text == b.name
     if isinstance(b, Quantity) and isinstance(b.value, Sym):
@@ -265,6 +278,8 @@ def _relation(a: Node, b: Node, options: MathOptions) -> bool | None:
         and sequences.matched(a.parts, b.parts, options, equal)
     ):
         return True
+    if isinstance(a, Logic) and not all(isinstance(part, (Rel, Logic, Builder)) for part in a.parts):
+        return False  # propositions: no set is theirs
     return _sets(a, b, options)
 
 
@@ -398,7 +413,7 @@ def _sets(a: Node, b: Node, options: MathOptions) -> bool | None:
             else sequences.in_order(a.parts, b.parts, options, equal)
         )
     if isinstance(a, Builder) and isinstance(b, Builder):
-        return equal(a.condition, b.condition, options)
+        return builders.same_builder(a, b, options, equal)
     return None
 
 

@@ -151,8 +151,11 @@ def _choices(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> 
             side.words != side.words.casefold() or len(side.words) > 1 for side in (ground_truth, answer)
         )
         return ground_truth.choice == answer.choice if certain else None
-    for this, other in ((ground_truth, answer), (answer, ground_truth)):
-        if (listed := words.choice_list(other.words)) and words.choice_run(this.words) == listed:
+    lists = [words.choice_list(side.words) for side in (ground_truth, answer)]
+    if lists[0] and lists[0] == lists[1]:
+        return True
+    for this, listed in ((ground_truth, lists[1]), (answer, lists[0])):
+        if listed and words.choice_run(this.words) == listed:
             return True
     first = ground_truth.led_choice
     second = answer.led_choice

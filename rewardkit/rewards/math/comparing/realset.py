@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from rewardkit.rewards.math.comparing.builders import whole_condition
 from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
 from rewardkit.rewards.math.comparing.scalar import real_value, substitute
 from rewardkit.rewards.math.guards import TooLarge, spend
@@ -72,7 +73,10 @@ def spans(node: Node) -> Spans:
             if len({variable(part) for part in parts}) > 1:
                 raise NotASet("conditions on several variables")
             return _combine("cap" if op == "and" else "cup", [spans(p) for p in parts])
-        case Builder(condition=condition):
+        case Builder():
+            head, condition = whole_condition(node)
+            if not isinstance(head, Sym):
+                raise NotASet("the values of an expression")
             return spans(condition)
         case Rel():
             return _relation(node)
@@ -222,7 +226,10 @@ def holds(node: Node, name: str, x: Any) -> bool | None:
             if None in found:
                 return None
             return all(found) if op == "and" else any(found)
-        case Builder(condition=condition):
+        case Builder():
+            head, condition = whole_condition(node)
+            if not isinstance(head, Sym):
+                raise NotASet("the values of an expression")
             return holds(condition, name, x)
         case Rel(ops=("in" | "notin" as op,), sides=(head, target)):
             value = _at(head, name, x)

@@ -125,12 +125,19 @@ def chain_value(node: Rel) -> Node | None:
 
 
 def same_label(a: Node, b: Node) -> bool:
-    """Whether two labels name the same thing; heads of definitions do whatever their letters."""
+    """Whether two labels name the same thing; heads of definitions do whatever letters their arguments have.
+
+    `y` names what any function is; a function and its derivative or inverse are two.
+    """
     if a == b:
         return True
     if isinstance(a, App) and isinstance(b, App) and len(a.args) != len(b.args):
         return False
-    return _is_function_head(a) and _is_function_head(b)
+    first, second = _function_head(a), _function_head(b)
+    if not first or not second:
+        return False
+    names, primes = zip(*((name.rstrip("'"), name.count("'")) for name in (first, second)), strict=True)
+    return primes[0] == primes[1] and (names[0] == names[1] or "y" in names)
 
 
 def base_name(label: Node) -> str:
@@ -148,10 +155,11 @@ def captures(label: Node, value: Node, model: Node) -> bool:
     return bool((symbols(model) - symbols(label)) & symbols(value))
 
 
-def _is_function_head(node: Node) -> bool:
+def _function_head(node: Node) -> str:
+    """The name of a function that a definition begins with, primes included; empty for other labels."""
     if isinstance(node, App):
-        return all(isinstance(a, Sym) for a in node.args)
-    return node in (Sym("y"), Sym("f"), Sym("g"), Sym("h"))
+        return node.name if all(isinstance(a, Sym) for a in node.args) else ""
+    return node.name if isinstance(node, Sym) and node.name.rstrip("'") in ("y", "f", "g", "h") else ""
 
 
 def rename_head(label: Node, value: Node, model: Node) -> Node:

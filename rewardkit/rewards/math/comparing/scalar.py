@@ -85,7 +85,8 @@ def _constants(a: Node, b: Node, options: MathOptions) -> bool | None:
     for first, second in ((a, b), (b, a)):
         decimal = as_decimal(first)
         if decimal is not None and decimal[1] > 0:
-            return _rounds_to(decimal, second, options)
+            found = _rounds_to(decimal, second, options)
+            return found if found is not False else _constant_identity(a, b) is True
     return _constant_identity(a, b)
 
 

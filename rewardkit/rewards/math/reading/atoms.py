@@ -10,11 +10,12 @@ from math import gcd
 from rewardkit.rewards.math.guards import MAX_DIGITS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import structures
 from rewardkit.rewards.math.reading.levels import Parser
-from rewardkit.rewards.math.reading.text import spelled_number
-from rewardkit.rewards.math.reading.tokens import END
+from rewardkit.rewards.math.reading.spelled import spelled_number
+from rewardkit.rewards.math.reading.tokens import END, Token
 from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.tree.nodes import (
     MINUS_ONE,
+    Add,
     App,
     Based,
     Builder,
@@ -31,6 +32,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Seq,
     Sym,
     Text,
+    negate,
     number,
     symbols,
 )
@@ -77,9 +79,19 @@ def _based(parser: Parser, digits: str) -> Node:
     return Based(digits, base.num)
 
 
+_INVERSE = [
+    Token("op", "^"), Token("open", "{"), Token("op", "-"), Token("num", "1"), Token("close", "}"),
+    Token("open", "("),
+]  # fmt: skip
+"""What makes of a function's name that of its inverse, `f^{-1}(`."""
+
+
 def symbol(parser: Parser) -> Node:
     name = parser.advance().value + _suffix(parser)
     letter = name[0] in _FUNCTION_LETTERS
+    if letter and parser.tokens[parser.position : parser.position + len(_INVERSE)] == _INVERSE:
+        parser.position += len(_INVERSE) - 1  # all but the bracket that opens the arguments
+        name += "^-1"
     if letter and parser.at("open", "{") and parser.peek(1) == ("open", "("):
         inner = parser.argument()  # SymPy writes f{\\left(x \\right)}
     elif parser.at("open", "(") and (letter or _is_call(parser)):
@@ -146,6 +158,13 @@ def constant(parser: Parser) -> Node:
     return Const(name)
 
 
+_HALF_LINES = {
+    "+": ("(", 1), "++": ("(", 1), ">0": ("(", 1), ">=0": ("[", 1), "-": ("(", -1), "<0": ("(", -1),
+    "<=0": ("[", -1),
+}  # fmt: skip
+"""Marks of the reals -> the bracket at nought, and the side that is meant."""
+
+
 def named_set(parser: Parser) -> Node:
     name = parser.advance().value
     marks = ""
@@ -154,12 +173,16 @@ def named_set(parser: Parser) -> Node:
         marks += raw_group(parser)
     if not marks:
         return Const(name)
+    if name == "R" and marks in _HALF_LINES:
+        opening, sign = _HALF_LINES[marks]
+        ends = (Num(0), Const("inf")) if sign > 0 else (negate(Const("inf")), Num(0))
+        return Seq(opening if sign > 0 else "(", ")" if sign > 0 or opening == "(" else "]", ends)
     return Sym(f"{name}^{marks}")
 
 
 def currency(parser: Parser) -> Node:
     sign = parser.advance().value
-    return Quantity(parser.power(), sign)
+    return Quantity(parser.unary(), sign)
 
 
 def prefixed(parser: Parser) -> Node:
@@ -204,6 +227,13 @@ def bracketed(parser: Parser) -> Node:
         return _parentheses(parser, opening)
     finally:
         parser.bars, parser.in_builder = outer_bars, outer_builder
+
+
+def reversed_bracket(parser: Parser) -> Node:
+    """`]a, b]`: a bracket turned round leaves the end out."""
+    if not parser.at("close", "]"):
+        raise Unparsable(f"no value can start at {parser.peek().value!r}")
+    return bracketed(parser)
 
 
 def _parentheses(parser: Parser, opening: str) -> Node:
@@ -391,6 +421,8 @@ def _make_function(name: str, arguments: tuple[Node, ...], base: Node | None) ->
         return Fn("log", (*arguments, base))
     if name == "exp":
         return Pow(Const("e"), arguments[0])
+    if name == "cis" and len(arguments) == 1 and base is None:
+        return Add((Fn("cos", arguments), Mul((Const("i"), Fn("sin", arguments)))))
     if name == "cbrt":
         return Fn("root", (*arguments, Num(3)))
     if base is not None:
@@ -403,7 +435,7 @@ def _make_function(name: str, arguments: tuple[Node, ...], base: Node | None) ->
 RULES: dict[str, Callable[[Parser], Node]] = {
     "num": numeral, "sym": symbol, "const": constant, "set": named_set,
     "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,
-    "open": bracketed, "bar": bars_around, "frac": fraction, "binom": binomial,
+    "open": bracketed, "close": reversed_bracket, "bar": bars_around, "frac": fraction, "binom": binomial,
     "sqrt": root, "fn": function, "big": structures.big, "begin": structures.environment,
     "text": wording, "dots": ellipsis,
 }  # fmt: skip

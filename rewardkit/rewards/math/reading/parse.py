@@ -34,6 +34,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
+_AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
 _LEADS = table(
     "the answer result is are equals so thus therefore hence final exactly simply only just usd rs us "
     "point points value values number numbers interval set pair function vector matrix line equation"
@@ -460,8 +461,8 @@ class _Descent:
         token = self.peek()
         if token.kind == "bar":
             return self.bars == 0 and not self.in_builder
-        if token.kind == "open" and token.value == "]":
-            return False
+        if token == Token("open", "[") and self.peek(1).kind in _AFTER_AN_INTERVAL:
+            return False  # the end of `]a, b[`
         return token.kind in _STARTS_FACTOR
 
 

@@ -14,7 +14,9 @@ from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.normalise import clean
+from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.tree.nodes import (
+    App,
     Const,
     Date,
     Logic,
@@ -104,14 +106,20 @@ class Prepared:
             tree, problem = _tree(spelling)
             if tree is not None:
                 break
-        if self._is_phrase and not isinstance(tree, (Seq, Sym, Const, Quantity)):
+        loose = self._is_phrase and not isinstance(tree, (Seq, Sym, Const, Quantity))
+        if loose or (self.is_wordy and self._has_meaning):
             return Text(self.words), ""
         return tree, problem
 
     @property
     def _is_phrase(self) -> bool:
         """Whether this is words, too long to be a product of variables."""
-        return self.is_wordy and (len(self.words) > 3 or words.spelled_number(self.words) is not None)
+        return self.is_wordy and len(self.words) > 3
+
+    @property
+    def _has_meaning(self) -> bool:
+        """Whether these are words for a value: a number that is spelled, "all reals"."""
+        return spelled_number(self.words) is not None or words.is_known_phrase(self.words)
 
     def as_decimal(self) -> Num | None:
         """The value of `1000,99` under a decimal comma; only a ground truth like 1000.99 may ask for it."""
@@ -214,7 +222,9 @@ class _Level:
 _FOR_ALL = re.compile(
     r"(?:,|\\text ?\{,?)? ?(?:\bfor (?:all|any|every|each)\b|\\forall)(?! \w+ (?:except|but))[^=<>]*$"
 )
-_EXCEPT = re.compile(r"all real (?:numbers|values)(?: \w)? (?:except|other than)(?: for)? ", re.IGNORECASE)
+_EXCEPT = re.compile(
+    r"all (?:reals|real (?:numbers|values))(?: \w)? (?:except|other than)(?: for)? ", re.IGNORECASE
+)
 _ENUMERATOR = re.compile(
     r"(?:^|(?<=[,; }]))(?:\\text ?\{ ?)?\((?:\d|i{1,3}|iv|[a-d])\)(?: ?\})? ?(?=[^\s,;])"
 )
@@ -244,18 +254,28 @@ def _worded_spellings(text: str, plain: str) -> list[str]:
     return found
 
 
+_DIVISION = re.compile(r"(\d{1,18}) (?:[Rr]|rem(?:ainder|\.)?) ?(\d{1,18})")
+"""A quotient and what is left over: `17 R 3`."""
+
+
 def _special(text: str) -> Node | None:
     """Answers with a notation of their own: clock times, dates, circled digits."""
     if len(text) > 40:
         return None
-    time = words.clock(text) if ":" in text or "m" in text.casefold() or "clock" in text else None
+    time = words.clock(text) if _TIMELY.search(text) else None
     if time is not None and (time[1] or _looks_like_clock(text)):
         return Time(*time)
     day = words.date(text)
     if day is not None:
         return Date(*day)
+    division = _DIVISION.fullmatch(text)
+    if division is not None:
+        return App("remainder", (Num(int(division[1])), Num(int(division[2]))))
     marks = words.circled(text)
     return Seq("", "", tuple(Num(int(m)) for m in marks.split(","))) if marks else None
+
+
+_TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)
 
 
 def _looks_like_clock(text: str) -> bool:

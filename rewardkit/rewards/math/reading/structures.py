@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewardkit.rewards.math.guards import Unparsable
 from rewardkit.rewards.math.reading.levels import Parser
 from rewardkit.rewards.math.reading.tokens import END, Token
-from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.reading.words import JOINTS, table
 from rewardkit.rewards.math.tree.nodes import BigOp, Cases, Fn, Logic, Matrix, Mul, Node, Num, Rel, Sym, Text
 
 _MATRICES = table("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array")
@@ -103,7 +103,7 @@ def _condition(parser: Parser) -> Node:
     parts = [parser.item()]
     joints = []
     while parser.kind() in ("conn", "sep") and parser.peek(1).kind not in ("row", "end", "amp"):
-        joints.append(parser.advance().value)
+        joints.append(JOINTS.get(parser.advance().value, ","))
         parts.append(parser.item())
     return parts[0] if len(parts) == 1 else Logic("or" if set(joints) == {"or"} else "and", tuple(parts))
 

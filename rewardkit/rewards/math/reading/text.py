@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from fractions import Fraction
 
 _SYNONYMS = {
     "no solution": "no solutions|no solution exists|no real solution|no real solutions|there is no solution|"
@@ -47,22 +46,11 @@ _LED_CHOICE = re.compile(
     re.DOTALL,
 )
 _CIRCLED = re.compile(r"[①-⑳]")
-_UNITS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_NUMBER_WORDS = {
-    **{word: value for value, word in enumerate(_UNITS)},
-    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
-    **{f"{t} {u}": 10 * i + j for i, t in enumerate(_TENS, 2) for j, u in enumerate(_UNITS[1:10], 1)},
-    "once": 1, "twice": 2, "one hundred": 100, "a hundred": 100, "one thousand": 1000,
-}  # fmt: skip
-_CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _CLOCK = re.compile(
     r"^(\d{1,2})\s*[:：]\s*(\d{2})(?:\s*[:：]\s*(\d{2}))?\s*(?:([ap])\s*\.?\s*m?\s*\.*|o'?clock)?$",
     re.IGNORECASE,
 )
+_NAMED_HOUR = re.compile(r"^(?:12(?::00)?\s*)?(noon|midnight)$", re.IGNORECASE)
 _HOUR = re.compile(r"^(\d{1,2})\s*(?:([ap])\s*\.?\s*m\s*\.?|o'?clock)$", re.IGNORECASE)
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -105,6 +93,11 @@ def fold(text: str, *, keep_case: bool = False) -> str:
     return words.replace(" ", "")
 
 
+def is_known_phrase(text: str) -> bool:
+    """Whether these are several words that have a synonym: "all reals", "no solution"."""
+    return " " in text and text.strip().casefold() in _CANONICAL
+
+
 def choice(text: str) -> str | None:
     """Return the letter of a bare multiple choice answer: `B`, `(B)`, `B.`, `Option b`."""
     found = _CHOICE.match(text)
@@ -123,8 +116,12 @@ def choice_run(text: str) -> tuple[str, ...] | None:
     return run if 1 < len(run) < 8 and set(run) <= set("ABCDEFGH") and list(run) == sorted(set(run)) else None
 
 
+_BRACKETED_LETTER = re.compile(r"\(([A-H])\)")
+
+
 def choice_list(text: str) -> tuple[str, ...] | None:
-    """Return the letters of several choices listed, `A, B and D`, in order."""
+    """Return the letters of several choices listed, `A, B and D` or `(A) and (D)`, in order."""
+    text = _BRACKETED_LETTER.sub(r"\1", text)
     letters = text.replace(" and ", ",").replace("、", ",").replace("，", ",").replace(" ", ",").split(",")
     found = tuple(sorted(letter for letter in letters if letter))
     return found if len(found) > 1 and all(len(x) == 1 and x in "ABCDEFGH" for x in found) else None
@@ -139,37 +136,11 @@ def circled(text: str) -> str | None:
     return ",".join(str(ord(mark) - ord("①") + 1) for mark in marks)
 
 
-def spelled_number(text: str) -> Fraction | None:
-    """Return the value of a small number in words, English or Chinese: `seventy-two`, `十二`, `三分之一`."""
-    folded = text.casefold().replace("-", " ").strip()
-    positive = folded.removeprefix("negative ").removeprefix("minus ")
-    found = _NUMBER_WORDS.get(positive)
-    if found is not None:
-        return Fraction(found if positive == folded else -found)
-    bottom, parted, top = text.strip().partition("分之")
-    values = [_chinese_number(part) for part in ((bottom, top) if parted else (text.strip(),))]
-    if None in values or (values[0] == 0 and parted):
-        return None
-    return Fraction(values[1] or 0, values[0] or 1) if parted else Fraction(values[0] or 0)
-
-
-def _chinese_number(text: str) -> int | None:
-    if not text or len(text) > 4 or any(c not in _CHINESE_DIGITS and c not in "十百" for c in text):
-        return None
-    total = 0
-    digit = 0
-    for char in text:
-        if char in "十百":
-            total += (digit or 1) * (10 if char == "十" else 100)
-            digit = 0
-        else:
-            digit = _CHINESE_DIGITS[char]
-    return total + digit
-
-
 def clock(text: str) -> tuple[int, str] | None:
     """Return minutes and `a`, `p` or nothing for a time of day: `4:30 p.m.`, `5 pm`, `16:05`."""
     text = text.strip()
+    if (named := _NAMED_HOUR.match(text)) is not None:
+        return 0, "p" if named[1].casefold() == "noon" else "a"
     found = _CLOCK.match(text)
     if found:
         hour = int(found[1])

@@ -46,7 +46,7 @@ _COMMAND_TOKENS = {
     "emptyset": ("set", "empty"), "infty": ("const", "inf"), "pi": ("const", "pi"), "\\": ("row", ""),
     "boxed": ("group", ""), "mathcal": ("wrap", "cal"), "Re": ("fn", "re"),
     "Im": ("fn", "im"), "forall": ("forall", ""), "Rightarrow": ("rel", "=>"), "neg": ("neg", ""),
-    "-": ("space", ""), "over": ("over", ""),
+    "-": ("space", ""), "over": ("over", ""), "colon": ("colon", ":"), "cis": ("fn", "cis"),
 }  # fmt: skip
 _TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
 _BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
@@ -113,7 +113,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     elif f"\\{name}" in words.BIG_OPS:
         tokens.append(Token("big", words.BIG_OPS[f"\\{name}"]))
     elif f"\\{name}" in words.CONNECTIVES:
-        tokens.append(Token("conn", words.CONNECTIVES[f"\\{name}"]))
+        tokens.append(Token("conn", name))  # signs of logic, which bind propositions; words only list them
     elif name in words.GREEK:
         tokens.append(Token("sym", name))
     elif name in words.FUNCTIONS:

@@ -8,7 +8,7 @@ FUNCTIONS = table(
     "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth sech csch "
     "arcsinh arccosh arctanh asin acos atan asinh acosh atanh ln log lg exp det gcd lcm max min sgn sign "
     "arg Re Im re im floor ceil abs sqrt cbrt factorial binomial binom deg dim tr trace rank Var erf gamma "
-    "frac mod"
+    "frac mod cis"
 )
 FUNCTION_NAMES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
@@ -40,6 +40,8 @@ CONNECTIVES = {
     "oder": "or",
 }  # fmt: skip
 """Connectives. Single letters of other languages count only inside `\\text{}`."""
+JOINTS = CONNECTIVES | {"land": "and", "lor": "or"}
+"""What joins the items of a listing; signs of logic stand there by their names."""
 FUNCTION_WORDS = table(
     "not nor non but are was the any yes no one two six ten has had its may can too few off out did isn"
 )
