@@ -63,6 +63,10 @@ _LIMITED = re.compile(r"\b(?:only|when|provided|case|almost|partly|formally|and|
 """After "is correct": only sometimes, or another one too."""
 
 
+_UNDECIDED = ("choosing: no single choice", "marker: one after another")
+"""What may have been read too narrowly."""
+
+
 def read_answer(response: str, choices: Choices) -> ChoiceAnswer:
     """Return what the response chooses, whether it states so, and why."""
     quick = _quick(response, choices)
@@ -72,7 +76,7 @@ def read_answer(response: str, choices: Choices) -> ChoiceAnswer:
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
     found = _stated(text, choices) or _stated(code, choices) or _on_a_line(text, choices)
-    if found[0] is None or not found[1] or found[2] == "choosing: no single choice":
+    if found[0] is None or not found[1] or found[2] in _UNDECIDED:
         one = weighed(text, choices)
         if one is not None:
             return one, False, "what is committed to in the end"
@@ -112,7 +116,8 @@ def _stated(text: str, choices: Choices) -> ChoiceAnswer | None:
     reads = {read for s, read in said[-len(group) :]}
     last = group[-1]
     if len(reads) > 1 or reads == {"several"}:
-        return "several", True, f"{last.kind}: no single choice"
+        why = "no single choice" if "several" in reads else "one after another"
+        return "several", True, f"{last.kind}: {why}"
     if retracted(text, last.end) or _continued(text[last.end :], reads, choices):
         return "several", True, f"{last.kind}: taken back afterwards"
     return reads.pop(), True, last.kind

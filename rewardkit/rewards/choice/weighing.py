@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from rewardkit.rewards.choice.question import Choices
-from rewardkit.rewards.commitment import CANDIDATES, committed
+from rewardkit.rewards.clause_words import CANDIDATES, X
+from rewardkit.rewards.commitment import committed
 
 _MAX_READ = 6_000
 """Characters at the end that are weighed."""
@@ -19,9 +20,11 @@ _LABELLED = re.compile(
 )
 _VERB_NEXT = re.compile(
     r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it"
+    r"|nails|ticks|checks|beats|takes|gets|covers|hits|makes|describes|satisfies|captures|explains|suits"
     r"|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
     r"|instead|rather)\b"
 )
+_PRONOUN_NEXT = re.compile(r"\s+(?:was|would|could|might|can|must|has|have|had|am|do|did|and|or)\b")
 _SMALL = re.compile(
     r"(?P<lead>\b(?:it'?s|is|answer|choose|pick|picking|with|say|option|choice|for|on|select|be|so|then"
     r"|def|definitely)\s\(?|^)(?P<label>[a-j])(?=[)\s]*(?:[.!,]|$|\s(?:no|for|all|lol|is|because|cuz|bc"
@@ -34,8 +37,18 @@ def weighed(text: str, choices: Choices) -> frozenset[int] | None:
     """Return the one option that a text commits to, None where it commits to none."""
     if not choices.labels or len(choices.labels) > len(CANDIDATES):
         return None
-    found = committed(marked(text[-_MAX_READ:], choices))
+    found = committed(_without_list(marked(text[-_MAX_READ:], choices), len(choices.labels)))
     return None if found is None else frozenset((found,))
+
+
+def _without_list(text: str, options: int) -> str:
+    """A text without its copy of the options, which says nothing of any."""
+    return _echo(options).sub("\n", text)
+
+
+@lru_cache(maxsize=32)
+def _echo(options: int) -> re.Pattern[str]:
+    return re.compile(rf"[^\w{X[1:-1]}]{{0,10}}".join(CANDIDATES[:options]) + r"(?=\W|$)")
 
 
 def marked(text: str, choices: Choices) -> str:
@@ -64,6 +77,8 @@ _NEVER = re.compile(r"(?!)")
 def _label(found: re.Match[str], choices: Choices) -> str:
     label = found["label"]
     if label not in choices.labels:
+        return found[0]
+    if label == "I" and _PRONOUN_NEXT.match(found.string, found.end()):
         return found[0]
     if label in "AI" and not found["open"] and not found[0].endswith(")"):
         rest = found.string[found.end() : found.end() + 20]

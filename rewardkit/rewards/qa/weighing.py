@@ -10,7 +10,8 @@ import re
 import unicodedata
 from functools import lru_cache, partial
 
-from rewardkit.rewards.commitment import CANDIDATES, OTHER, Does, Step, X, committed
+from rewardkit.rewards.clause_words import CANDIDATES, X
+from rewardkit.rewards.commitment import OTHER, Does, Step, committed
 from rewardkit.rewards.counted import table
 
 _MAX_READ = 6_000
@@ -35,7 +36,7 @@ _GRAMMAR = table(
     "tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality "
     "truth though but yet however nor nah nope no serves serve acts evidence city country year man woman "
     "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity "
-    "entity person place item word desired sought candidate "
+    "entity person place item word desired sought candidate hands "
 )
 """Words that answer nothing."""
 _BESIDE = table(
@@ -49,7 +50,8 @@ _BESIDE = table(
 """Words that may stand next to an answer and are no part of it."""
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
 _JOINED = re.compile(
-    r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|than|over|under|above|below|about|around|nearly|almost"
+    r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|(?<!other )than|over|under|above|below|about|around"
+    r"|nearly|almost"
     r"|roughly"
     r"|approximately|before|after|near|half|twice|between|least|most|up to|like"
     r"|(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
@@ -107,6 +109,8 @@ _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neithe
 """Answers that are words of grammar: where they stand in a sentence, they need not answer."""
 
 
+_FIRST = re.compile(r"^\s*1[.)]\s+(?=\S)")
+"""The number of the only item of a list."""
 _OF_QUESTIONS = re.compile(
     r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest"
     r"|smallest|original|originally|out|false|bad|once|had|both)\b"
@@ -126,7 +130,7 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     for word in _OF_QUESTIONS.findall(question.casefold()):
         text = re.sub(rf"\b{word}\b", "which", text, flags=re.IGNORECASE)
     refine = partial(_refined, given=given)
-    text = marked(text[-_MAX_READ:], accepted)
+    text = marked(_FIRST.sub("", text[-_MAX_READ:]), accepted)
     if _LISTED.fullmatch(text.strip()):
         return False
     return committed(text, refine, 0 if before else None) == 0
@@ -188,7 +192,7 @@ def _content(text: str) -> list[str]:
 def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str]) -> Step:
     """A step where there are other answers than the accepted ones."""
     here = CANDIDATES[0] in clause
-    if here and step.does in ("commits", "stands", "nothing") and scope is None:
+    if here and step.does in _READ_AGAIN and scope is None:
         return _of_candidate(step, clause, given)
     if here or scope not in (None, "before") or step.does not in ("nothing", "commits"):
         return step
@@ -200,6 +204,9 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
     if (other and not _PREDICATE.fullmatch(other["what"])) or _answers(clause, given):
         return Step("commits", frozenset((OTHER,)))
     return step
+
+
+_READ_AGAIN = ("commits", "stands", "leans", "names", "nothing")
 
 
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
@@ -251,9 +258,40 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
     if _mostly_given(clause, new) and _in_focus(clause, given):
         return Step("commits", frozenset((0,)))
+    if step.does in ("leans", "commits") and _stands_apart(clause, given):
+        return Step("leans", frozenset((0,)), step.wording)
     if _OTHER_ANSWER.match(clause):
         return Step("commits", frozenset((OTHER,)))  # another name that has this one in it
     return Step("stands", frozenset((OTHER,))) if _is_bare(clause, given) else Step("nothing")
+
+
+def _stands_apart(clause: str, given: frozenset[str]) -> bool:
+    """Whether the candidate is a whole phrase, in a sentence of new words: "let Rome stand as my reply"."""
+    before, _, after = clause.partition(CANDIDATES[0])
+    if CANDIDATES[0] in after or _NUMBERS.search(before + after):
+        return False
+    left = _WORD.findall(before)
+    said = _content(before)
+    if any(w not in _AFTER and _stem(w) not in given for w in _content(after)) or _OF.match(after):
+        return False
+    if left and left[-1] in _COPULA and 0 < sum(_stem(w) in given for w in said) < len(said):
+        return False  # of something beside what is asked: "the largest city near the capital is"
+    if left and len(said) == len(left) and not before.rstrip().endswith(":"):
+        return False  # names alone: a list
+    if before.rstrip().endswith(",") and left[-1] not in _BESIDE and left[-1] not in _GRAMMAR:
+        return False  # after another name
+    if not left or _BREAK.search(before) or left[-1] in _BESIDE or left[-1] in _GRAMMAR:
+        return True
+    return len(left) > 1 and left[-2] in _DOER
+
+
+_OF = re.compile(r"\W*(?:of|and|or|to|into|=|:|/|->)")
+_COPULA = ("is", "are", "was", "were", "be")
+_NUMBERS = re.compile(r"\d")
+_BREAK = re.compile(r"[,:;()]\s*$")
+_AFTER = table("stand stands on on the down here there as in sir please madam folks for every time everyone")
+_DOER = table("i we to should must will would 'll 'd i'll i'd we'll we'd can let's and then just please")
+"""Before a verb: what it takes is no part of a name."""
 
 
 _IN_PLACE = re.compile(rf"(?<={X}),\s(?P<place>[^,]+)$")
