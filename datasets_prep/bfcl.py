@@ -84,8 +84,10 @@ def _calls(wanted: list[dict[str, Any]]) -> str:
 
 
 def _first(values: list[Any]) -> Any:
-    """Objects have their own values in lists of accepted ones."""
+    """Objects have their own values in lists of accepted ones, and so have those in lists."""
     value = values[0]
+    if isinstance(value, list):
+        return [_first([item]) if isinstance(item, Mapping) else item for item in value]
     if isinstance(value, Mapping):
         return {
             key: _first(inner) if isinstance(inner, list) and inner else inner for key, inner in value.items()

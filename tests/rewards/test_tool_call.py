@@ -100,3 +100,100 @@ def test_parts_tell_format_names_and_calls_apart() -> None:
     assert judge(hermes(("weather", {"city": "Rome"}))).parts == {"format": 1.0, "names": 1.0, "calls": 0.0}
     assert judge("<tool_call>{").parts == {"format": 0.0, "names": 0.0, "calls": 0.0}
     assert judge(hermes(("weather", {"city": "Rome"})), format_score=0.1).score == 0.1
+
+
+CALL = '{"name": "weather", "arguments": {"city": "Paris", "days": 3}}'
+PYTHON = "weather(city='Paris', days=3)"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        f"Here is the call:\n```json\n{CALL}\n```\nDone.", f"Sure!\n\n{CALL}\n\nLet me know.", f"<answer>{CALL}</answer>", f"<tool_call>\n[{CALL}]\n</tool_call>",
+        f"<tool_call>\n```json\n{CALL}\n```\n</tool_call>", PYTHON, f"```python\n[{PYTHON}]\n```", f"```tool_code\n{PYTHON}\n```", f"Here you go:\n[{PYTHON}]", f"`[{PYTHON}]`",
+        '<function=weather>{"city": "Paris", "days": 3}</function>', '[TOOL_CALLS]weather{"city": "Paris", "days": 3}',
+        '[TOOL_CALLS]weather[CALL_ID]a1[ARGS]{"city": "Paris", "days": 3}', '{"tool_calls": [{"function": {"name": "weather", "arguments": "{\\"city\\": \\"Paris\\", \\"days\\": 3}"}}]}',
+    ],
+)  # fmt: skip
+def test_calls_are_found_in_prose_fences_and_answers(response: str) -> None:
+    assert judge(response).score == 1.0, judge(response)
+    assert judge(response, []).score == 0.0
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "<think>hmm", "<think>x</think>", "<|im_end|>", "{'name': 'weather', 'arguments': {}}", "I'll check.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f",
+        '<function_calls><invoke name="weather"></invoke></function_calls>', "<start_function_call>call:weather{}<end_function_call>", '{"name": "f", "arguments": {bad',
+    ],
+)  # fmt: skip
+def test_saying_nothing_and_calls_that_cannot_be_read_are_no_abstention(response: str) -> None:
+    found = judge(response, [])
+    assert (found.status, found.score) == ("ok", 0.0), found
+
+
+def test_prose_with_brackets_is_an_abstention() -> None:
+    for response in (
+        "I can't help with that {as asked}.", "You could use f(x) = 3.", "```python\nprint('hi')\n```", '{"answer": 3}', "The list [1, 2] is fine.",
+    ):  # fmt: skip
+        assert judge(response, []).score == 1.0, response
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "[weather(city='Paris', days=4, days=3)]", "weather(city='Paris', days=3)\nweather(city='Paris', days=3)", f"{CALL}\n{CALL}", f"```json\n{CALL}\n```\n```json\n{CALL}\n```",
+        "<tool_call><function=weather><parameter=city>Paris</parameter><parameter=days>4</parameter><parameter=days>3</parameter></function></tool_call>",
+        "weather('Paris', 3)", "x = weather(city='Paris', days=3)", "weather(city='Paris', days=1+2)", f"{CALL} {{\"name\": \"x\"",
+    ],
+)  # fmt: skip
+def test_what_stands_twice_or_is_no_literal_is_wrong_in_every_form(response: str) -> None:
+    found = judge(response)
+    assert (found.status, found.score) == ("ok", 0.0), found
+
+
+@pytest.mark.parametrize(
+    ("value", "truth", "right"),
+    [
+        ("2-5", "25", False), ("x^2", "x*2", False), ("x/2", "x2", False), ("x-y", "xy", False), ("m/s", "ms", False), ("2*x", "2x", False), ("http://a.b", "http://ab", False),
+        ("f(x)=x^2-1", "f(x)=x2-1", False), ("f(x)=x^2-1", "f(x) = x**2 - 1", True), ("new-york", "New York", True), ("gpt-4", "GPT4", True), ("e-mail", "email", True),
+        ("user_name", "user name", True), ("2024/01/05", "2024-01-05", True), ("1,000", "1000", True), ("U.S.A", "USA", True), ("a</s>b", "a</s>b", True),
+    ],
+)  # fmt: skip
+def test_signs_count_where_they_say_something(value: str, truth: str, right: bool) -> None:
+    call = hermes(("f", {"x": value}))
+    assert judge(call, {"name": "f", "arguments": {"x": truth}}).correct is right, (value, truth)
+
+
+def test_values_within_objects_have_alternatives_and_may_be_optional() -> None:
+    truth = [
+        {
+            "f": {
+                "a": [{"n": [3], "k": ["house", "home"], "o": [True, ""]}],
+                "b": [[{"q": [1, 2]}, {"q": [3]}]],
+            }
+        }
+    ]
+    right = {"a": {"n": 3, "k": "home"}, "b": [{"q": 2}, {"q": 3}]}
+    assert judge(hermes(("f", right)), truth).score == 1.0
+    assert judge(hermes(("f", right | {"a": {"n": 3, "k": "house", "o": True}})), truth).score == 1.0
+    for wrong in (
+        {"a": {"n": 3}}, {"a": {"n": 4, "k": "home"}}, {"a": {"n": 3, "k": "home", "x": 1}}, {"a": {"n": 3, "k": "home", "o": False}}, {"b": [{"q": 3}, {"q": 2}]},
+        {"b": [{"q": 2}]}, {"a": {"n": [3], "k": ["house"]}},
+    ):  # fmt: skip
+        assert judge(hermes(("f", right | wrong)), truth).score == 0.0, wrong
+
+
+def test_forms_without_types_mean_what_they_write() -> None:
+    call = "<function=f><parameter=l>['a']</parameter><parameter=b>True</parameter><parameter=n>null</parameter></function>"
+    assert judge(call, {"name": "f", "arguments": {"l": ["a"], "b": True, "n": None}}).score == 1.0
+    assert judge("f(b=true, n=null)", {"name": "f", "arguments": {"b": True, "n": None}}).score == 1.0
+    assert judge("f(x=1)\ng(y='a')", [{"g": {"y": ["A"]}}, {"f": {"x": [1]}}]).score == 1.0
+
+
+@pytest.mark.parametrize(
+    "piece", ["[f(\n", '{"id":', '{"name": ', "```", "```\n", "'name' {'name':", "[TOOL_CALLS]f[ARGS]", "\n"]
+)
+def test_a_response_of_one_thing_over_and_over_is_judged_in_one_pass(piece: str) -> None:
+    found = judge(piece * (90_000 // len(piece)) + "x")
+    assert (found.status, found.score) == ("ok", 0.0), found

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.schema import misfit
-from rewardkit.rewards.structure.truth import in_answer, last_fence
+from rewardkit.rewards.structure.truth import in_answer, last_fence, without_stops
 from rewardkit.rewards.structure.yaml12 import read_yaml
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
@@ -32,7 +32,6 @@ from rewardkit.types import Sample, Score, failure
 MAX_CHARS = 100_000
 """A longer response is not read, and wrong."""
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
-_STOPS = re.compile(r"(?:\s*(?:<\|\w{2,30}\|>|</s>))+\s*\Z")
 _KINDS = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
@@ -163,7 +162,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
         return failure("invalid", wanted)
     if wanted.schema is not None:
         return failure("invalid", "xml has no schema: give a list of tags, or an object of tags and texts")
-    said = _STOPS.sub("", sample.response[: MAX_CHARS + 1])
+    said = without_stops(sample.response[: MAX_CHARS + 1])
     if not wanted.has_value:
         whole = len(said) <= MAX_CHARS and _is_document(last_fence(reply(said), "xml"))
         return _made(

@@ -22,7 +22,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,7 +36,6 @@ from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.types import Sample, Score, failure
 
 _MAX_QUERY = 20_000
-_BEGINS = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
 
 _PROGRAM = r"""
 import json, sqlite3, sys
@@ -158,7 +156,14 @@ def _query(response: str) -> str | None:
     start = text.rfind("<answer>", 0, end) if end >= 0 else -1
     inner = text[start + 8 : end] if start >= 0 else text
     query = last_fence(inner, "sql", "sqlite").strip().rstrip("; \n")
-    return query if len(query) <= _MAX_QUERY and _BEGINS.match(query) else None
+    begins = _without_comments_before(query)[:6].lower().startswith(("select", "with"))
+    return query if begins and len(query) <= _MAX_QUERY else None
+
+
+def _without_comments_before(query: str) -> str:
+    while query.startswith(("--", "/*")):
+        query = query.partition("\n" if query.startswith("--") else "*/")[2].lstrip()
+    return query
 
 
 @lru_cache(maxsize=1_024)

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
+_STOP = re.compile(r"(?:<\|\w{2,30}\|>|</s>)\Z")
+_LONGEST_STOP = 34
 _OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})[ \t]*(?P<rest>[^\n`]*)")
 
 
@@ -29,12 +31,12 @@ def last_fence(text: str, *languages: str) -> str:
     """
     if "```" not in text and "~~~" not in text:
         return text.strip()
-    found = [body for language, body in _fences(text) if language in ("", *languages)]
+    found = [body for language, body in fences(text) if language in ("", *languages)]
     return (found or [text])[-1].strip()
 
 
-def _fences(text: str) -> list[tuple[str, str]]:
-    """Language and content of each fence."""
+def fences(text: str) -> list[tuple[str, str]]:
+    """Return language and content of each code fence."""
     found = []
     position = 0
     while (opening := _OPENING.search(text, position)) is not None:
@@ -46,11 +48,20 @@ def _fences(text: str) -> list[tuple[str, str]]:
         elif opening["rest"] or (marks[0] == "~" and not own_line):
             position = opening.end()
         else:
-            closing = re.compile(rf"{marks}{marks[0]}*[ \t]*(?=\n|\Z)").search(text, opening.end())
+            ending = rf"(?<!{marks[0]}){marks}{marks[0]}*[ \t]{{0,99}}(?=\n|\Z)"
+            closing = re.compile(ending).search(text, opening.end())
             end = closing.start() if closing else len(text)
             position = closing.end() if closing else len(text)
             found.append((opening["language"].lower(), text[opening.end() : end]))
     return found
+
+
+def without_stops(text: str) -> str:
+    """Return a text without the tokens at its end by which models end texts."""
+    text = text.rstrip()
+    while (stop := _STOP.search(text[-_LONGEST_STOP:])) is not None:
+        text = text[: -len(stop[0])].rstrip()
+    return text
 
 
 def in_answer(text: str) -> str:

@@ -14,9 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.rewards.tool_call.reading import Call
+from rewardkit.rewards.tool_call.bare import literal
+from rewardkit.rewards.tool_call.calls import BadCall, Call, loads
 
-_FILLERS = re.compile(r"(?<!\d)[ ,/_*^]|[ ,/_*^](?!\d)|,(?=\d{3}(?!\d))|\.(?!\d)|-(?!\d)|(?<=\w)-")
+_FORMULA = re.compile(
+    r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
+)
+"""Signs count in what may be a formula, a range, a unit or an address: `x^2` is not `x*2`, `m/s` not `ms`."""
+_FILLERS = re.compile(
+    r"(?<!\d)[ ,_]|[ ,_](?!\d)|,(?=\d{3}(?!\d))|\.(?!\d)|(?<=[^\W\d_])[-/]|(?<=[\w ])[-/](?=[^\W\d_])"
+)
+_BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+_DATE = re.compile(r"(?<!\d)(\d{4})/(\d{1,2})/(\d{1,2})(?!\d)")
 _NUMBERS = (int, float)
 
 
@@ -27,6 +36,14 @@ class Wanted:
     name: str
     accepted: Mapping[str, tuple[Any, ...]]
     """Argument -> values that are right."""
+    optional: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """An object of which every value has several that are accepted."""
+
+    accepted: Mapping[str, tuple[Any, ...]]
     optional: frozenset[str]
 
 
@@ -54,6 +71,8 @@ def same(value: Any, accepted: Any) -> bool:
         return isinstance(value, _NUMBERS) and value == accepted
     if isinstance(accepted, str):
         return isinstance(value, str) and standard(value) == standard(accepted)
+    if isinstance(accepted, Choices):
+        return isinstance(value, Mapping) and _fits(value, accepted)
     if isinstance(accepted, Mapping):
         return (
             isinstance(value, Mapping)
@@ -69,9 +88,21 @@ def same(value: Any, accepted: Any) -> bool:
     return type(value) is type(accepted) and bool(value == accepted)
 
 
+def _fits(value: Mapping[str, Any], choices: Choices) -> bool:
+    missing = choices.accepted.keys() - choices.optional - value.keys()
+    return not missing and all(
+        any(same(inner, accepted) for accepted in choices.accepted.get(key, ()))
+        for key, inner in value.items()
+    )
+
+
 def standard(text: str) -> str:
-    """Return a text as BFCL compares it: no letter case, blanks or punctuation; but numbers stay whole."""
-    return _FILLERS.sub("", text).lower().replace("'", '"')
+    """Return a text as BFCL compares it: no letter case, blanks or punctuation; but numbers stay whole, and
+    the signs of formulas where they are."""
+    text = _DATE.sub(r"\1-\2-\3", text.lower().replace("'", '"').strip())
+    if _FORMULA.search(text):
+        return _BLANKS.sub("", text).replace("**", "^")
+    return _FILLERS.sub("", text)
 
 
 def _as_text(value: Any, accepted: Any) -> bool:
@@ -82,12 +113,12 @@ def _as_text(value: Any, accepted: Any) -> bool:
         return value.strip().lower() == str(accepted).lower()
     if accepted is None:
         return value.strip().lower() in ("null", "none")
-    from rewardkit.rewards.tool_call.reading import BadCall, _loads
-
-    try:
-        return same(_loads(value), accepted)
-    except BadCall:
-        return False
+    for read in (loads, literal):
+        try:
+            return same(read(value), accepted)
+        except BadCall:
+            continue
+    return False
 
 
 def best_match(calls: Sequence[Call], wanted: Sequence[Wanted]) -> tuple[int, float]:

@@ -21,8 +21,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.tool_call.matching import Wanted, best_match
-from rewardkit.rewards.tool_call.reading import BadCall, Form, read
+from rewardkit.rewards.structure.truth import without_stops
+from rewardkit.rewards.tool_call.calls import BadCall, Call
+from rewardkit.rewards.tool_call.matching import Choices, Wanted, best_match
+from rewardkit.rewards.tool_call.reading import Form, read
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
@@ -46,11 +48,11 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
     if isinstance(wanted, str):
         return failure("invalid", wanted)
     try:
-        calls = read(reply(sample.response), options.forms)
+        calls = _calls(sample.response, options.forms)
     except BadCall as error:
         return _made(0.0, False, None, (0.0, 0.0, 0.0), str(error))
     if not wanted or not calls:
-        right = bool(sample.response.strip()) and not wanted and not calls
+        right = bool(reply(sample.response).strip()) and not wanted and not calls
         paid = float(right)
         return _made(paid, right, None, (paid, paid, paid), f"{len(calls)} calls, {len(wanted)} asked for")
     if len(calls) > _MAX_CALLS:
@@ -62,6 +64,22 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
     shown = "; ".join(f"{call.name}({', '.join(call.arguments)})" for call in calls)[:200]
     parts = (1.0, names, found / max(len(calls), len(wanted)))
     return _made(value, right, shown, parts, f"{found} of {len(wanted)} calls right, {len(calls)} made")
+
+
+def _calls(response: str, forms: tuple[Form, ...]) -> tuple[Call, ...]:
+    """The calls of a response. A mark that ends texts may stand within an argument, where cutting there would
+    leave half a call; and some models' calls begin with one."""
+    said = reply(response)
+    whole = response[response.rfind("</think>") + 8 :] if "</think>" in response else response
+    try:
+        calls = read(said, forms)
+    except BadCall:
+        if len(whole) == len(said) or "<think>" in whole:
+            raise
+        return read(without_stops(whole), forms)
+    if not calls and "<｜tool▁" in whole:
+        raise BadCall("a call in none of the forms: " + ", ".join(forms))
+    return calls
 
 
 def _made(value: float, right: bool, shown: str | None, parts: tuple[float, float, float], why: str) -> Score:
@@ -77,7 +95,7 @@ def _wanted(ground_truth: str) -> tuple[Wanted, ...] | str:
     items = given if isinstance(given, list) else [given]
     try:
         return tuple(map(_one_wanted, items))
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, msgspec.MsgspecError):
         return "the ground truth is neither BFCL's possible answers nor a list of calls"
 
 
@@ -96,11 +114,10 @@ def _one_wanted(item: Any) -> Wanted:
 
 
 def _nested(value: Any) -> Any:
-    """BFCL wraps the values within an object in lists of accepted ones too; a list of one is that one."""
-    if (
-        isinstance(value, Mapping)
-        and value
-        and all(isinstance(v, list) and len(v) == 1 for v in value.values())
-    ):
-        return {key: inner[0] for key, inner in value.items()}
-    return value
+    """BFCL has the values within an object in lists of accepted ones too, and so within lists of objects."""
+    if isinstance(value, list):
+        return [_nested(item) if isinstance(item, Mapping) else item for item in value]
+    if not isinstance(value, Mapping) or not value or not all(isinstance(v, list) for v in value.values()):
+        return value
+    optional = frozenset(key for key, values in value.items() if "" in values)
+    return Choices({key: tuple(map(_nested, values)) for key, values in value.items()}, optional)

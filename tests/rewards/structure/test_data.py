@@ -221,3 +221,10 @@ def test_xml_may_end_with_any_models_end_of_text_and_be_thought_about() -> None:
     for stop in ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"):
         assert judge("xml", f"<think>a</think><answer>b</answer>{stop}", ["think", "answer"]).correct, stop
     assert judge("xml", "<think>hm</think>\n<r/>").correct
+
+
+@pytest.mark.parametrize("piece", ["\n", "`", "```\n", "``` ", " </s>", "<answer>", "~~~\n", "\t "])
+def test_a_response_of_one_thing_over_and_over_is_judged_in_one_pass(piece: str) -> None:
+    for kind in ("json", "yaml", "xml"):
+        found = judge(kind, "```\n" + piece * (90_000 // len(piece)) + "x")
+        assert (found.status, found.score) == ("ok", 0.0), kind

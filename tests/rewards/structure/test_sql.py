@@ -115,3 +115,9 @@ def test_rows_that_the_order_leaves_equal_may_come_in_any(response: str, query: 
 def test_another_order_and_another_whole_number_are_wrong(response: str, query: str) -> None:
     found = judge(response, query, schema=TIES)
     assert (found.status, found.score) == ("ok", 0.0), found
+
+
+def test_comments_before_a_query_are_passed_over_in_one_pass() -> None:
+    assert judge("/**/" * 4_000 + "x").score == 0.0
+    assert judge("/**/" * 4_000 + "SELECT name FROM t WHERE n > 1").score == 1.0
+    assert judge("/*" * 9_000).score == 0.0

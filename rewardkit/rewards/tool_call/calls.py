@@ -1,0 +1,83 @@
+"""What a call is, and JSON that says one. No forms here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    name: str
+    arguments: dict[str, Any]
+    untyped: bool = False
+    """The form has texts only, so a number may stand as one."""
+
+
+class BadCall(ValueError):
+    """The response attempts a call that cannot be read."""
+
+
+def from_list(value: Any) -> tuple[Call, ...]:
+    """Return the calls of a JSON value: one, a list of them, or a message of OpenAI's with `tool_calls`."""
+    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
+        value = value["tool_calls"]
+    return tuple(map(_from_object, value if isinstance(value, list) else [value]))
+
+
+def is_call(value: Any) -> bool:
+    """Return True for a JSON value that can only be meant as a call."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_call, value))
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("tool_calls"), list):
+        return is_call(value["tool_calls"])
+    inner = value.get("function")
+    inner = inner if isinstance(inner, dict) else value
+    return isinstance(inner.get("name"), str) and ("arguments" in inner or "parameters" in inner)
+
+
+def _from_object(value: Any) -> Call:
+    if isinstance(value, dict) and isinstance(value.get("function"), dict):
+        value = value["function"]  # OpenAI's form
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        raise BadCall("a call without a name")
+    return Call(value["name"], object_of(value.get("arguments", value.get("parameters", {}))))
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """Return arguments, which may be JSON in a text, or null for none."""
+    if isinstance(value, str):
+        value = loads(value)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadCall("arguments that are no object")
+    return value
+
+
+def loads(text: str) -> Any:
+    """Return a JSON value in which no key stands twice."""
+    try:
+        return json.loads(text.strip(), object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise BadCall("not JSON") from None
+
+
+def first_value(text: str, position: int) -> tuple[Any, int]:
+    """Return the JSON value that begins at a place, and where it ends."""
+    try:
+        return json.JSONDecoder(object_pairs_hook=_once).raw_decode(text, position)
+    except (ValueError, RecursionError):
+        raise BadCall("not JSON") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
