@@ -1,33 +1,35 @@
 """Files of rows, of every format, as chunks of `Records`: bounded memory, cut in places that depend on the
 file alone, damaged parts told apart from the rest.
 
-What the rows mean is decided in `kinds` and `samples`.
+What is read as Python objects (csv, JSON, inspect logs) is in `objects`; what the rows mean is decided in
+`kinds` and `samples`.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, BinaryIO, Protocol
 
 import msgspec
 import pyarrow as pa
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError
 from rewardkit.offline.inputs import COMPRESSIONS, STDIN, Input, open_binary
-from rewardkit.offline.records import BadRowError, RawRow, Records, parse
+from rewardkit.offline.objects import csv_rows, inspect_rows, json_rows
+from rewardkit.offline.records import BOM, BadRowError, RawRow, Records, brief, parse
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
 CHUNK_ROWS = 8_192
 
-_BOM = b"\xef\xbb\xbf"
+_ARROW_FILE = b"ARROW1"
+"""What an Arrow file begins with, and a stream does not."""
 
 
 class RowFile(Protocol):
@@ -69,7 +71,9 @@ def open_rows(source: Input) -> RowFile:
         return ParquetRows(source)
     if source.format == "jsonl":
         return LineRows(source)
-    readers = {"csv": _csv_rows, "json": _json_rows, "inspect": _inspect_rows}
+    if source.format == "arrow":
+        return ArrowRows(source)
+    readers = {"csv": csv_rows, "json": json_rows, "inspect": inspect_rows}
     return ObjectRows(source, readers[source.format])
 
 
@@ -96,7 +100,7 @@ class ParquetRows:
             names = schema.names
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(
-                f"{source.path} is not a parquet file that can be read: {_line(error)}"
+                f"{source.path} is not a parquet file that can be read: {brief(error)}"
             ) from None
         self.schema: pa.Schema = schema
         self.total: int = self._file.metadata.num_rows
@@ -141,7 +145,7 @@ class ParquetRows:
             try:
                 table = self._file.read_row_group(group)
             except (pa.ArrowException, OSError) as reason:
-                why = f"row group {group} is damaged: {_line(reason)}"
+                why = f"row group {group} is damaged: {brief(reason)}"
                 if size > done:
                     yield Records(first + done, size - done, damaged=why)
             else:
@@ -178,6 +182,60 @@ class ParquetRows:
         self._file.close(force=True)
 
 
+class ArrowRows:
+    """A file of Arrow's own formats: its file format, which Feather is, or a stream, as `datasets` keeps."""
+
+    def __init__(self, source: Input) -> None:
+        self.source = source
+        self.total: int | None = None
+        try:
+            with self._opened() as reader:
+                self.schema: pa.Schema = reader.schema
+                if isinstance(reader, pa.RecordBatchFileReader):
+                    self.total = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{source.path} is not an Arrow file that can be read: {brief(error)}") from None
+
+    def first_row(self) -> RawRow:
+        for records in self.chunks():
+            if records.table is not None and records.count:
+                row: RawRow = records.table.slice(0, 1).to_pylist()[0]
+                return row
+        raise InputError(f"{self.source.path} has no rows")
+
+    def chunks(self) -> Iterator[Records]:
+        first = 0
+        try:
+            with self._opened() as reader:
+                for batch in _batches(reader):
+                    for start in range(0, len(batch), CHUNK_ROWS):
+                        part = batch.slice(start, CHUNK_ROWS)
+                        yield Records(first, len(part), pa.Table.from_batches([part], self.schema))
+                        first += len(part)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{self.source.path}, after row {first}: {brief(error)}") from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
+        with open_binary(self.source) as binary:
+            far = "://" in self.source.path
+            with pa.PythonFile(binary, "r") if far else pa.memory_map(self.source.path) as file:
+                magic = file.read(len(_ARROW_FILE))
+                file.seek(0)
+                open_reader = pa.ipc.open_file if magic == _ARROW_FILE else pa.ipc.open_stream
+                with open_reader(file) as reader:
+                    yield reader
+
+    def close(self) -> None:
+        pass
+
+
+def _batches(reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.RecordBatchFileReader):
+        return map(reader.get_batch, range(reader.num_record_batches))
+    return iter(reader)
+
+
 class LineRows:
     """A file of JSON objects, one a line."""
 
@@ -186,18 +244,26 @@ class LineRows:
     def __init__(self, source: Input) -> None:
         self.source = source
         self.total: int | None = None
-        if not source.path.endswith(COMPRESSIONS) and "://" not in source.path and source.path != STDIN:
+        if (
+            not source.path.lower().endswith(COMPRESSIONS)
+            and "://" not in source.path
+            and source.path != STDIN
+        ):
             self.total = _count_lines(source)
 
     def first_row(self) -> RawRow:
+        why = ""
         for records in self.chunks():
-            for line in records.lines:
+            for number, line in enumerate(records.lines, records.first_row + 1):
                 try:
                     if line:
                         return parse(line)
-                except BadRowError:
-                    continue
-        raise InputError(f"{self.source.path} has no rows of JSON objects")
+                except BadRowError as error:
+                    why = why or f"; line {number} is {error}"
+        raise InputError(
+            f"{self.source.path} has no rows of JSON objects, one a line and in UTF-8{why}; an array, or "
+            "objects over several lines, are read from a .json"
+        )
 
     def chunks(self) -> Iterator[Records]:
         first = 0
@@ -208,7 +274,7 @@ class LineRows:
                     yield Records(first, len(lines), lines=stripped)
                     first += len(lines)
         except (OSError, EOFError, pa.ArrowException) as error:
-            raise InputError(f"{self.source.path}, after line {first}: {_line(error)}") from None
+            raise InputError(f"{self.source.path}, after line {first}: {brief(error)}") from None
 
     def close(self) -> None:
         pass
@@ -233,7 +299,7 @@ class ObjectRows:
     def chunks(self) -> Iterator[Records]:
         first = 0
         for rows in _batched(self._read(self.source), 1_024):
-            lines = tuple([_to_line(row) for row in rows])
+            lines = tuple([_tobrief(row) for row in rows])
             yield Records(first, len(lines), lines=lines)
             first += len(lines)
 
@@ -290,7 +356,7 @@ def _count_lines(source: Input) -> int:
 def _line_chunks(file: BinaryIO) -> Iterator[list[bytes]]:
     lines = file.readlines(CHUNK_BYTES // 4)
     if lines:
-        lines[0] = lines[0].removeprefix(_BOM)
+        lines[0] = lines[0].removeprefix(BOM)
     while lines:
         for start in range(0, len(lines), CHUNK_ROWS):
             yield lines[start : start + CHUNK_ROWS]
@@ -303,76 +369,9 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _to_line(row: Any) -> bytes:
+def _tobrief(row: Any) -> bytes:
     """A row as a line of JSON; bytes that were no UTF-8 are what they were, for `parse` to tell of."""
     try:
         return msgspec.json.encode(row)
     except UnicodeEncodeError:
         return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")
-
-
-def _csv_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The rows of a csv file. Cells that a row lacks are null, and those it has too many are left out."""
-    csv.field_size_limit(sys.maxsize)
-    with open_binary(source) as binary:
-        text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        reader = csv.DictReader(text, restkey="", strict=False)
-        names = reader.fieldnames or []
-        repeated = [name for name in names if list(names).count(name) > 1]
-        if repeated:
-            raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
-        try:
-            for row in reader:
-                row.pop("", None)
-                yield row
-        except csv.Error as error:
-            raise InputError(f"{source.path}, line {reader.line_num}: {error}") from None
-
-
-def _json_rows(source: Input) -> Iterator[Any]:
-    """The rows of a JSON file: an array of objects, an object that holds one such array, or one object."""
-    with open_binary(source) as file:
-        content = file.read().removeprefix(_BOM)
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{source.path} is not JSON ({error}); a file of one object a line is named .jsonl"
-        ) from None
-    if isinstance(found, dict):
-        if {"version", "status", "eval", "plan"} <= found.keys():
-            yield from _inspect_rows(source)
-            return
-        lists = [value for value in found.values() if _is_rows(value)]
-        found = lists[0] if len(lists) == 1 else [found]
-    if not _is_rows(found):
-        raise InputError(f"{source.path} holds no array of objects")
-    yield from found
-
-
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
-
-
-def _inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The samples of a log of inspect, read with its own library."""
-    try:
-        from inspect_ai.log import read_eval_log, read_eval_log_samples
-    except ImportError:
-        raise MissingDependencyError(
-            f"{source.path} is a log of inspect; install its library with: pip install inspect-ai"
-        ) from None
-    try:
-        header = read_eval_log(source.path, header_only=True)
-        for sample in read_eval_log_samples(source.path, all_samples_required=False):
-            row = sample.model_dump(mode="json", include=_INSPECT_FIELDS)
-            yield {"eval": header.eval.dataset.name or header.eval.task, **row}
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{source.path} is not a log of inspect that can be read: {_line(error)}") from None
-
-
-_INSPECT_FIELDS = {"id", "epoch", "input", "target", "output", "scores", "metadata", "error"}
-
-
-def _line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__

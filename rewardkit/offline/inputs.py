@@ -19,12 +19,15 @@ import pyarrow as pa
 from rewardkit.assets import asset_path
 from rewardkit.errors import InputError, MissingDependencyError
 
-Format = Literal["parquet", "jsonl", "csv", "json", "inspect"]
+Format = Literal["parquet", "arrow", "jsonl", "csv", "json", "inspect"]
 FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".csv": "csv",
+    ".tsv": "csv",
     ".json": "json",
     ".eval": "inspect",
 }
@@ -68,15 +71,20 @@ class Input:
         if found is None:
             raise InputError(
                 f"{self.path}: cannot tell the format from the name; "
-                f"expected one of {', '.join(FORMATS)}, jsonl and csv also with {' or '.join(COMPRESSIONS)}"
+                f"expected one of {', '.join(FORMATS)}; those of text also with {' or '.join(COMPRESSIONS)}"
             )
         return found
 
 
 def format_of(path: str) -> Format | None:
     """Return the format that a path's suffix names; None if it names none."""
-    name = PurePosixPath(path)
-    return FORMATS.get(name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix)
+    return FORMATS.get(suffix_of(path))
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix of a path in small letters; of a packed file that of what is in it."""
+    name = PurePosixPath(path.lower())
+    return name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix
 
 
 def find_inputs(words: Iterable[str | Path]) -> list[Input]:
@@ -196,9 +204,10 @@ def open_binary(source: Input) -> BinaryIO:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {source.path}: {reason}") from None
-    if source.path.endswith(".gz"):
+    packed = source.path.lower()
+    if packed.endswith(".gz"):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb"))
-    if source.path.endswith(".zst"):
+    if packed.endswith(".zst"):
         return cast("BinaryIO", io.BufferedReader(pa.CompressedInputStream(file, "zstd"), 1 << 20))
     return file
 

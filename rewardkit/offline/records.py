@@ -13,6 +13,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+BOM = b"\xef\xbb\xbf"
+"""What some tools put before text in UTF-8."""
+
 RawRow = Mapping[str, Any]
 
 _decoder = msgspec.json.Decoder()
@@ -59,7 +62,7 @@ def parse(line: bytes) -> RawRow:
 
 def _parse_leniently(line: bytes) -> Any:
     try:
-        return without_lone_surrogates(json.loads(line.removeprefix(b"\xef\xbb\xbf").decode("utf-8")))
+        return without_lone_surrogates(json.loads(line.removeprefix(BOM).decode("utf-8")))
     except UnicodeDecodeError as error:
         raise BadRowError(f"not UTF-8: byte {error.start} is 0x{line[error.start]:02x}") from None
     except ValueError as error:
@@ -77,3 +80,8 @@ def without_lone_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {without_lone_surrogates(key): without_lone_surrogates(item) for key, item in value.items()}
     return [without_lone_surrogates(item) for item in value] if isinstance(value, list) else value
+
+
+def brief(error: Exception) -> str:
+    """Return an error's first line."""
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -63,7 +63,7 @@ def check_output(out: str) -> str:
         InputError: it names none that can be written.
     """
     found = "jsonl" if out == STDIN else format_of(out)
-    if found not in ("parquet", "jsonl", "csv") or out.endswith(".zst"):
+    if found not in ("parquet", "jsonl", "csv") or out.lower().endswith((".zst", ".tsv")):
         raise InputError(
             f"cannot write {out}: expected a name that ends in .parquet, .jsonl, .jsonl.gz or .csv"
         )
@@ -73,7 +73,7 @@ def check_output(out: str) -> str:
 def output_name(name: str) -> str:
     """Return the name of the output for an input: its own where it can be written, else that of a jsonl."""
     path = PurePosixPath(name)
-    if path.suffix in COMPRESSIONS:
+    if path.suffix.lower() in COMPRESSIONS:
         path = path.with_suffix("")
     return str(path if path.suffix in (".parquet", ".jsonl", ".csv") else path.with_suffix(".jsonl"))
 

@@ -28,6 +28,11 @@ def write(path: Path, rows: Rows) -> Path:
     """Write rows in the format that the name says."""
     if path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix in (".arrow", ".feather"):
+        table = pa.Table.from_pylist(rows)
+        kind = pa.ipc.new_file if path.suffix == ".feather" else pa.ipc.new_stream
+        with kind(str(path), table.schema) as sink:
+            sink.write_table(table, max_chunksize=100)
     elif path.suffix == ".csv":
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
@@ -56,7 +61,9 @@ def responses(batch: SampleBatch) -> list[str]:
 PLAIN: Rows = [{"data_source": "gsm8k", "response": text, "ground_truth": "7"} for text in (RIGHT, WRONG)]
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".json"])
+@pytest.mark.parametrize(
+    "suffix", [".parquet", ".arrow", ".feather", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".json"]
+)
 def test_every_format_gives_the_same_samples(tmp_path: Path, suffix: str) -> None:
     batch = read(write(tmp_path / f"rows{suffix}", PLAIN), ReadOptions())
     assert batch.samples == [Sample("gsm8k", RIGHT, "7"), Sample("gsm8k", WRONG, "7")]
@@ -159,6 +166,72 @@ def test_columns_of_other_names_are_named(tmp_path: Path) -> None:
     assert read(path, ReadOptions(names)).samples == [Sample("gsm8k", RIGHT, "7")]
     with pytest.raises(InputError, match="no column 'sayd'; did you mean said"):
         read(path, ReadOptions(RowNames(response="sayd"), "gsm8k"))
+
+
+CELLS = [["7", RIGHT], ["8", WRONG]]
+TABLES: dict[str, Any] = {
+    "wandb.table.json": {"columns": ["ground_truth", "response"], "data": CELLS},
+    "split.json": {"columns": ["ground_truth", "response"], "index": [0, 1], "data": CELLS},
+    "columns.json": {"ground_truth": {"0": "7", "1": "8"}, "response": {"0": RIGHT, "1": WRONG}},
+    "lists.json": {"ground_truth": ["7", "8"], "response": [RIGHT, WRONG]},
+    "rows.json": {
+        "0": {"ground_truth": "7", "response": RIGHT},
+        "1": {"ground_truth": "8", "response": WRONG},
+    },
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_json_gives_its_rows_whichever_way_it_lies(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps(TABLES[name]))
+    assert read(path).samples == [Sample("gsm8k", RIGHT, "7"), Sample("gsm8k", WRONG, "8")]
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.zst", ".tsv"])
+def test_cells_are_told_apart_by_what_the_header_has_between_them(
+    tmp_path: Path, sign: str, suffix: str
+) -> None:
+    sign = "\t" if suffix == ".tsv" else sign
+    text = sign.join(["ground_truth", "response"]) + "\n" + sign.join(["7", '"So, it is;\n#### 7"']) + "\n"
+    path = tmp_path / f"rows{suffix}"
+    if suffix.endswith(".zst"):
+        with pa.CompressedOutputStream(str(path), "zstd") as file:
+            file.write(text.encode())
+    else:
+        path.write_text(text)
+    assert read(path).samples == [Sample("gsm8k", "So, it is;\n#### 7", "7")]
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_a_damaged_arrow_file_is_refused_in_words(tmp_path: Path, kind: str) -> None:
+    path = write(tmp_path / f"rows{'.feather' if kind == 'file' else '.arrow'}", PLAIN * 500)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match=path.name):
+        list(read_samples([path], GSM8K))
+
+
+def test_a_suffix_may_be_in_capitals(tmp_path: Path) -> None:
+    assert len(read(write(tmp_path / "ROWS.JSONL", PLAIN)).samples) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (json.dumps(PLAIN, indent=1).encode(), "line 1 is not JSON"),
+        (json.dumps(PLAIN).encode(), "line 1 is not a JSON object but list"),
+        (json.dumps(PLAIN[0]).encode("utf-16"), "line 1 is not UTF-8"),
+    ],
+)
+def test_a_file_of_no_lines_of_objects_says_what_its_first_is(
+    tmp_path: Path, content: bytes, why: str
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=why):
+        read(path)
 
 
 def test_lines_that_cannot_be_read_lose_only_themselves(tmp_path: Path) -> None:
