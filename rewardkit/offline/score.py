@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,12 +110,32 @@ def score_file(
         workers = workers or stack.enter_context(FileWorkers(scorer.workers))
         if target == STDIN or format_of(target):
             return _score_to(inputs, target, settings, workers, with_keys=True)
+        _check_folder(target, inputs)
         report = Report()
         for source in inputs:
             one = Path(target) / output_name(source.name)
-            one.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(one.parent)
             _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
         return report
+
+
+def _check_folder(target: str, inputs: Sequence[Input]) -> None:
+    """Refuse what can be no folder, and what is more likely a mistyped format of one file."""
+    folder = Path(target)
+    if folder.is_dir() or target.endswith("/"):
+        return
+    if folder.exists() or (folder.suffix and len(inputs) == 1):
+        raise InputError(
+            f"cannot write {target}: expected a name that ends in .parquet, .jsonl, .jsonl.gz or .csv, "
+            "or in / for a folder"
+        )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
 def _add_report(report: Report, other: Report) -> None:

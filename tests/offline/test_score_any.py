@@ -124,6 +124,18 @@ def test_a_folder_gives_a_folder_and_several_files_may_give_one(tmp_path: Path) 
     assert "split" not in _lines(tmp_path / "in.scored/split=a/1.jsonl")[0]
 
 
+@pytest.mark.parametrize("name", ["scored.jsnl", "a file", "a file/below/"])
+def test_an_output_that_can_be_no_folder_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "a file").touch()
+    path = write(tmp_path / "in.jsonl", _plain(2))
+    assert run(["score", str(path), "--out", f"{tmp_path}/{name}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: cannot ") and f"{tmp_path}/{name}".rstrip("/") in line
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a file", "in.jsonl"]
+
+
 def test_standard_input_goes_to_standard_output(tmp_path: Path) -> None:
     lines = "".join(json.dumps(row) + "\n" for row in _plain(3))
     done = subprocess.run(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|[()]|\w+", re.DOTALL
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 class Result:
     """What a query gives: rows, or why it gives none."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[SqlRow, ...] = ()
     columns: int = 0
     tables: bool = False
     """It read a table."""
@@ -113,7 +113,7 @@ def groups(up: Result, down: Result) -> tuple[int, ...]:
     return tuple(ends) or (0,)
 
 
-def _same_pieces(a: Sequence[Row], b: Sequence[Row], ends: Sequence[int]) -> bool:
+def _same_pieces(a: Sequence[SqlRow], b: Sequence[SqlRow], ends: Sequence[int]) -> bool:
     if len(a) != len(b):
         return False
     start = 0
@@ -124,12 +124,12 @@ def _same_pieces(a: Sequence[Row], b: Sequence[Row], ends: Sequence[int]) -> boo
     return True
 
 
-def _same_bag(a: Sequence[Row], b: Sequence[Row]) -> bool:
+def _same_bag(a: Sequence[SqlRow], b: Sequence[SqlRow]) -> bool:
     """Whether rows are the same in any order."""
     return len(a) == len(b) and all(map(_same_row, sorted(a, key=_sortable), sorted(b, key=_sortable)))
 
 
-def _sortable(row: Row) -> tuple[tuple[int, float, str], ...]:
+def _sortable(row: SqlRow) -> tuple[tuple[int, float, str], ...]:
     return tuple(map(_sortable_value, row))
 
 
@@ -143,7 +143,7 @@ def _sortable_value(value: Any) -> tuple[int, float, str]:
     return (2, 0.0, str(value))
 
 
-def _same_row(a: Row, b: Row) -> bool:
+def _same_row(a: SqlRow, b: SqlRow) -> bool:
     return len(a) == len(b) and all(map(_same, a, b))
 
 
