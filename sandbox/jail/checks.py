@@ -74,7 +74,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
     for name in _MODULES:
         sys.modules[name] = remote.Candidate(name)
     setup = _outcome(request["setup"], names)
-    if not setup["passed"] and not channel.used:
+    if "error" in setup and not channel.used:
         setup = {"passed": False, "unusable": f"the tests' own setup fails: {setup['error']}"}
     for before, test in request["tests"]:
         outcome = setup

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rewardkit.errors import InputError
+from rewardkit.rewards.code.assertions import with_body
 from rewardkit.rewards.code.checkers import Checker, FunctionChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator
 from rewardkit.rewards.code.extract import Fence, extract_like_livecodebench, extract_like_verl
@@ -188,7 +189,8 @@ def _program(response: str, options: CodeOptions, problem: Problem, sandbox: Run
         found = Program(extract_like_livecodebench(response) or "")
     else:
         language = wanted(options.language, problem)
-        found = take(response, options.fence, language, functools.partial(_parses, sandbox))
+        parses = functools.partial(_parses, sandbox)
+        found = take(response, options.fence, language, parses, problem.called)
     return found if found and found.source.strip() else None
 
 
@@ -202,7 +204,8 @@ def _complete(program: Program, problem: Problem) -> str:
     source = program.source
     if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
         return source
-    return f"{problem.prefix}\n{source}"
+    is_body = source.lstrip("\n")[:1] in (" ", "\t")
+    return f"{problem.prefix if is_body else with_body(problem.prefix)}\n{source}"
 
 
 def _first(problem: Problem, count: int) -> Problem:

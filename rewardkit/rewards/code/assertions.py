@@ -38,6 +38,15 @@ def from_assert(source: str) -> CallCase | None:
     return _case(body[0], None, "") if len(body) == 1 else None
 
 
+def with_body(prompt: str) -> str:
+    """Return a prompt that ends with a function's or class's head, given a body; any other as it is."""
+    head = prompt.rstrip()
+    if not head.endswith(":"):
+        return prompt
+    last = head.rpartition("\n")[2]
+    return f"{head}\n{last[: len(last) - len(last.lstrip())]}    pass\n"
+
+
 def from_check(source: str, entry: str) -> list[CallCase] | None:
     """Return the cases of HumanEval's `check(candidate)` if every statement in it is one."""
     try:

@@ -64,7 +64,11 @@ class Block:
 
 
 def extract(
-    response: str, fence: Fence = "last", parses: Parses | None = None, language: re.Pattern[str] = PYTHON
+    response: str,
+    fence: Fence = "last",
+    parses: Parses | None = None,
+    language: re.Pattern[str] = PYTHON,
+    called: frozenset[str] = frozenset(),
 ) -> str | None:
     """Return the program in a response, or None when it has none.
 
@@ -77,6 +81,8 @@ def extract(
         parses: Asked where fences alone do not settle it, and whether a response without any is a program
             as a whole. None: no such response is.
         language: What a block's info string begins with if it is marked with the language.
+        called: What the tests call. Of several blocks the last that defines any of it is taken: one after it
+            shows how it is used.
     """
     if fence == "whole":
         return _LEFTOVERS.sub("", response)
@@ -89,7 +95,7 @@ def extract(
 
     answer = _after_thoughts(response)
     for text in [answer, response] if answer != response else [response]:
-        found = _choose(_blocks(text, ask, language), fence, language) or _choose_inline(text)
+        found = _choose(_blocks(text, ask, language), fence, language, called) or _choose_inline(text)
         if found is not None:
             return found
         plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
@@ -135,7 +141,9 @@ def _after_thoughts(response: str) -> str:
     return response[ends[-1] :] if ends else response
 
 
-def _choose(blocks: list[Block], fence: Fence, language: re.Pattern[str]) -> str | None:
+def _choose(
+    blocks: list[Block], fence: Fence, language: re.Pattern[str], called: frozenset[str]
+) -> str | None:
     filled = [block for block in blocks if block.code.strip()]
     marked = [block.code for block in filled if language.match(block.info)]
     bare = [block.code for block in filled if not block.info]
@@ -146,7 +154,16 @@ def _choose(blocks: list[Block], fence: Fence, language: re.Pattern[str]) -> str
         return "\n".join(codes)
     if fence == "longest":
         return max(codes, key=len)
+    codes = [code for code in codes if defines(code, called)] or codes
     return codes[0 if fence == "first" else -1]
+
+
+_DEFINITION = re.compile(r"^[ \t]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)[ \t]*(?::[^=\n]*)?=(?!=)", re.M)
+
+
+def defines(code: str, names: frozenset[str]) -> bool:
+    """Whether one of the names is a function, a method or a class of this code, or a value that it sets."""
+    return bool(names) and any((found[1] or found[2]) in names for found in _DEFINITION.finditer(code))
 
 
 def _choose_inline(text: str) -> str | None:

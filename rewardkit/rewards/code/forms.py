@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.rewards.code.assertions import CallCase, from_assert, from_check
+from rewardkit.rewards.code.assertions import METHOD, CallCase, from_assert, from_check, with_body
 from rewardkit.rewards.code.problem import AssertTest, GroundTruthError, Problem, StdinTest, Test
 from rewardkit.rewards.code.scripts import pytest_tests, script_tests
 
@@ -29,7 +29,7 @@ def _cases(truth: dict[str, Any], key: str) -> Problem:
     A case is an assertion as text, or an object of `input`, `output` and perhaps `weight`, `fn_name`,
     `type` or `testtype`, and LiveCodeBench's `metadata`.
     """
-    cases = _list(truth[key], key)
+    cases = [_with_output(case) for case in _list(truth[key], key)]
     weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
     if any(not 0 <= w < float("inf") for w in weights) or (weights and not sum(weights)):
         raise GroundTruthError("weights must be finite, not negative, and not all zero")
@@ -41,6 +41,14 @@ def _cases(truth: dict[str, Any], key: str) -> Problem:
         checker=truth.get("checker"),
         limits=_limits(truth),
     )
+
+
+def _with_output(case: Any) -> Any:
+    """A case whose `output` is called `expected_output`, or `expected`, too."""
+    if not isinstance(case, dict) or "output" in case:
+        return case
+    named = next((name for name in ("expected_output", "expected") if name in case), None)
+    return case if named is None else case | {"output": case[named]}
 
 
 def _tests(cases: list[Any], truth: dict[str, Any]) -> tuple[Test, ...]:
@@ -225,11 +233,14 @@ def _humaneval(truth: dict[str, Any]) -> Problem:
     prompt = truth.get("prompt", "")
     if cases := from_check(test, entry):
         return Problem(tuple(cases), prefix=prompt)
+    prompt, begun = with_body(prompt), prompt
     # The prompt's helper functions are the assertions' own; its function is the program's.
     if entry.isidentifier():
         setup = f"{prompt}\n\n{entry} = __candidate__({entry!r})\n{test}\n"
-        return Problem((AssertTest(f"check({entry})"),), setup=setup, prefix=prompt)
-    return Problem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{test}\n", prefix=prompt)
+        return Problem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
+    owner = entry.partition("(")[0]  # of Solution().name: the prompt has one of its own, without the method
+    theirs = f"{owner} = __candidate__({owner!r})\n" if METHOD.fullmatch(entry) else ""
+    return Problem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
 
 
 def _test(truth: dict[str, Any]) -> Problem:
@@ -296,9 +307,27 @@ def _official_tests(truth: dict[str, Any]) -> Problem:
     return replace(_cases(truth, "official_tests"), checker_program=checker)
 
 
+def _test_cases(truth: dict[str, Any]) -> Problem:
+    """A list of cases, or the lists of their inputs and outputs."""
+    cases = truth["test_cases"]
+    cases = _json(cases) if isinstance(cases, str) else cases
+    return _cases(truth, "test_cases") if not isinstance(cases, dict) else _in_lists(truth, cases)
+
+
+def _in_lists(truth: dict[str, Any], found: Any) -> Problem:
+    """The lists of inputs and outputs within a truth, under either name of both."""
+    found = _json(found) if isinstance(found, str) else found
+    if not isinstance(found, dict):
+        raise GroundTruthError(f"expected inputs and outputs, found a {type(found).__name__}")
+    both = [found.get(name, found.get(f"{name}s")) for name in ("input", "output")]
+    if None in both:
+        raise GroundTruthError(f"expected 'inputs' and 'outputs', found keys: {', '.join(map(str, found))}")
+    return _inputs_outputs(truth | found | {"inputs": both[0], "outputs": both[1]})
+
+
 FORMS: dict[str, Callable[[dict[str, Any]], Problem]] = {
     "tests": lambda truth: _cases(truth, "tests"),
-    "test_cases": lambda truth: _cases(truth, "test_cases"),
+    "test_cases": _test_cases,
     "official_tests": _official_tests,
     "inputs": _inputs_outputs,
     "assert_case": _assert_case,
@@ -309,6 +338,8 @@ FORMS: dict[str, Callable[[dict[str, Any]], Problem]] = {
     "test_code": lambda truth: _source(truth["test_code"]),
     "private_tests": _code_contests,
     "private_test_cases": _livecodebench,
+    "input_output": lambda truth: _in_lists(truth, truth["input_output"]),
+    "output": lambda truth: _in_lists(truth, truth),
 }
 
 

@@ -56,7 +56,11 @@ def _reads_stdin(problem: Problem) -> bool:
 
 
 def take(
-    response: str, fence: extract.Fence, language: str | None, parses: extract.Parses | None
+    response: str,
+    fence: extract.Fence,
+    language: str | None,
+    parses: extract.Parses | None,
+    called: frozenset[str] = frozenset(),
 ) -> Program | None:
     """Return the program in a response, or None if there is none in the language wanted.
 
@@ -65,11 +69,12 @@ def take(
         fence: Which of its blocks.
         language: From `wanted`; None: that of the block.
         parses: Whether a text is a Python program.
+        called: What the tests call.
     """
     if language is None:
         return _guess(response, fence, parses)
     if language == PYTHON:
-        source = extract.extract(response, fence, parses)
+        source = extract.extract(response, fence, parses, called=called)
     else:
         source = extract.extract(response, fence, None, _marks((language, *_FAMILY.get(language, ()))))
     return None if source is None else Program(source, language)
@@ -80,7 +85,27 @@ def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -
     if fence != "whole":
         mark = extract.mark_of_program(response, fence, [_marks(group) for group in _GUESSED])
     language = find(mark.strip("{.")) if mark else None
-    return take(response, fence, language or PYTHON, parses)
+    program = take(response, fence, language or PYTHON, parses)
+    if program is None or mark is not None:
+        return program
+    return Program(program.source, _told_by(program.source))
+
+
+_TELLING = {
+    "java": re.compile(r"\bpublic\s+static\s+void\s+main\s*\("),
+    "rust": re.compile(r"^\s*(?:pub\s+)?fn\s+main\s*\(\s*\)", re.M),
+    "go": re.compile(r"^\s*package\s+main\b", re.M),
+    "cpp": re.compile(r"^\s*#\s*include\s*[<\"][^>\"\n]{1,80}[>\"]", re.M),
+}
+_MAIN = re.compile(r"^[^#\n]*\bmain\s*\(", re.M)
+
+
+def _told_by(source: str) -> str:
+    """The language of a program whose block does not say: what no Python program has tells it."""
+    for language, mark in _TELLING.items():
+        if mark.search(source) and _MAIN.search(source):
+            return language
+    return PYTHON
 
 
 @functools.cache

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
+import keyword
+import re
 from dataclasses import dataclass, field
 
 from rewardkit.rewards.code.assertions import CallCase
+
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_CHECKED = re.compile(r"\bcheck\(\s*(?:\w+\(\)\.)?(\w+)")
+_IMPORTED = re.compile(r"^\s*from\s+solution\s+import\s+([\w, ]+)", re.M)
+_LOOKED_AT = 20_000
+_OTHERS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"check"}
+"""Names that tests call and programs do not define for them."""
 
 
 class GroundTruthError(ValueError):
@@ -51,3 +62,17 @@ class Problem:
     limits: dict[str, float] = field(default_factory=dict)
     """`cpu_s`, `memory_mb` and `total_s` as meant for this very language; `time_limit`, seconds as a contest
     sets them for compiled ones."""
+
+    @functools.cached_property
+    def called(self) -> frozenset[str]:
+        """The names that tests call, of functions, methods and classes; a few of another's are no harm."""
+        names: set[str] = set()
+        for test in self.tests:
+            if isinstance(test, CallCase):
+                names.add(test.function.rpartition(".")[2])
+            elif isinstance(test, AssertTest):
+                source = f"{test.before}\n{test.source}"[:_LOOKED_AT]
+                names.update(_CALLED.findall(source), _CHECKED.findall(source))
+        for imported in _IMPORTED.findall(self.setup[:_LOOKED_AT]):
+            names.update(re.findall(r"\w+", imported))
+        return frozenset(names - _OTHERS)

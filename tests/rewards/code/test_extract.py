@@ -162,3 +162,29 @@ def test_no_response_breaks_it(pieces: list[str]) -> None:
     response = "".join(pieces)
     found = extract(response, parses=parses)
     assert found is None or found.strip()
+
+
+DEFINES = "```python\ndef add(a, b):\n    return a + b\n```\n"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "```python\nprint(add(1, 2))\n```",
+        "```python\nassert add(1, 1) == 2\n```",
+        "```python\nadd(1, 2)  # 3\n```",
+    ],
+)
+def test_a_block_that_shows_how_to_call_the_function_is_not_the_program(after: str) -> None:
+    found = extract(f"{DEFINES}Use it like this:\n{after}", called=frozenset({"add"}))
+    assert found == "def add(a, b):\n    return a + b\n"
+
+
+def test_the_last_block_that_defines_what_is_called_is_the_program() -> None:
+    later = "class Solution:\n    def add(self, a, b):\n        return b + a\n"
+    found = extract(f"{DEFINES}Better:\n```python\n{later}```\n{DEFINES[:0]}", called=frozenset({"add"}))
+    assert found == later
+
+
+def test_without_a_definition_the_last_block_is_the_program() -> None:
+    assert extract(f"{DEFINES}```python\nprint(1)\n```", called=frozenset({"other"})) == "print(1)\n"

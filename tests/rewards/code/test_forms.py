@@ -17,3 +17,49 @@ def test_right_programs_pass_and_mutants_fail_in_every_form(problem: tuple, judg
         for mutant in changed:
             wrong = judge(write(mutant), truth)
             assert (wrong.status, wrong.score) == ("ok", 0.0), (name, mutant)
+
+
+_HEAD = "class Solution:\n    def add(self, a: int, b: int) -> int:\n"
+_PLAIN_CHECK = "def check(candidate):\n    assert candidate(a=1, b=2) == 3\n"
+_STEPS_CHECK = "def check(candidate):\n    found = candidate(1, 2)\n    assert found == 3\n"
+_WHOLE = "class Solution:\n    def add(self, a, b):\n        return a + b\n"
+_BODY = "        return a + b\n"
+
+
+@pytest.mark.parametrize("test", [_PLAIN_CHECK, _STEPS_CHECK])
+@pytest.mark.parametrize("prompt", [_HEAD, f"{_HEAD}        ", f'{_HEAD}        """Adds."""\n'])
+@pytest.mark.parametrize("program", [_WHOLE, _BODY])
+def test_a_prompt_that_begins_the_class_does_not_stand_in_for_the_program(
+    test: str, prompt: str, program: str, judge: Judge
+) -> None:
+    truth = {"prompt": prompt, "entry_point": "Solution().add", "test": test}
+    assert judge(program, truth).score == 1.0
+    wrong = judge(program.replace("a + b", "a - b"), truth)
+    assert (wrong.score, wrong.status) == (0.0, "ok")
+
+
+@pytest.mark.parametrize("program", ["def add(a, b):\n    return a + b\n", "    return a + b\n"])
+def test_a_prompt_may_end_with_the_function_head(program: str, judge: Judge) -> None:
+    truth = {"prompt": "import math\ndef add(a, b):\n", "entry_point": "add", "test": _STEPS_CHECK}
+    assert judge(program, truth).score == 1.0
+    assert judge(program.replace("a + b", "a - b"), truth).score == 0.0
+
+
+def test_a_setup_that_is_no_python_is_no_judgement(judge: Judge) -> None:
+    truth = {"test_list": ["assert f() == 1 and g()"], "test_setup_code": "def g(:\n"}
+    found = judge("def f(): return 1", truth)
+    assert found.status == "invalid" and "no Python" in str(found.detail)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        {"input_output": '{"inputs": ["1 2\\n"], "outputs": ["3\\n"]}'},
+        {"test_cases": {"inputs": ["1 2"], "outputs": ["3"]}},
+        {"tests": [{"input": "1 2", "expected_output": "3"}]},
+        {"input": ["1 2"], "output": ["3"]},
+    ],
+)
+def test_inputs_and_outputs_are_known_by_their_usual_names(truth: dict, judge: Judge) -> None:  # type: ignore[type-arg]
+    assert judge("print(sum(map(int, input().split())))", truth).score == 1.0
+    assert judge("print(9)", truth).score == 0.0

@@ -255,3 +255,35 @@ def test_what_a_service_cannot_do_is_an_error(service: str, monkeypatch: pytest.
 def test_the_option_may_be_written_with_a_dot() -> None:
     options = REGISTRY.resolve("apps").make_options({"sandbox.url": "http://host:8000"})
     assert options.sandbox_url == "http://host:8000"
+
+
+@pytest.mark.parametrize(("language", "source"), [("cpp", SUM_CPP), ("cpp", SUM_C)])
+def test_a_block_without_a_mark_is_in_the_language_that_its_text_tells(language: str, source: str) -> None:
+    needs(language)
+    result = scored(f"```\n{source}\n```", {"tests": TESTS})
+    assert (result.score, result.status) == (1.0, "ok"), result
+    assert scored(f"```\n{source.replace('a + b', 'a - b')}\n```", {"tests": TESTS}).score == 0.0
+
+
+def test_a_python_block_without_a_mark_may_speak_of_other_languages() -> None:
+    source = f"# main() of the C version: #include <stdio.h>\n{SUM_PY}\n"
+    assert take(f"```\n{source}```", "last", None, None) == Program(source)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        {"inputs": [[1, 2]], "outputs": [3], "fn_name": "add"},
+        {"test_list": ["assert add(1, 2) == 3"]},
+        {
+            "prompt": "def add(a, b):\n",
+            "entry_point": "add",
+            "test": "def check(f):\n    x = f(1, 2)\n    assert x == 3\n",
+        },
+    ],
+)
+def test_a_usage_example_after_the_solution_costs_nothing(truth: Any) -> None:
+    solution = "```python\ndef add(a, b):\n    return a + b\n```"
+    usage = "Usage:\n```python\nprint(add(1, 2))\n```"
+    assert scored(f"{solution}\n{usage}", truth).score == 1.0
+    assert scored(f"{solution.replace('+', '-')}\n{usage}", truth).score == 0.0
