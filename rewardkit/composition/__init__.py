@@ -18,6 +18,7 @@ import rewardkit.rewards  # noqa: F401  (registers what compositions are made of
 from rewardkit.composition.check import warnings
 from rewardkit.composition.running import reward_from
 from rewardkit.composition.tree import compose_tree
+from rewardkit.composition.yaml_keys import key_that_stands_twice
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import REGISTRY, Registry, Reward
 
@@ -40,6 +41,12 @@ def compose(
     composition = compose_tree(spec, name, data_sources, registry)
     if not composition.data_sources:
         raise OptionsError(f"composition '{composition.name}' needs data_sources")
+    holder = registry.by_name(composition.name)
+    if holder is not None and not hasattr(holder.target, "composition"):
+        raise OptionsError(
+            f"composition '{composition.name}' has the name of a reward, of which nothing could be made then:"
+            " give it another `name`"
+        )
     return registry.register(reward_from(composition), replace_existing=replace_existing)
 
 
@@ -58,12 +65,34 @@ def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> lis
     """
     path = Path(path)
     try:
-        given = msgspec.yaml.decode(path.read_bytes())
+        text = path.read_bytes()
+        given = msgspec.yaml.decode(text)
+        twice = key_that_stands_twice(text)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{path} is not YAML: {str(error).splitlines()[0]}") from None
-    return [compose(name, spec, registry=registry) for name, spec in _named(given, path)]
+    except RecursionError:
+        raise InputError(f"{path} is nested too deep to be read") from None
+    if twice:
+        raise InputError(f"{path} has a key twice, of which only one would count: {twice}")
+    named = _named(given, path)
+    _refuse_shared(named, path)
+    return [compose(name, spec, registry=registry) for name, spec in named]
+
+
+def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -> None:
+    """Refuse names and data sources that two compositions of a file have."""
+    holders: dict[str, str] = {}
+    for stem, spec in named:
+        name = str(spec.get("name") or stem)
+        sources = spec.get("data_sources")
+        several = [sources] if isinstance(sources, str) else sources if isinstance(sources, list) else []
+        for shared in (f"name '{name}'", *dict.fromkeys(f"data source '{source}'" for source in several)):
+            if shared in holders:
+                both = f"'{holders[shared]}' and '{name}'"
+                raise InputError(f"{path}: two compositions, {both}, have the {shared}: only one would count")
+            holders[shared] = name
 
 
 def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
+
+from rewardkit.composition.combining import combine
 from rewardkit.composition.tree import Combine, Composition, Member, Node, walk
 from rewardkit.rewards.shaping import SPANS
+from rewardkit.types import Score
+
+_MAX_TRIED = 8
+"""Shaping parts of which every combination of ends is tried; the others are taken at their worst."""
 
 
 def warnings(composition: Composition) -> list[str]:
@@ -11,12 +19,43 @@ def warnings(composition: Composition) -> list[str]:
 
     Rewards that score right and wrong are taken to lie between 0 and 1, shaping parts where they say.
     """
-    return [
+    found = [
         line
         for node in walk(composition.root)
         if isinstance(node, Combine)
         for line in (_sum(node) if node.kind == "sum" else _gate(node) if node.kind == "gate" else ())
     ]
+    return found or _in_all(composition)
+
+
+def _in_all(composition: Composition) -> list[str]:
+    """Try the tree with right and with wrong answers, each part at either end of what it can score."""
+    shaping = [member for member in composition.members if not knows_right(member)]
+    if len(shaping) == len(composition.members):
+        return [f"{composition.root.path}: nothing in it knows right from wrong"]
+    few, rest = shaping[:_MAX_TRIED], shaping[_MAX_TRIED:]
+    paid: dict[bool, list[float]] = {True: [], False: []}
+    for right in paid:
+        for ends in product((0, 1), repeat=len(few)):
+            scores = {m.path: Score(_member_span(m)[end]) for m, end in zip(few, ends, strict=True)}
+            scores |= {m.path: Score(_member_span(m)[not right]) for m in rest}
+            paid[right].append(_paid(composition.root, right, scores))
+    most, least, best = max(paid[False]), min(paid[True]), max(paid[True])
+    if most > least or most >= best:
+        path = composition.root.path
+        return [f"{path}: a wrong answer may be paid {most:g}, a right one {least:g} to {best:g}"]
+    return []
+
+
+def _paid(root: Node, right: bool, scores: Mapping[str, Score]) -> float:
+    def lookup(node: Member | Combine) -> Score | None:
+        if isinstance(node, Combine):
+            return combine(node.items[0], lookup)
+        worst = -1.0 if node.reward.name == "math_dapo" else 0.0
+        return scores.get(node.path) or Score(1.0 if right else worst, correct=right)
+
+    found = combine(root, lookup)
+    return found.score if found is not None else 0.0
 
 
 def _sum(node: Combine) -> list[str]:
@@ -24,7 +63,7 @@ def _sum(node: Combine) -> list[str]:
     worth = [abs(item.weight) for item in node.items if knows_right(item)]
     if shaping and not worth:
         return [f"{node.path}: nothing in it knows right from wrong"]
-    if worth and shaping >= min(worth):
+    if worth and shaping and shaping >= min(worth):
         return [
             f"{node.path}: shaping can move the score by {shaping:g}, a right answer by {min(worth):g}; a "
             "wrong answer may be paid more than a right one: lower the weights, or put it behind a gate"

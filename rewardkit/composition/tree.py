@@ -15,6 +15,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ Kind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "g
 KINDS: tuple[Kind, ...] = ("sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize")
 OnFailure = Literal["fail", "drop"] | float
 _COMMON = ("weight", "name", "on_failure")
+_MAX_DEPTH = 40
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,15 @@ def compose_tree(
         OptionsError: a key, reward, option or value that cannot be; the message says where in the tree.
     """
     spec = dict(spec)
-    sources = tuple(data_sources) or tuple(_texts(spec.pop("data_sources", ())))
-    spec.pop("data_sources", None)
+    given = spec.pop("data_sources", ())
     name = str(spec.pop("name", None) or name)
-    root = _Reader(registry, name).item(spec, "")
+    reader = _Reader(registry, name)
+    sources = tuple(reader.sources(data_sources or given))
+    if "weight" in spec or spec.get("on_failure") == "drop":
+        raise reader.wrong(
+            "", "weight and on_failure: drop are for the items of a composition, not for all of it"
+        )
+    root = reader.item(spec, "")
     members = tuple(walk_members(root))
     digest = zlib.crc32(json.dumps(_canonical(root), sort_keys=True, default=str).encode())
     return Composition(name, root, sources, digest, members)
@@ -131,6 +138,8 @@ class _Reader:
 
     def item(self, spec: Any, above: str) -> Node:
         spec = {"reward": spec} if isinstance(spec, str) else spec
+        if above.count(".") > _MAX_DEPTH:
+            raise self.wrong("", f"items are nested more than {_MAX_DEPTH} deep")
         if not isinstance(spec, Mapping):
             raise self.wrong(above, f"expected a reward's name or a mapping, found {spec!r:.60}")
         kinds = [key for key in spec if key in ("reward", *KINDS)]
@@ -143,20 +152,36 @@ class _Reader:
         return replace(made, **common)
 
     def common(self, spec: Mapping[str, Any], above: str) -> dict[str, Any]:
-        weight = spec.get("weight", 1.0)
+        weight = self.number(spec.get("weight", 1.0), "weight", above)
         rule = spec.get("on_failure", "fail")
-        if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise self.wrong(above, f"weight is {weight!r:.40}; expected a number")
-        if rule not in ("fail", "drop") and (isinstance(rule, bool) or not isinstance(rule, int | float)):
+        if rule not in ("fail", "drop") and not _is_number(rule):
             raise self.wrong(above, f"on_failure is {rule!r:.40}; expected fail, drop or a number")
-        return {"weight": float(weight), "on_failure": rule}
+        return {"weight": weight, "on_failure": rule}
+
+    def number(self, value: Any, what: str, path: str) -> float:
+        if not _is_number(value):
+            raise self.wrong(path, f"{what} is {value!r:.40}; expected a number")
+        return float(value)
+
+    def sources(self, given: Any) -> list[str]:
+        several = [given] if isinstance(given, str) else given
+        if not isinstance(several, list | tuple) or not all(
+            isinstance(s, str) and s.strip() for s in several
+        ):
+            raise self.wrong("", f"data_sources is {given!r:.60}; expected a name, or a list of names")
+        return list(dict.fromkeys(several))
 
     def member(self, spec: Mapping[str, Any], above: str) -> Member:
         self.only(spec, ("reward", "options", "timeout_s"), above)
         reward = self.find(str(spec["reward"]), above)
         path = self.path(above, str(spec.get("name") or reward.name))
-        presets = {**reward.presets, **(spec.get("options") or {})}
-        reward = replace(reward, presets=presets, timeout_s=float(spec.get("timeout_s") or reward.timeout_s))
+        given = spec.get("options") or {}
+        if not isinstance(given, Mapping):
+            raise self.wrong(path, f"options is {given!r:.60}; expected a mapping")
+        timeout_s = self.number(spec.get("timeout_s", reward.timeout_s), "timeout_s", path)
+        if timeout_s <= 0.0:
+            raise self.wrong(path, f"timeout_s is {timeout_s:g}; expected more than 0")
+        reward = replace(reward, presets={**reward.presets, **given}, timeout_s=timeout_s)
         try:
             options = reward.make_options({})
         except OptionsError as error:
@@ -188,7 +213,9 @@ class _Reader:
         until = spec.get("until", "decided")
         if until not in ("decided", "right"):
             raise self.wrong(path, f"until is {until!r:.40}; expected decided or right")
-        threshold = float(spec.get("threshold", 1.0))
+        threshold = self.number(spec.get("threshold", 1.0), "threshold", path)
+        if kind == "vote" and any(item.weight <= 0.0 for item in items):
+            raise self.wrong(path, "a vote has a weight of more than 0")
         return Combine(path, kind, items, then, otherwise, until, threshold)  # type: ignore[arg-type]
 
     def several(self, given: Any, path: str) -> tuple[Node, ...]:
@@ -203,6 +230,8 @@ class _Reader:
             if declared is None:
                 raise self.wrong(path, f"{name} is no function decorated with @rewardkit.reward")
             return declared
+        if name == self.name:
+            raise self.wrong(path, f"it is made of '{name}', which is itself: give it another name")
         found = self.registry.by_name(name)
         if found is None:
             near = did_you_mean(name, [reward.name for reward in self.registry])
@@ -249,5 +278,5 @@ def _lines(node: Node, indent: str, *, last: bool, role: str = "") -> Iterator[s
         yield from _lines(inner, indent + ("   " if last else "│  "), last=final, role=how)
 
 
-def _texts(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else [str(item) for item in value]
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

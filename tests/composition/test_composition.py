@@ -222,6 +222,13 @@ def test_a_yaml_file_registers_its_compositions(tmp_path: Path) -> None:
     assert [(r.name, r.runs) for r in load_compositions(path)] == [("first", "inline"), ("second", "process")]
 
 
+def _deep(levels: int) -> Any:
+    spec: Any = "right"
+    for _ in range(levels):
+        spec = {"sum": [spec]}
+    return spec
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
@@ -229,6 +236,11 @@ def test_a_yaml_file_registers_its_compositions(tmp_path: Path) -> None:
         ({"sum": ["no_such"]}, "no reward named 'no_such'"), ({"sum": ["right"], "min": ["right"]}, "an item has one of"), ({"gate": ["right"]}, "a gate is a mapping"),
         ({"sum": [{"reward": "right", "wieght": 2}]}, "did you mean weight"), ({"sum": [{"reward": "right", "options": {"x": 1}}]}, "has no option 'x'"),
         ({"sum": [{"reward": "right", "on_failure": "ignore"}]}, "expected fail, drop or a number"), ({"sum": [3]}, "expected a reward's name"),
+        ({"sum": [{"reward": "right", "options": [1]}]}, "expected a mapping"), ({"sum": [{"reward": "right", "weight": float("nan")}]}, "expected a number"),
+        ({"sum": [{"reward": "right", "timeout_s": "fast"}]}, "expected a number"), ({"sum": [{"reward": "right", "timeout_s": 0}]}, "expected more than 0"),
+        ({"all": ["right"], "threshold": "high"}, "expected a number"), ({"sum": [{"reward": "right", "on_failure": float("inf")}]}, "expected fail, drop or a number"),
+        ({"vote": [{"reward": "right", "weight": 0}]}, "more than 0"), ({"sum": ["right"], "weight": 2}, "for the items"), ({"sum": ["mix"]}, "which is itself"),
+        ({"sum": [_deep(60)]}, "nested more than"), ({"data_sources": 5, "sum": ["right"]}, "data_sources is 5"), ({"data_sources": [None], "sum": ["right"]}, "data_sources is"),
         ({"first": ["right"], "until": "never"}, "expected decided or right"), ({"sum": [{"reward": "right", "weight": "2"}]}, "expected a number"),
     ],
 )  # fmt: skip
@@ -236,7 +248,7 @@ def test_what_cannot_be_read_is_said_with_its_place(
     registry: Registry, spec: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(OptionsError, match=words):
-        compose("mix", spec, ["mix"], registry=registry)
+        compose("mix", spec, [] if "data_sources" in spec else ["mix"], registry=registry)
 
 
 def test_a_composition_needs_data_sources_and_a_file_that_can_be_read(
@@ -277,3 +289,41 @@ def test_a_composition_goes_to_another_process_with_the_users_own_rewards(tmp_pa
     assert isinstance(pickle.loads(pickle.dumps(made.target)), type(made.target))
     with Scorer(workers=1) as scorer:
         assert scorer.score(Sample("mix/own", "#### 72", "72")).score == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: {data_sources: [my/x], sum: [gsm8k]}\nb: {data_sources: [my/x], sum: [math]}", "'a' and 'b', have the data source 'my/x'"),
+        ("- {name: a, data_sources: [p], sum: [gsm8k]}\n- {name: a, data_sources: [q], sum: [math]}", "have the name 'a'"),
+        ("a: {data_sources: [p], sum: [gsm8k]}\na: {data_sources: [q], sum: [math]}", "'a' in line 2"),
+        ("data_sources: [my/x]\nsum: [{reward: gsm8k, weight: 0.1, weight: 10}]", "'weight' in line 2"), ("data_sources: [my/x]\nsum: " + "[" * 2_000 + "]" * 2_000, "nested too deep"),
+    ],
+)  # fmt: skip
+def test_what_would_silently_not_count_in_a_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "r.yaml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        load_compositions(tmp_path / "r.yaml")
+
+
+def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> None:
+    with pytest.raises(OptionsError, match="has the name of a reward"):
+        compose("math", {"sum": ["gsm8k"]}, ["mix/named"])
+    for _ in range(2):  # but its own it may have again, as when a file is read anew
+        assert compose("mix_again", {"sum": ["gsm8k"]}, ["mix/again"]).name == "mix_again"
+
+
+@pytest.mark.parametrize(
+    ("spec", "warned"),
+    [
+        ({"any": ["gsm8k", "think_format"]}, True), ({"max": ["gsm8k", "think_format"]}, True), ({"product": ["gsm8k", "repetition"]}, True), ({"min": ["gsm8k", "repetition"]}, True),
+        ({"gate": {"reward": "think_format", "then": ["gsm8k"]}}, True), ({"vote": ["gsm8k", "think_format", "length_cosine"]}, True), ({"sum": [{"reward": "gsm8k", "weight": -1}]}, True),
+        ({"gate": {"reward": "think_format", "weight": 0, "then": ["gsm8k"]}}, False), ({"product": ["gsm8k", "length_cosine"]}, False), ({"all": ["gsm8k", "think_format"]}, False),
+        ({"vote": ["gsm8k", "math", "think_format"]}, False), ({"any": ["gsm8k", "math"]}, False), ({"first": ["think_format", "gsm8k"]}, False), ({"normalize": "gsm8k"}, False),
+        ({"sum": [{"gate": {"reward": "gsm8k", "then": [{"reward": "length_cosine", "weight": 0.2}]}}, {"reward": "think_format", "weight": 0.3}]}, False),
+    ],
+)  # fmt: skip
+def test_every_way_to_combine_is_tried_with_right_and_wrong_answers(
+    spec: dict[str, Any], warned: bool
+) -> None:
+    assert bool(check(compose("mix", spec, ["mix/tried"]))) is warned

@@ -70,11 +70,8 @@ def numbers(text: str, *, N: int) -> bool:
 
 @checker("count:punctuation")
 def punctuation(text: str) -> bool:
-    for mark in _INTERROBANGS:
-        if mark in text:
-            rest = text.replace(mark, "", 1)
-            return all(sign in rest for sign in ".,!?;:")
-    return False
+    rests = [text.replace(mark, "", 1) for mark in _INTERROBANGS if mark in text]
+    return any(all(sign in rest for sign in ".,!?;:") for rest in rests)
 
 
 @checker("count:words_japanese")

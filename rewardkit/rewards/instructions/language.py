@@ -11,6 +11,14 @@ _MAX_CHARS = 10_000
 """Characters of a text that are looked at, from its start."""
 
 
+_CODES = """
+    af ar bg bn ca cs cy da de el en es et fa fi fr gu he hi hr hu id it ja kn ko lt lv mk ml mr ne nl no pa
+    pl pt ro ru sk sl so sq sv sw ta te th tl tr uk ur vi zh zh-cn zh-tw
+    """
+LANGUAGES = frozenset(_CODES.split())
+"""Codes of the languages that can be told apart."""
+
+
 @lru_cache(maxsize=1_024)
 def language(text: str) -> str | None:
     """Return the ISO 639-1 code of a text's language (`zh-cn`, `zh-tw` for Chinese), None if it has none.

@@ -29,6 +29,7 @@ import rewardkit.rewards.instructions.ifbench_training
 import rewardkit.rewards.instructions.ifbench_words
 import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each adds its checkers to the table)
 from rewardkit.rewards.instructions.ifbench_words import UNVERIFIABLE
+from rewardkit.rewards.instructions.language import LANGUAGES
 from rewardkit.rewards.instructions.table import Checker, find
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
@@ -104,11 +105,29 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
         row = row[0]
     if not isinstance(row, Mapping):
         return (), "the ground truth has no instruction_id_list"
-    names = row.get("instruction_id_list") or row.get("instruction_id") or []
-    given = row.get("kwargs") or [{}] * len(names)
+    names = _several(row.get("instruction_id_list") or row.get("instruction_id") or [])
+    given = _several(_from_json(row.get("kwargs"))) or [{}] * len(names)
+    given = [_from_json(arguments) or {} for arguments in given]
     if not names or len(names) != len(given):
         return (), f"the ground truth has {len(names)} instructions and {len(given)} kwargs"
+    if not all(isinstance(arguments, Mapping) for arguments in given):
+        return (), "the kwargs of the ground truth are not one object for each instruction"
     return _bound(list(map(str, names)), given)
+
+
+def _several(value: Any) -> list[Any]:
+    """One instruction, or the arguments of one, may stand without a list."""
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _from_json(value: Any) -> Any:
+    """Arguments that were written to a table as JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return msgspec.json.decode(value.encode())
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return value
+    return value
 
 
 def _bound(names: list[str], given: list[Any]) -> tuple[tuple[Instruction, ...], str | None]:
@@ -117,13 +136,25 @@ def _bound(names: list[str], given: list[Any]) -> tuple[tuple[Instruction, ...],
         checker = find(name)
         if checker is None:
             return (), UNVERIFIABLE.get(name, f"no checker for the instruction {name!r:.80}")
-        arguments = {k: v for k, v in (given[i] or {}).items() if v is not None and k in checker.known}
-        misfit = checker.misfit(arguments)
+        arguments = {k: v for k, v in given[i].items() if v is not None and k in checker.known}
+        arguments |= {
+            k: [v]
+            for k, v in arguments.items()
+            if isinstance(v, str) and checker.kinds.get(k) == (list, tuple)
+        }
+        misfit = checker.misfit(arguments) or _no_language(arguments)
         if misfit:
             return (), misfit
         before = names[:i].count(name)
         found.append(Instruction(f"{name}#{before + 1}" if before else name, checker, arguments))
     return tuple(found), None
+
+
+def _no_language(arguments: Mapping[str, Any]) -> str | None:
+    wanted = arguments.get("language")
+    if wanted is None or str(wanted) in LANGUAGES:
+        return None
+    return f"language:response_language: no language {wanted!r:.40}; expected an ISO 639-1 code, such as 'en'"
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ from rewardkit.errors import OptionsError
 Check = Callable[..., bool]
 
 RELATIONS = ("less than", "at least")
-_KINDS = {"int": (int, float), "float": (int, float), "str": str}
+_KINDS = {"int": (int, float), "float": (int, float), "str": str, "Sequence[str]": (list, tuple)}
 """Annotation -> types. A count is a float in rows that went through pandas."""
 
 
@@ -45,10 +45,19 @@ class Checker:
             kind = self.kinds.get(name, object)
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not object):
                 return f"{self.id}: {name} is {value!r:.40}, a {type(value).__name__}"
+            if _is_blank(value):
+                return f"{self.id}: {name} is {value!r:.40}, which any response or none would keep"
         relation = next((v for k, v in arguments.items() if k.endswith("relation")), RELATIONS[0])
         if relation not in RELATIONS:
             return f"{self.id}: relation is {relation!r:.40}; expected one of {', '.join(RELATIONS)}"
         return None
+
+
+def _is_blank(value: Any) -> bool:
+    """Whether an argument asks for nothing: a blank text, or a list that is not of texts with words."""
+    if isinstance(value, list | tuple):
+        return not value or not all(isinstance(item, str) and item.strip() for item in value)
+    return isinstance(value, str) and not value.strip()
 
 
 _CHECKERS: dict[str, Checker] = {}

@@ -131,3 +131,36 @@ def test_sentences_and_tokens_are_those_of_a_treebank() -> None:
         "It rained!",
     ]
     assert tokens("DON'T U.S. WELL-KNOWN it's") == ["DO", "N'T", "U.S.", "WELL-KNOWN", "it", "'s"]
+
+
+def truth_of(kwargs: Any, name: Any = "keywords:existence") -> Score:
+    truth = {"instruction_id_list": name, "kwargs": kwargs}
+    return score(Sample("ifeval", "A river here", json.dumps(truth)), InstructionOptions())
+
+
+def test_arguments_are_taken_in_the_forms_in_which_tables_hold_them() -> None:
+    for kwargs in (
+        [{"keywords": ["river"]}], {"keywords": ["river"]}, ['{"keywords": ["river"]}'], '[{"keywords": ["river"]}]', [{"keywords": "river"}],
+        [{"keywords": ["river"], "num_words": None, "other": 3}],
+    ):  # fmt: skip
+        for name in ("keywords:existence", ["keywords:existence"]):
+            assert truth_of(kwargs, name).correct, kwargs
+    assert truth_of([{"forbidden_words": "river"}], ["keywords:forbidden_words"]).score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("keywords:existence", [1]), ("keywords:existence", {"keywords": [3]}), ("keywords:existence", {"keywords": []}), ("keywords:frequency", {"keyword": "", "frequency": 1}),
+        ("keywords:forbidden_words", {"forbidden_words": []}), ("startend:end_checker", {"end_phrase": " "}), ("keywords:letter_frequency", {"letter": "", "let_frequency": 1}),
+        ("detectable_format:multiple_sections", {"section_spliter": "", "num_sections": 1}), ("detectable_content:postscript", {"postscript_marker": ""}),
+        ("language:response_language", {"language": "xx"}),
+    ],
+)  # fmt: skip
+def test_arguments_that_ask_for_nothing_are_invalid(name: str, arguments: Any) -> None:
+    found = truth_of([arguments], [name])
+    assert found.status == "invalid" and found.detail, found
+
+
+def test_every_interrobang_is_tried() -> None:
+    assert judge("x‽ .,!?;:", ("count:punctuation", {})).correct
