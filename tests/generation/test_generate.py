@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -341,3 +342,57 @@ def test_a_local_engine_gives_the_same_responses_again(generated: Path, engine: 
         assert all(1 <= n <= 8 for n in row["response_tokens"])
         assert [len(log_probs) for log_probs in row["log_probs"]] == row["response_tokens"]
     assert len({text for row in found[0] for text in row["responses"]}) > 12
+
+
+MULTI_TURN = """
+multi_turn:
+  enable: true
+  max_assistant_turns: 4
+  max_user_turns: 0
+  max_parallel_calls: 2
+  max_tool_response_length: 512
+  tool_response_truncate_side: left
+  tool_config_path: tools.yaml
+  function_tool_path: mine.py
+  interaction_config_path: interaction.yaml
+  format: hermes
+agent:
+  num_workers: 8
+  default_agent_loop: tool_agent
+"""
+EPISODES = {
+    "max_assistant_turns": 4,
+    "max_parallel_calls": 2,
+    "max_tool_response_length": 512,
+    "tool_response_truncate_side": "left",
+    "tools": "tools.yaml,mine.py",
+    "interactions": "interaction.yaml",
+    "calls": "hermes",
+    "agent": "tool_agent",
+}
+
+
+def test_verls_multi_turn_keys_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "generation.yaml"
+    path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN, "  "))
+    assert read_generation_config(path) == EPISODES
+    path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN.replace("enable: true", "enable: false"), "  "))
+    assert read_generation_config(path) == {}
+
+
+def test_a_composed_config_is_read_as_verl_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "composed.yaml"
+    rollout = "temperature: 0.5\nn: 3\nresponse_length: 64\n" + MULTI_TURN
+    path.write_text(
+        "data: {train_files: a.parquet, output_path: out.parquet, max_prompt_length: 512}\n"
+        "algorithm: {gamma: 1.0}\n"
+        "actor_rollout_ref:\n  model: {path: m, enable_gradient_checkpointing: true}\n"
+        "  rollout:\n" + textwrap.indent(rollout, "    ")
+    )
+    found = read_generation_config(path)
+    assert found == EPISODES | {
+        "file": "a.parquet", "out": "out.parquet", "model": "m", "n": 3, "temperature": 0.5, "max_tokens": 64,
+    }  # fmt: skip
+    path.write_text("actor_rollout_ref: {rollout: {temprature: 1}}")
+    with pytest.raises(ConfigError, match="temprature"):
+        read_generation_config(path)

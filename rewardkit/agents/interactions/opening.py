@@ -21,9 +21,9 @@ from rewardkit.agents.tools.declaring import accepted
 from rewardkit.agents.tools.opening import read_entries
 from rewardkit.agents.tools.results import called, number
 from rewardkit.agents.types import UserTurn
+from rewardkit.agents.verl_modules import import_user_file, import_user_module
 from rewardkit.errors import ConfigError, InputError, did_you_mean
 from rewardkit.types import Message
-from rewardkit.user_files import import_reward_file
 
 ENTRY_POINT_GROUP = "rewardkit.interactions"
 SHIPPED = {
@@ -242,7 +242,7 @@ def _target(name: str) -> Any:
     if path.endswith(".py"):
         if not attribute:
             raise ConfigError(f"name the class of the interaction: {path}:Class")
-        return _attribute(import_reward_file(Path(path)), name, ":")
+        return _attribute(import_user_file(Path(path)), name, ":")
     for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP, name=name):
         return entry.load()
     if "." not in name:
@@ -250,7 +250,7 @@ def _target(name: str) -> Any:
         raise ConfigError(f"there is no interaction '{name}' (one of your own is path.py:Class){hint}")
     dotted = name.replace(":", ".")
     try:
-        return _attribute(importlib.import_module(dotted.rpartition(".")[0]), dotted, ".")
+        return _attribute(import_user_module(dotted.rpartition(".")[0]), dotted, ".")
     except ImportError as error:
         raise ConfigError(f"{name} cannot be imported: {error}") from None
 

@@ -153,6 +153,12 @@ def tool(
     return declare if target is None else declare(target)
 
 
+def declare(target: Any, what: Declared) -> Declared:
+    """Let a function be the tool that is declared of it."""
+    setattr(target, _MARK, what)
+    return what
+
+
 def declared(target: Any) -> Declared | None:
     """Return what `@tool` made of it, if it did."""
     found = getattr(target, "__dict__", {}).get(_MARK)

@@ -20,9 +20,9 @@ from typing import Any
 import yaml
 
 from rewardkit.agents.tools import verl
-from rewardkit.agents.tools.declaring import OpenTool, ToolKind, declared, kind_of
+from rewardkit.agents.tools.declaring import Declared, OpenTool, ToolKind, declared, kind_of
+from rewardkit.agents.verl_modules import function_tools, import_user_file, import_user_module
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
-from rewardkit.user_files import import_reward_file
 
 ENTRY_POINT_GROUP = "rewardkit.tools"
 SHIPPED = {
@@ -190,7 +190,7 @@ def _targets(name: str) -> list[Any]:
     """The functions and classes behind a name that is not ours."""
     path, _, attribute = name.partition(":")
     if path.endswith(".py"):
-        module = import_reward_file(Path(path))
+        module = import_user_file(Path(path))
         return [_attribute(module, attribute, path)] if attribute else _declared_in(module, path)
     for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP, name=name):
         return [entry.load()]
@@ -204,14 +204,14 @@ def _targets(name: str) -> list[Any]:
 
 def _module(package: str, name: str) -> ModuleType:
     try:
-        return importlib.import_module(package)
+        return import_user_module(package)
     except ImportError as error:
         raise ConfigError(f"{name} cannot be imported: {error}") from None
 
 
 def _attribute(module: ModuleType, name: str, where: str) -> Any:
     found = getattr(module, name, None)
-    by_name = {one.name: one.target for one in map(declared, vars(module).values()) if one is not None}
+    by_name = {one.name: one.target for one in _declarations(module)}
     found = by_name.get(name, found)
     if not callable(found):
         near = did_you_mean(name, [*by_name, *(key for key, one in vars(module).items() if callable(one))])
@@ -220,12 +220,18 @@ def _attribute(module: ModuleType, name: str, where: str) -> Any:
 
 
 def _declared_in(module: ModuleType, path: str) -> list[Any]:
-    found = [one.target for one in map(declared, vars(module).values()) if one is not None]
+    found = [one.target for one in _declarations(module)]
     if not found:
         names = [key for key, one in vars(module).items() if inspect.isfunction(one)]
         hint = f"; it has {', '.join(names)}" if names else ""
         raise ConfigError(f"{path} has no function or class with @tool above it{hint}")
     return found
+
+
+def _declarations(module: ModuleType) -> list[Declared]:
+    """What stands under `@tool`, or under verl's `@function_tool`."""
+    own = [one for one in map(declared, vars(module).values()) if one is not None]
+    return [*own, *(verl.function_declared(one) for one in function_tools(module))]
 
 
 def _imported(target: str) -> Any:

@@ -6,15 +6,17 @@ One object of a verl class serves all episodes, each under an instance id, as it
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
+import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from rewardkit.agents.tools.arguments import fit
-from rewardkit.agents.tools.declaring import Parts, ToolKind
+from rewardkit.agents.tools.declaring import Declared, Parts, ToolKind, declare
 from rewardkit.agents.tools.results import called
 from rewardkit.agents.tools.signatures import function_schema
 from rewardkit.errors import ConfigError
@@ -85,6 +87,42 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
     parameters = function.get("parameters") or {"type": "object", "properties": {}}
     shown = function_schema(str(function["name"]), str(function.get("description") or ""), parameters)
     return ToolKind(str(function["name"]), shown, partial(_parts, shared), partial(fit, parameters))
+
+
+def function_declared(one: Any) -> Declared:
+    """Return what a function under verl's `@function_tool` is as a tool."""
+    schema = _plain(one.tool_schema) or {}
+    function = schema.get("function") or {}
+    target = _answering_as_verl(one.fn)
+    if function.get("description"):
+        target.__doc__ = str(function["description"])
+    parameters = function.get("parameters")
+    return declare(target, Declared(one.name, target, parameters=parameters))
+
+
+def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its results written as verl writes them: JSON of a mapping, else `str`."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def answer_later(*args: Any, **kwargs: Any) -> Any:
+            return _as_verl(await function(*args, **kwargs))
+
+        return answer_later
+
+    @functools.wraps(function)
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return _as_verl(function(*args, **kwargs))
+
+    return answer
+
+
+def _as_verl(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return (_as_verl(result[0]), *result[1:]) if 1 <= len(result) <= 3 else result
+    if isinstance(result, dict):
+        return json.dumps(result, ensure_ascii=False)
+    return result if isinstance(result, str) or hasattr(result, "text") else str(result)
 
 
 def _parts(shared: Any) -> Parts:

@@ -1,0 +1,215 @@
+"""What users' files import of verl where it is not installed: `@function_tool`, base classes, schemas.
+
+They are there while a user's file is imported, and only for names that no installed package has: verl 0.9 has
+no interactions any more, older files do. What a function imports when it is called needs verl itself.
+(verl 0.9.1: `verl/tools/function_tool.py`, `base_tool.py`, `schemas.py`.)
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rewardkit.user_files import import_reward_file
+
+REGISTRY_MODULE = "verl.tools.function_tool"
+_KEPT = "__rewardkit_function_tools__"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A function under `@function_tool`, with the attributes that verl's own has."""
+
+    name: str
+    fn: Callable[..., Any]
+    tool_schema: Any
+    """As it was given; None: to be read from the function."""
+
+
+class Model:
+    """Stands for verl's pydantic models: keeps what it is given, as attributes, nested ones likewise."""
+
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _viewed(self._values.get(name))
+
+    @classmethod
+    def model_validate(cls, values: Mapping[str, Any]) -> Any:
+        return cls(**values)
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """Return what it was given."""
+        return {name: _plain(value) for name, value in self._values.items()}
+
+
+def _viewed(value: Any) -> Any:
+    return Model(**value) if isinstance(value, dict) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.model_dump()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+class BaseTool:
+    """Base of verl's tools."""
+
+    def __init__(self, config: dict[str, Any], tool_schema: Any) -> None:
+        self.config = config
+        self.tool_schema = tool_schema or self.get_openai_tool_schema()
+        self.name = self.tool_schema.function.name
+
+    def get_openai_tool_schema(self) -> Any:
+        return self.tool_schema
+
+    async def create(self, instance_id: str | None = None, **kwargs: Any) -> tuple[str, Any]:
+        return instance_id or str(uuid.uuid4()), Model()
+
+    async def execute(self, instance_id: str, parameters: dict[str, Any], **kwargs: Any) -> Any:
+        return Model(text="Updated the tool state."), 0.0, {}
+
+    async def calc_reward(self, instance_id: str, **kwargs: Any) -> float:
+        return 0.0
+
+    async def release(self, instance_id: str, **kwargs: Any) -> None:
+        return None
+
+
+class BaseInteraction:
+    """Base of verl's interactions."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.config = config
+        self.name = config.get("name", "interaction_agent")
+
+    async def start_interaction(self, instance_id: str | None = None, **kwargs: Any) -> str:
+        return instance_id or str(uuid.uuid4())
+
+    async def finalize_interaction(self, instance_id: str | None = None, **kwargs: Any) -> None:
+        return None
+
+
+def _traced(function: Any = None, **_: Any) -> Any:
+    """verl's `rollout_trace_op`: nothing is traced."""
+    return function if callable(function) else _traced
+
+
+def _function_tools() -> dict[str, Any]:
+    """The names of `verl.tools.function_tool`, with a registry of their own."""
+    registry: dict[str, FunctionTool] = {}
+
+    def function_tool(name: Any = None, *, schema: Any = None) -> Any:
+        def declare(fn: Callable[..., Any]) -> Callable[..., Any]:
+            called = name if isinstance(name, str) else fn.__name__
+            known = registry.get(called)
+            if known is not None and known.fn is not fn:
+                raise ValueError(f"there are two tools of the name '{called}' under @function_tool")
+            registry[called] = FunctionTool(called, fn, schema)
+            return fn
+
+        return declare(name) if callable(name) and schema is None else declare
+
+    return {"function_tool": function_tool, "FUNCTION_TOOL_REGISTRY": registry, "FunctionTool": FunctionTool}
+
+
+_SCHEMAS = (
+    "OpenAIFunctionToolSchema", "OpenAIFunctionSchema", "OpenAIFunctionParametersSchema",
+    "OpenAIFunctionPropertySchema", "OpenAIFunctionToolCall", "OpenAIFunctionCallSchema", "ToolResponse",
+)  # fmt: skip
+_MODULES: dict[str, Callable[[], dict[str, Any]]] = {
+    "verl": dict,
+    "verl.tools": dict,
+    "verl.utils": dict,
+    "verl.interactions": dict,
+    "verl.tools.schemas": lambda: {name: type(name, (Model,), {}) for name in _SCHEMAS},
+    "verl.tools.base_tool": lambda: {"BaseTool": BaseTool},
+    REGISTRY_MODULE: _function_tools,
+    "verl.utils.rollout_trace": lambda: {"rollout_trace_op": _traced},
+    "verl.interactions.base": lambda: {"BaseInteraction": BaseInteraction},
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds these modules when all other finders have not."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name not in _MODULES:
+            return None
+        package = any(other.startswith(f"{name}.") for other in _MODULES)
+        return importlib.machinery.ModuleSpec(name, self, is_package=package)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.made.append(module.__name__)
+        vars(module).update(_MODULES[module.__name__]())
+
+
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def verl_modules() -> Iterator[None]:
+    """Let imports of verl succeed meanwhile; what was made for them is gone afterwards."""
+    with _LOCK:
+        finder = _Finder()
+        sys.meta_path.append(finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)
+            for name in finder.made:
+                made = sys.modules.pop(name, None)
+                parent = sys.modules.get(name.rpartition(".")[0])
+                if parent is not None and getattr(parent, name.rpartition(".")[2], None) is made:
+                    delattr(parent, name.rpartition(".")[2])
+
+
+def import_user_file(path: Path) -> ModuleType:
+    """Import a file of tools, interactions or loops, whatever it imports of verl.
+
+    Raises:
+        InputError: no such file, or it fails to import.
+    """
+    with verl_modules():
+        module = import_reward_file(path)
+        if not hasattr(module, _KEPT):
+            setattr(module, _KEPT, _registered_by(module))
+        return module
+
+
+def import_user_module(name: str) -> ModuleType:
+    """Import an installed module likewise."""
+    with verl_modules():
+        return importlib.import_module(name)
+
+
+def function_tools(module: ModuleType) -> list[Any]:
+    """Return the functions of an imported file under `@function_tool`, verl's own or the stand-in."""
+    found: list[Any] = getattr(module, _KEPT, [])
+    return found
+
+
+def _registered_by(module: ModuleType) -> list[Any]:
+    registry = getattr(sys.modules.get(REGISTRY_MODULE), "FUNCTION_TOOL_REGISTRY", {})
+    return [one for one in registry.values() if getattr(one.fn, "__module__", None) == module.__name__]
