@@ -2,7 +2,8 @@
 
 `hermes` (Qwen 2.5 and 3, Hermes): `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`; `llama3_json`:
 JSON objects with `name` and `parameters` after an optional `<|python_tag|>`; `qwen3_coder`: `<function=f>`
-and `<parameter=x>`; `react`: lines of `Action:` and `Action Input:`. What attempts a call and cannot be read
+and `<parameter=x>`; `react`: lines of `Action:` and `Action Input:`; `gpt-oss`: messages to `functions.f`.
+What attempts a call and cannot be read
 is a `Call` whose `error` says why: never lost, never taken for a turn without a call. Nothing is executed.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.agents.harmony import Part, parts_of
 from rewardkit.agents.types import Call
 from rewardkit.errors import ConfigError, did_you_mean
 
@@ -95,6 +97,8 @@ def detect_format(chat_template: str | None) -> str | None:
     `FORMATS`.
     """
     template = chat_template or ""
+    if "<|channel|>" in template:
+        return "gpt-oss"
     if "<function=" in template:
         return "qwen3_coder"
     if _OPEN in template:
@@ -288,6 +292,33 @@ def _react_call(action: str, given: str | None) -> Call:
     return _checked(name, value)
 
 
+def _gpt_oss(text: str) -> tuple[str, list[Call]]:
+    """What is to a tool is a call, on whatever channel; what is to the assistant is a result made up."""
+    said: list[str] = []
+    calls: list[Call] = []
+    for part in parts_of(text):
+        if part.recipient and part.recipient != "assistant":
+            calls.append(_gpt_oss_call(part))
+        elif not part.recipient and part.channel != "analysis" and part.body is not None:
+            said.append(part.body.strip())
+        if len(calls) > MAX_CALLS:
+            break
+    return "\n".join(filter(None, said)), calls
+
+
+def _gpt_oss_call(part: Part) -> Call:
+    name = part.recipient.removeprefix("functions.")
+    try:
+        if part.body is None:
+            raise _Unreadable("the call is not finished: <|message|> and its arguments are missing")
+        value, end = _json_at(part.body, 0)
+        if part.body[end:].strip():
+            raise _Unreadable(f"after the JSON object comes {_shown(part.body[end:])}")
+        return _checked(name, value)
+    except _Unreadable as error:
+        return _failed(str(error), name)
+
+
 def _from_object(value: Any) -> Call:
     """A call from `{"name", "arguments"}`, or `parameters`, or OpenAI's `{"function": {...}}`."""
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
@@ -374,6 +405,7 @@ FORMATS: dict[str, Format] = {
     "hermes": Format(_hermes),
     "llama3_json": Format(_llama3_json),
     "qwen3_coder": Format(_qwen3_coder),
+    "gpt-oss": Format(_gpt_oss),
     "react": Format(_react, stop=("\nObservation:",)),
 }
 """The formats that `parse` reads, by their names in `multi_turn.format`; add to it to read another."""

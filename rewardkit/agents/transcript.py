@@ -156,31 +156,60 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
     return Skeleton(tuple(parts), tuple(closing), tuple(contents))
 
 
-def _tail(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
-    """What follows an assistant's turn when `new` is said next, and the ids in it that close the turn."""
+def _tail(
+    transcript: Transcript, new: Sequence[Message], schemas: Schemas, *, prompt: bool = True
+) -> tuple[str, list[int]]:
+    """What follows an assistant's turn when `new` is said next, and the ids in it that close the turn.
+
+    Args:
+        prompt: up to where the assistant is to go on.
+    """
     tried = []
     if any(message["role"] == "tool" for message in new):
         for arguments in ({"x": _SAID}, json.dumps({"x": _SAID})):
             try:
-                return _tail_of_call(transcript, new, schemas, arguments)
+                return _tail_of_call(transcript, new, schemas, arguments, prompt)
+            except Exception as error:
+                tried.append(_line(error))
+        if len(new) > 1 and all(message["role"] == "tool" for message in new):
+            try:
+                return _tails_in_turn(transcript, new, schemas)
             except Exception as error:
                 tried.append(_line(error))
     try:
-        return _tail_of_text(transcript, new, schemas)
+        return _tail_of_text(transcript, new, schemas, prompt)
     except Exception as error:
         tried.append(_line(error))
     raise TemplateError("; ".join(dict.fromkeys(tried)))
 
 
-def _tail_of_text(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
+def _tails_in_turn(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
+    """The results of several calls one behind the other, as gpt-oss has them: its template writes one call a
+    turn, so each is taken from a turn of its own, without its closing and one opening behind the last."""
+    whole = ""
+    closing: list[int] = []
+    for message in new:
+        tail, closing = _tail(transcript, [message], schemas)
+        bare, _ = _tail(transcript, [message], schemas, prompt=False)
+        opening = tail.removeprefix(bare)
+        begin = transcript.encoder.decode(closing, special=True)
+        if opening == tail or not bare.startswith(begin):
+            raise TemplateError("the template writes the result of a call otherwise where a turn follows")
+        whole = f"{whole.removesuffix(opening) or begin}{bare.removeprefix(begin)}{opening}"
+    return whole, closing
+
+
+def _tail_of_text(
+    transcript: Transcript, new: Sequence[Message], schemas: Schemas, prompt: bool
+) -> tuple[str, list[int]]:
     before: list[Message] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _SAID}]
     alone = _behind(transcript.render(before, schemas, prompt=False))
-    tail = _behind(transcript.render([*before, *new], schemas))
+    tail = _behind(transcript.render([*before, *new], schemas, prompt=prompt))
     return tail, _common(transcript.encoder.trusted(alone), transcript.encoder.trusted(tail))
 
 
 def _tail_of_call(
-    transcript: Transcript, new: Sequence[Message], schemas: Schemas, arguments: Any
+    transcript: Transcript, new: Sequence[Message], schemas: Schemas, arguments: Any, prompt: bool
 ) -> tuple[str, list[int]]:
     """The same where the turn has called the tools: what the model writes of a call is cut off."""
     calls = [
@@ -197,7 +226,7 @@ def _tail_of_call(
         {"role": "assistant", "content": "", "tool_calls": calls},
     ]
     alone = _behind(transcript.render(before, schemas, prompt=False), len(calls))
-    tail = _behind(transcript.render([*before, *new], schemas), len(calls))
+    tail = _behind(transcript.render([*before, *new], schemas, prompt=prompt), len(calls))
     if not tail.startswith(alone):
         raise TemplateError("the template writes a call anew when its result follows")
     closing = _closing(transcript, transcript.encoder.trusted(alone), schemas)

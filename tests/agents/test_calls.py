@@ -163,6 +163,7 @@ def test_the_format_is_told_by_the_chat_template() -> None:
     assert detect_format("{{ tools }}<|python_tag|>") == "llama3_json"
     assert detect_format("{% if tools %}[TOOL_CALLS]") is None
     assert detect_format("{% if tools %}<tool_call>{name}\n<arg_key>") is None
+    assert detect_format("{{ tools }}<|start|>assistant<|channel|>final") == "gpt-oss"
     assert detect_format("{{ messages }}") == "react"
     assert detect_format(None) == "react"
 
@@ -186,3 +187,40 @@ def test_any_text_is_read_without_an_error_and_marks_leave_a_call(pieces: list[s
     if "<tool_call>" in said:
         assert parse("hermes", text)[1]
         assert parse("qwen3_coder", text)[1]
+
+
+_FINAL = "<|start|>assistant<|channel|>final<|message|>It is 5.<|return|>"
+
+
+def _calling(name: str, body: str, end: str = "<|call|>") -> str:
+    return f" to=functions.{name}<|channel|>commentary json<|message|>{body}{end}"
+
+
+def test_gpt_oss_makes_calls_of_its_messages_to_tools() -> None:
+    thought = "<|channel|>analysis<|message|>Perhaps to=functions.f {}<|end|><|start|>assistant"
+    look = "<|channel|>commentary<|message|>I will look.<|end|><|start|>assistant"
+    later = '<|start|>assistant<|channel|>commentary to=functions.g <|constrain|>json<|message|>{"y": [2]}'
+    said, calls = parse("gpt-oss", thought + look + _calling("f", '{"x": "<|"}') + later)
+    assert said == "I will look."
+    assert [(c.name, c.arguments, c.error) for c in calls] == [
+        ("f", {"x": "<|"}, None),
+        ("g", {"y": [2]}, None),  # the token that ends a turn is no part of its text
+    ]
+    assert parse("gpt-oss", thought + _FINAL.removeprefix("<|start|>assistant")) == ("It is 5.", [])
+    made_up = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>72<|end|>"
+    assert [c.name for c in parse("gpt-oss", _calling("f", "{}") + made_up)[1]] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (_calling("f", '{"x": 1', ""), "not JSON"),
+        (_calling("f", "[1]"), "not a JSON object"),
+        (_calling("f", '{"x": 1} and more'), "after the JSON object"),
+        (_calling("f", ""), "nothing stands"),
+        ("<|channel|>commentary to=functions.f", "not finished"),
+    ],
+)
+def test_a_call_of_gpt_oss_that_cannot_be_read_says_why(text: str, why: str) -> None:
+    (call,) = parse("gpt-oss", text)[1]
+    assert call.name == "f" and why in str(call.error)

@@ -238,3 +238,39 @@ def test_messages_of_other_roles_cannot_be_appended(transcript: Transcript) -> N
     for role in ("assistant", "system"):
         with pytest.raises(TemplateError, match="expected tool or user"):
             transcript.appended([5], [{"role": role, "content": "x"}])
+
+
+HARMONY = (
+    "{% for m in messages %}{% if m.role == 'tool' %}"
+    "{{ '<|start|>functions.' ~ m.name ~ ' to=assistant<|channel|>commentary<|message|>' ~ (m.content | tojson) ~ '<|end|>' }}"
+    "{% elif m.tool_calls %}{% set call = m.tool_calls[0].function %}"
+    "{{ '<|start|>assistant to=functions.' ~ call.name ~ '<|channel|>commentary json<|message|>' }}"
+    "{{ (call.arguments | tojson) ~ '<|call|>' }}"
+    "{% elif m.role == 'assistant' %}{{ '<|start|>assistant<|channel|>final<|message|>' ~ m.content ~ '<|end|>' }}"
+    "{% else %}{{ '<|start|>user<|message|>' ~ m.content ~ '<|end|>' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}"
+)
+HARMONY_MARKS = ["<|start|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>", "<|channel|>"]
+
+
+def test_results_of_several_calls_follow_each_other_where_a_template_writes_one_call() -> None:
+    """As gpt-oss's does: the first result closes the turn's last call, the last one opens the next turn."""
+    tokenizer = make_tokenizer(HARMONY)
+    tokenizer.add_special_tokens({"additional_special_tokens": HARMONY_MARKS})
+    transcript = Transcript(tokenizer, [tokenizer.convert_tokens_to_ids("<|call|>")])
+    assert probe(transcript).refused == {}
+    heard = [{"role": "tool", "name": name, "content": f"{name} <|end|>"} for name in ("one", "two")]
+    said = tokenizer('{"x": 1}<|call|>', add_special_tokens=False)["input_ids"]
+    for produced, closing in ((said, ""), (said[:-1], "<|call|>")):
+        ids = transcript.appended(produced, heard)
+        assert (
+            transcript.text_of(ids, special=True)
+            == closing
+            + "".join(
+                f'<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>"{name} <|end|>"<|end|>'
+                for name in ("one", "two")
+            )
+            + "<|start|>assistant"
+        )
+        end = tokenizer.convert_tokens_to_ids("<|end|>")
+        assert ids.count(end) == 2, "what tools write is no marker"
