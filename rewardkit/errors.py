@@ -20,6 +20,8 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 from collections.abc import Iterable
 
 
@@ -73,6 +75,15 @@ class DeadlineError(ServerError, TimeoutError):
 
 class ParityError(RewardkitError, RuntimeError):
     pass
+
+
+def reason_of(error: BaseException) -> str:
+    """Return in one line why: what the system says, or else what the error says first."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, FileNotFoundError):  # Arrow's has the path alone
+        return os.strerror(errno.ENOENT)
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

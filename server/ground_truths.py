@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
+from rewardkit.errors import InputError, MissingDependencyError, did_you_mean, reason_of
 from rewardkit.rows import ground_truth_text, plain_mapping
 from rewardkit.server.chat import Turn, plain, prompt_turns, strip_end, turns
 from rewardkit.server.known import Ambiguous, KnownRow, Prompt
@@ -183,7 +183,7 @@ def _read(
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
     names, truth = _columns(path, file.schema_arrow)
     with file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, truth]):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, reason_of
 from rewardkit.server.tasks import TaskSet
 from rewardkit.tables import column_of, names_in
 
@@ -49,7 +49,7 @@ def _read(path: Path) -> pa.Table:
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
     names = names_in(table.schema)
     for needed in ("data_source", "ground_truth", "prompt"):
         if getattr(names, needed) is None:

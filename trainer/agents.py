@@ -22,7 +22,7 @@ from rewardkit.agents.runner import Setting, agent_of, check_rows, prompt_ids
 from rewardkit.agents.tools.opening import load_tools
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import Interaction, Limits, Tool
-from rewardkit.errors import ConfigError, InputError
+from rewardkit.errors import ConfigError, InputError, reason_of
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
@@ -151,7 +151,9 @@ def register_agents(path: str | None) -> None:
     try:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise InputError(f"cannot read {KEY}.agent.agent_loop_config_path={path}: {error}") from None
+        raise InputError(
+            f"cannot read {KEY}.agent.agent_loop_config_path={path}: {reason_of(error)}"
+        ) from None
     named = isinstance(entries, list) and all(
         isinstance(entry, dict) and {"name", "_target_"} <= entry.keys() for entry in entries
     )

@@ -15,7 +15,7 @@ import click
 
 from rewardkit.commands.common import read_reward_options, reward_options
 from rewardkit.commands.serve_file import Serving, ServingCommand, config_option, in_file
-from rewardkit.errors import ConfigError, InputError, MissingDependencyError
+from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
 from rewardkit.sandbox import Pool, levels
 from rewardkit.scoring.runner import TRACEBACKS
 from rewardkit.scoring.scorer import Scorer
@@ -302,7 +302,7 @@ def _read_tokens(token_file: Path | None) -> list[str]:
     try:
         lines = token_file.read_text().split()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {token_file}: {error}") from None
+        raise InputError(f"cannot read {token_file}: {reason_of(error)}") from None
     if not lines:
         raise InputError(f"{token_file} holds no token; put one on each line")
     return [*tokens, *lines]

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, reason_of
 from rewardkit.offline.inputs import COMPRESSIONS, STDIN, Input, open_binary
 from rewardkit.offline.objects import csv_rows, inspect_rows, json_rows
-from rewardkit.offline.records import BOM, BadRowError, RawRow, Records, brief, parse
+from rewardkit.offline.records import BOM, BadRowError, RawRow, Records, parse
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
@@ -100,7 +100,7 @@ class ParquetRows:
             names = schema.names
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(
-                f"{source.path} is not a parquet file that can be read: {brief(error)}"
+                f"{source.path} is not a parquet file that can be read: {reason_of(error)}"
             ) from None
         self.schema: pa.Schema = schema
         self.total: int = self._file.metadata.num_rows
@@ -145,7 +145,7 @@ class ParquetRows:
             try:
                 table = self._file.read_row_group(group)
             except (pa.ArrowException, OSError) as reason:
-                why = f"row group {group} is damaged: {brief(reason)}"
+                why = f"row group {group} is damaged: {reason_of(reason)}"
                 if size > done:
                     yield Records(first + done, size - done, damaged=why)
             else:
@@ -194,7 +194,9 @@ class ArrowRows:
                 if isinstance(reader, pa.RecordBatchFileReader):
                     self.total = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{source.path} is not an Arrow file that can be read: {brief(error)}") from None
+            raise InputError(
+                f"{source.path} is not an Arrow file that can be read: {reason_of(error)}"
+            ) from None
 
     def first_row(self) -> RawRow:
         for records in self.chunks():
@@ -213,7 +215,7 @@ class ArrowRows:
                         yield Records(first, len(part), pa.Table.from_batches([part], self.schema))
                         first += len(part)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{self.source.path}, after row {first}: {brief(error)}") from None
+            raise InputError(f"{self.source.path}, after row {first}: {reason_of(error)}") from None
 
     @contextmanager
     def _opened(self) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
@@ -274,7 +276,7 @@ class LineRows:
                     yield Records(first, len(lines), lines=stripped)
                     first += len(lines)
         except (OSError, EOFError, pa.ArrowException) as error:
-            raise InputError(f"{self.source.path}, after line {first}: {brief(error)}") from None
+            raise InputError(f"{self.source.path}, after line {first}: {reason_of(error)}") from None
 
     def close(self) -> None:
         pass
@@ -299,7 +301,7 @@ class ObjectRows:
     def chunks(self) -> Iterator[Records]:
         first = 0
         for rows in _batched(self._read(self.source), 1_024):
-            lines = tuple([_tobrief(row) for row in rows])
+            lines = tuple([_toreason_of(row) for row in rows])
             yield Records(first, len(lines), lines=lines)
             first += len(lines)
 
@@ -369,7 +371,7 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _tobrief(row: Any) -> bytes:
+def _toreason_of(row: Any) -> bytes:
     """A row as a line of JSON; bytes that were no UTF-8 are what they were, for `parse` to tell of."""
     try:
         return msgspec.json.encode(row)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, TextIO, cast
 import pyarrow as pa
 
 from rewardkit.assets import asset_path
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError, MissingDependencyError, reason_of
 
 Format = Literal["parquet", "arrow", "jsonl", "csv", "json", "inspect"]
 FORMATS: dict[str, Format] = {
@@ -202,8 +202,7 @@ def open_binary(source: Input) -> BinaryIO:
         else:
             file = open(source.path, "rb")  # noqa: SIM115  (the caller closes it)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read {source.path}: {reason}") from None
+        raise InputError(f"cannot read {source.path}: {reason_of(error)}") from None
     packed = source.path.lower()
     if packed.endswith(".gz"):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb"))

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError, MissingDependencyError, reason_of
 from rewardkit.offline.inputs import Input, open_binary, suffix_of
-from rewardkit.offline.records import BOM, brief
+from rewardkit.offline.records import BOM
 
 
 def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
@@ -107,7 +107,9 @@ def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
             row = sample.model_dump(mode="json", include=_INSPECT_FIELDS)
             yield {"eval": header.eval.dataset.name or header.eval.task, **row}
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{source.path} is not a log of inspect that can be read: {brief(error)}") from None
+        raise InputError(
+            f"{source.path} is not a log of inspect that can be read: {reason_of(error)}"
+        ) from None
 
 
 _INSPECT_FIELDS = {"id", "epoch", "input", "target", "output", "scores", "metadata", "error"}

@@ -80,8 +80,3 @@ def without_lone_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {without_lone_surrogates(key): without_lone_surrogates(item) for key, item in value.items()}
     return [without_lone_surrogates(item) for item in value] if isinstance(value, list) else value
-
-
-def brief(error: Exception) -> str:
-    """Return an error's first line."""
-    return str(error).partition("\n")[0] or type(error).__name__

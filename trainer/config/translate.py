@@ -119,7 +119,7 @@ def _near(key: str, known: Sequence[str]) -> str:
 
 
 def _alike(name: str, other: str) -> bool:
-    if set(name.split("_")) <= set(other.split("_")):
+    if set(name.split("_")) <= set(other.split("_")) or sorted(name) == sorted(other):
         return True
     return difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio() >= ENOUGH_ALIKE
 
