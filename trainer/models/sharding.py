@@ -35,12 +35,16 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: Places | N
     """Shard a model over all processes with FSDP2, one group per decoder layer.
 
     Master weights stay in the type they have. A causal language model comes back inside a `PolicyModel`.
+    One process that computes with its weights as they are keeps them so: FSDP2 would copy all of them for
+    each forward and backward.
 
     Args:
         places: where the weights of an outline lie: each process reads its own.
     """
     if isinstance(model, PreTrainedModel):
         model = PolicyModel(model)
+    if _stays_whole(model, world, config):
+        return _whole(model, world.device, places)
     mixed = config.mixed_precision
     settings: dict[str, Any] = {
         "mesh": _mesh(world, config.fsdp_size),
@@ -63,6 +67,23 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: Places | N
             model.find_out()
         root: Any = model
         root.reshard()  # it keeps what it gathered, for a backward that does not come
+    return model
+
+
+def _stays_whole(model: nn.Module, world: World, config: FsdpConfig) -> bool:
+    """Whether there is nothing to shard, to cast or to bring from elsewhere."""
+    computing = DTYPES[config.mixed_precision.param_dtype or config.dtype]
+    offloaded = config.param_offload or config.offload_policy
+    return world.size == 1 and not offloaded and all(p.dtype == computing for p in model.parameters())
+
+
+def _whole(model: nn.Module, device: torch.device, places: Places | None) -> nn.Module:
+    if places is None:
+        return model.to(device)
+    assert isinstance(model, PolicyModel | ValueModel)
+    fill(model, places, device)
+    model.to(device)
+    model.find_out()
     return model
 
 

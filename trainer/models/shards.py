@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
@@ -113,8 +114,11 @@ def _converts(model: Any) -> bool:
 
 @torch.no_grad()
 def fill(model: Any, places: Places, device: torch.device) -> None:
-    """Give the parameters of a sharded model memory on `device`, and those of its `body` their rows."""
-    model._apply(lambda t: torch.empty_like(t, device=device) if t.is_meta else t)
+    """Give a model's parameters memory on `device`, and those of its `body` what this process has of them."""
+    if isinstance(model, FSDPModule):
+        model._apply(lambda t: torch.empty_like(t, device=device) if t.is_meta else t)
+    else:
+        _give_memory(model, device)
     own: dict[str, Tensor] = {**dict(model.named_buffers()), **dict(model.named_parameters())}
     own = {name.removeprefix("body."): t for name, t in own.items() if name.startswith("body.")}
     for name, tensor in own.items():
@@ -128,3 +132,16 @@ def fill(model: Any, places: Places, device: torch.device) -> None:
         (count, *_), (first, *_) = placed
         if count:
             tensor.to_local().copy_(places[name].rows(first, count))
+
+
+def _give_memory(model: Any, device: torch.device) -> None:
+    """Not `_apply`, which makes two parameters of one that is tied."""
+    made: dict[nn.Parameter, nn.Parameter] = {}
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is None or not parameter.is_meta:
+                continue
+            if parameter not in made:
+                empty = torch.empty_like(parameter, device=device)
+                made[parameter] = nn.Parameter(empty, requires_grad=parameter.requires_grad)
+            module._parameters[name] = made[parameter]

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ModelConfig
-from rewardkit.trainer.distributed import World
+from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.models.load import load_value_model
 from rewardkit.trainer.models.lora import save_adapter
 from rewardkit.trainer.models.prepare import prepare
@@ -56,7 +56,7 @@ def test_the_stream_holds_the_weights_that_peft_merges(model: Any, adapted: Any,
     changed = [n for n, p in model.named_parameters() if not torch.equal(p, streamed[n])]
     assert len(changed) == 2 * 7, "every linear layer of both decoder layers, and nothing else"
     for name, parameter in adapted.body.named_parameters():
-        assert torch.equal(parameter.full_tensor(), before[name]), "the model itself is not merged"
+        assert torch.equal(gathered(parameter), before[name]), "the model itself is not merged"
 
 
 def test_without_its_adapter_the_actor_is_the_base_model(
@@ -75,11 +75,11 @@ def test_without_its_adapter_the_actor_is_the_base_model(
 
 def test_an_update_moves_the_adapter_alone(model: Any, batch: Batch, world: World) -> None:
     actor = make_actor(prepare(copy.deepcopy(model), LORA, CPU, FSDP), world)
-    before = {n: p.full_tensor().clone() for n, p in actor.model.named_parameters()}
+    before = {n: gathered(p).clone() for n, p in actor.model.named_parameters()}
     batch["old_log_probs"] = actor.log_probs(batch)
     metrics = actor.update(batch, 1, 0)
     assert abs(metrics["approx_kl"]) < 1e-6
-    moved = {n for n, p in actor.model.named_parameters() if not torch.equal(p.full_tensor(), before[n])}
+    moved = {n for n, p in actor.model.named_parameters() if not torch.equal(gathered(p), before[n])}
     assert moved == {n for n in before if ".lora_B." in n}, "lora_A has no gradient while lora_B is 0"
 
 
@@ -89,9 +89,9 @@ def test_a_critic_s_adapter_learns_with_its_head(model_folder: Path, batch: Batc
     critic = Critic(
         shard(prepare(value, LORA, CPU, FSDP), world, FSDP), world, critic_config(), samples_per_prompt=1
     )
-    before = {n: p.full_tensor().clone() for n, p in critic.model.named_parameters()}
+    before = {n: gathered(p).clone() for n, p in critic.model.named_parameters()}
     critic.update(batch, 1, 0)
-    moved = {n for n, p in critic.model.named_parameters() if not torch.equal(p.full_tensor(), before[n])}
+    moved = {n for n, p in critic.model.named_parameters() if not torch.equal(gathered(p), before[n])}
     assert moved == {"head.weight"} | {n for n in before if ".lora_B." in n}
 
 

@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
-from rewardkit.trainer.distributed import World
+from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.models import heads
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import load_causal_lm, load_value_model
@@ -119,7 +119,7 @@ def test_a_single_step_needs_no_old_log_probs_from_a_pass_of_their_own(
     def step(given: Batch) -> tuple[dict[str, float], torch.Tensor]:
         actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=3, entropy_coeff=entropy_coeff)
         metrics = actor.update(given, step=1, seed=0)
-        return metrics, torch.cat([p.full_tensor().flatten() for p in actor.model.parameters()])
+        return metrics, torch.cat([gathered(p).flatten() for p in actor.model.parameters()])
 
     log_probs, entropies = make_actor(model, world).log_probs_and_entropies(batch)
     without = Batch({k: v for k, v in batch.tensors.items() if k != "old_log_probs"}, batch.rows)
@@ -141,7 +141,7 @@ def test_any_micro_batch_split_gives_the_same_step(
         extra = {"entropy_coeff": 0.01, "use_kl_loss": True, "loss_agg_mode": "seq-mean-token-mean"}
         actor = make_actor(model, world, ppo_micro_batch_size_per_gpu=micro, **extra)
         metrics = actor.update(batch, step=1, seed=0)
-        return metrics, [p.full_tensor() for p in actor.model.parameters()]
+        return metrics, [gathered(p) for p in actor.model.parameters()]
 
     def critic_after(micro: int | None) -> tuple[dict[str, float], list[Any]]:
         config = critic_config(ppo_micro_batch_size_per_gpu=micro)
@@ -149,7 +149,7 @@ def test_any_micro_batch_split_gives_the_same_step(
             shard(load_value_model(str(model_folder)), world, FSDP), world, config, samples_per_prompt=1
         )
         metrics = critic.update(batch, step=1, seed=0)
-        return metrics, [p.full_tensor() for p in critic.model.parameters()]
+        return metrics, [gathered(p) for p in critic.model.parameters()]
 
     for after in (actor_after, critic_after):
         (whole, whole_weights), (split, split_weights) = after(None), after(size)
@@ -170,7 +170,7 @@ def test_gradients_of_a_split_add_up_to_the_whole(model_folder: Any, batch: Batc
         for piece in batch.split(micro):
             loss, _ = actor._loss(piece, totals)
             loss.backward()
-        return torch.cat([p.grad.full_tensor().flatten() for p in actor.model.parameters()])
+        return torch.cat([gathered(p.grad).flatten() for p in actor.model.parameters()])
 
     whole = gradient(None)
     for micro in (1, 3):
@@ -190,11 +190,11 @@ def test_a_gradient_that_is_not_finite_moves_nothing_and_is_counted(
     model: Any, batch: Batch, world: World
 ) -> None:
     actor = make_actor(model, world)
-    before = [p.full_tensor().clone() for p in actor.model.parameters()]
+    before = [gathered(p).clone() for p in actor.model.parameters()]
     batch["advantages"][0, 0] = torch.inf
     metrics = actor.update(batch, step=1, seed=0)
     assert metrics["skipped_updates"] == 1.0
-    after = [p.full_tensor() for p in actor.model.parameters()]
+    after = [gathered(p) for p in actor.model.parameters()]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 
@@ -316,7 +316,7 @@ def test_the_head_s_gradient_is_summed_over_chunks_in_float32(
 def test_between_micro_batches_a_process_holds_the_shards_of_gradients_alone(
     no_sync: bool, world: World, model_folder: Path
 ) -> None:
-    fsdp = FsdpConfig("float32", no_sync=no_sync)
+    fsdp = FsdpConfig("bfloat16", no_sync=no_sync)  # in float32 a single process has nothing to shard
     sharded = shard(load_causal_lm(str(model_folder)), world, fsdp)
     optimizer = Optimizer(sharded, OptimConfig(lr=1e-4), fsdp, 1.0, 1)
     ids = torch.tensor([[5, 6, 7]])
