@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
-from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
@@ -33,6 +33,9 @@ from rewardkit.trainer.rollout.conversing import Ask, Rounds, Seat, cut_at, play
 
 E = TypeVar("E")
 R = TypeVar("R")
+
+BLOCK = 256
+"""Tokens whose probabilities are summed up together in a draw."""
 
 KEY = "actor_rollout_ref.rollout"
 VLLM_ONLY = (
@@ -104,7 +107,11 @@ class HfRollout:
         micro_batch_size: int | None = None,
     ) -> None:
         """Take over `model`; `micro_batch_size` responses are generated at once (None: all)."""
+        # Not at the top: transformers takes seconds to import, and preflight reads this file.
+        from rewardkit.trainer.rollout.decoding import make_plain
+
         self.model = model.eval().requires_grad_(False)
+        make_plain(self.model)
         self.device = next(model.parameters()).device
         self.eos_ids = torch.tensor(list(eos_ids), device=self.device)
         self.pad_id = pad_id
@@ -188,10 +195,10 @@ class HfRollout:
         eos: list[int] = self.eos_ids.tolist()
         stops = [{*eos, *ask.stop_token_ids} for ask in asks]
 
-        def over(tokens: Tensor, t: int) -> Tensor:
+        def over(tokens: Tensor, rows: Tensor, t: int) -> Tensor:
             found = [
-                token in stop or t + 1 >= ask.max_tokens
-                for token, stop, ask in zip(tokens.tolist(), stops, asks, strict=True)
+                token in stops[row] or t + 1 >= asks[row].max_tokens
+                for token, row in zip(tokens.tolist(), rows.tolist(), strict=True)
             ]
             return torch.tensor(found, device=self.device)
 
@@ -205,7 +212,7 @@ class HfRollout:
             replies.append(Reply("", turn[:kept], of_tokens, "stop" if stopped else "length"))
         return replies
 
-    def _at_eos(self, tokens: Tensor, t: int) -> Tensor:
+    def _at_eos(self, tokens: Tensor, rows: Tensor, t: int) -> Tensor:
         return torch.isin(tokens, self.eos_ids)
 
     def _generate(
@@ -215,39 +222,36 @@ class HfRollout:
         sampling: Sampling,
         seeds: Sequence[int],
         length: int,
-        over: Callable[[Tensor, int], Tensor],
+        over: Callable[[Tensor, Tensor, int], Tensor],
     ) -> tuple[Tensor, Tensor]:
-        """Draw up to `length` tokens for each row, until `over` (its tokens at t, t) is true of all."""
-        if not len(ids):
-            empty = torch.zeros((0, length), device=self.device)
-            return empty.long(), empty
-        first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
-        ids = ids[:, first:]
-        mask = mask[:, first:]
-        uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
+        """Draw up to `length` tokens for each row, until `over` is true of it.
+
+        Args:
+            over: gets tokens, their rows, and t, where in the response they stand.
+        """
+        from rewardkit.trainer.rollout.decoding import Decoder  # transformers takes seconds to import
+
         responses = ids.new_full((len(ids), length), self.pad_id)
         log_probs = torch.zeros((len(ids), length), device=self.device)
+        if not len(ids):
+            return responses, log_probs
+        first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
+        decoder = Decoder(self.model, ids[:, first:], mask[:, first:], length)
+        uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
+        rows = torch.arange(len(ids), device=self.device)
         done = torch.zeros(len(ids), dtype=torch.bool, device=self.device)
-        mask = torch.cat([mask, mask.new_ones((len(ids), length))], dim=1)
-        position = positions(mask[:, : ids.shape[1]])
-        cache = _new_cache(self.model)
-        tokens = ids
+        logits = decoder.begin()
         for t in range(length):
-            logits = self.model(
-                input_ids=tokens,
-                attention_mask=mask[:, : ids.shape[1] + t],
-                position_ids=position,
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
-            ).logits[:, -1]
-            drawn = uniforms[:, t] if uniforms is not None else None
-            responses[:, t], log_probs[:, t] = draw(logits, sampling, drawn)
-            done |= over(responses[:, t], t)
-            if bool(done.all()):
+            tokens, chosen = draw(logits, sampling, uniforms[rows, t] if uniforms is not None else None)
+            responses[rows, t] = tokens
+            log_probs[rows, t] = chosen
+            done |= over(tokens, rows, t)
+            if t + 1 == length or bool(done.all()):
                 break
-            tokens = responses[:, t : t + 1]
-            position = position[:, -1:] + 1
+            left = decoder.drop(done)
+            if left is not None:
+                rows, tokens, done = rows[left], tokens[left], done[left]
+            logits = decoder.go_on(tokens)
         return responses, log_probs
 
     @torch.no_grad()
@@ -278,14 +282,32 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[T
     if uniforms is None:
         tokens = logits.argmax(dim=-1)
     else:
-        logits = restrict(logits / sampling.temperature, sampling.top_k, sampling.top_p)
-        # float64: a float32 running sum over 10^5 tokens would lose the unlikely ones.
-        cumulative = logits.softmax(-1).double().cumsum(-1)
-        target = uniforms.unsqueeze(-1) * cumulative[:, -1:]
-        tokens = torch.searchsorted(cumulative, target, right=True).squeeze(-1)
-        tokens = tokens.clamp(max=logits.shape[-1] - 1)
+        if sampling.temperature != 1.0:
+            logits = logits / sampling.temperature
+        logits = restrict(logits, sampling.top_k, sampling.top_p)
+        tokens = _find(logits.softmax(-1), uniforms.unsqueeze(-1))
     chosen = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
     return tokens, chosen - logits.logsumexp(-1)
+
+
+def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
+    """Return where the running sum of each row passes its uniform's share of the whole, (B, V) -> (B,).
+
+    The sums are in float64: a float32 running sum over 10^5 tokens would lose the unlikely ones. Those of
+    blocks come first, and then those within one block: running sums of all would take most of a draw's time.
+    """
+    rows, size = probabilities.shape
+    blocks = pad(probabilities, (0, -size % BLOCK)).view(rows, -1, BLOCK)
+    sums = blocks.sum(-1, dtype=torch.float64)
+    running = sums.cumsum(-1)
+    target = uniforms * running[:, -1:]
+    block = torch.searchsorted(running, target, right=True).clamp(max=sums.shape[1] - 1)
+    within = blocks[torch.arange(rows, device=block.device), block[:, 0]].double().cumsum(-1)
+    rest = target - (running - sums).gather(1, block)
+    # Rounding must lead neither before the block's first probability nor past its last.
+    rest = rest.clamp(min=0.0).minimum(torch.nextafter(within[:, -1:], torch.zeros_like(rest)))
+    place = torch.searchsorted(within, rest, right=True).clamp(max=BLOCK - 1)
+    return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)  # where they are no numbers
 
 
 def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
@@ -300,12 +322,6 @@ def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
         beyond[:, 0] = False
         logits = logits.masked_fill(beyond.scatter(-1, index, beyond), -torch.inf)
     return logits
-
-
-def _new_cache(model: Any) -> Any:
-    from transformers import DynamicCache  # takes seconds to import, and preflight reads this file
-
-    return DynamicCache(config=model.config)
 
 
 def _uniforms(seeds: Sequence[int], length: int) -> Tensor:

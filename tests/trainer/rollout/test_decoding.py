@@ -1,0 +1,92 @@
+"""The hf engine's decoding: prompts read once, rows that end and leave, and how a token is found."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.rollout.decoding import ATTENTION
+from rewardkit.trainer.rollout.hf import HfRollout, _find
+
+SIZE = {"hidden_size": 24, "intermediate_size": 32, "num_hidden_layers": 2, "vocab_size": 40, "head_dim": 8}
+FAMILIES: dict[str, dict[str, Any]] = {
+    "llama": {"num_attention_heads": 6, "num_key_value_heads": 2},
+    "qwen3": {"num_attention_heads": 4, "num_key_value_heads": 4},
+    "gemma3_text": {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 4},
+}
+PLAIN = ("llama", "qwen3")
+ENDS = [3, 4, 5, 6]
+LENGTH = 90
+"""More than the room that the cache has at first."""
+
+
+def make(family: str) -> Any:
+    config = type(transformers.AutoConfig.for_model(family))(**SIZE, **FAMILIES[family])
+    torch.manual_seed(0)
+    return transformers.AutoModelForCausalLM.from_config(config).eval().double()
+
+
+def engine(family: str) -> HfRollout:
+    return HfRollout(make(family), eos_ids=ENDS, pad_id=0, response_length=LENGTH)
+
+
+@pytest.fixture
+def prompts() -> tuple[Any, Any]:
+    """Of 5, 2, 5 and 4 tokens; the first and the third are the same."""
+    ids = torch.tensor([[7, 8, 9, 10, 11], [0, 0, 0, 12, 13], [7, 8, 9, 10, 11], [0, 9, 9, 8, 7]])
+    return ids, (ids > 0).long()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("do_sample", [True, False])
+def test_rows_that_end_early_and_shared_prompts_change_no_response(
+    family: str, do_sample: bool, prompts: tuple[Any, Any]
+) -> None:
+    sampling = Sampling(n=6, do_sample=do_sample)
+    seeds = list(range(24))
+    fast, slow = engine(family), engine(family)
+    assert (fast.model.config._attn_implementation == ATTENTION) == (family in PLAIN)
+    slow.model.set_attn_implementation("sdpa")
+    found, wanted = (e.generate(*prompts, sampling, seeds) for e in (fast, slow))
+    assert torch.equal(found.responses, wanted.responses)
+    assert torch.equal(found.response_mask, wanted.response_mask)
+    torch.testing.assert_close(found.rollout_log_probs, wanted.rollout_log_probs)
+    lengths = found.response_mask.sum(dim=1)
+    if do_sample:
+        assert len(set(lengths.tolist())) > 5, "they end at different times"
+
+
+def test_prompts_are_read_once_and_rows_that_have_ended_are_left_out(prompts: tuple[Any, Any]) -> None:
+    rollout = engine("llama")
+    sizes: list[tuple[int, ...]] = []
+    rollout.model.register_forward_pre_hook(
+        lambda _, __, given: sizes.append(tuple(given["input_ids"].shape)), with_kwargs=True
+    )
+    found = rollout.generate(*prompts, Sampling(n=6), list(range(24)))
+    assert sizes[0] == (4, 5), "prompts that do not follow each other are not looked for"
+    lengths = found.response_mask.sum(dim=1)
+    going_on = [int((lengths > t).sum()) for t in range(1, len(sizes))]
+    assert [size[0] for size in sizes[1:]] == going_on
+    assert going_on[-1] < going_on[0]
+
+
+@pytest.mark.parametrize("size", [3, 256, 384, 5000])
+def test_a_token_is_found_where_the_running_sum_passes_the_uniform(size: int) -> None:
+    generator = torch.Generator().manual_seed(size)
+    weights = torch.rand(50, size, generator=generator).pow(8)
+    weights[:, ::3] = 0.0
+    probabilities = weights / weights.sum(-1, keepdim=True)
+    uniforms = torch.rand(50, 1, generator=generator, dtype=torch.float64)
+    uniforms[0], uniforms[1] = 0.0, 1 - 2**-53
+    running = probabilities.double().cumsum(-1)
+    wanted = (running <= uniforms * running[:, -1:]).sum(-1).clamp(max=size - 1)
+    found = _find(probabilities, uniforms)
+    assert torch.equal(found[2:], wanted[2:])
+    assert bool((probabilities.gather(1, found[:, None]) > 0).all()), "also at both ends"

@@ -1,0 +1,235 @@
+"""One token more for each of many sequences: a model, its keys and values, and the rows that go on.
+
+transformers' cache is copied for every token, its keys and values are repeated for every query head under a
+mask, and rows that have ended are computed to the end of the longest. Where all layers attend to all before
+them none of that is done here, and a prompt that several rows share is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.batch import positions
+from rewardkit.trainer.models.attention import why_unserved
+
+ATTENTION = "rewardkit_decoding"
+"""What `attn_implementation` is in a model that decodes by these functions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What models carry to their layers in place of a mask, while one token a row is computed."""
+
+    bias: Tensor | None
+    """(B, 1, 1, L): 0 where a token is seen, -inf on padding; None: there is no padding."""
+
+
+_seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
+
+
+@contextmanager
+def _seeing(seen: Seen) -> Iterator[None]:
+    token = _seen.set(seen)
+    try:
+        yield
+    finally:
+        _seen.reset(token)
+
+
+def _mask(**about: Any) -> Any:
+    """Stand in for a mask; see `transformers.masking_utils`."""
+    seen = _seen.get()
+    return sdpa_mask(**about) if seen is None else seen
+
+
+def _attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Any,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """Attend as transformers' functions do: (B, heads, tokens, size) -> (B, tokens, heads, size).
+
+    The query heads that share keys and values are queries of one head here, so that nothing is repeated.
+    """
+    if not isinstance(attention_mask, Seen):
+        out, _ = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
+        )
+        return out, None
+    odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
+    if odd:
+        raise ConfigError(
+            f"{type(module).__name__} changes its attention scores ({', '.join(odd)}): set "
+            "override_config.attn_implementation=eager"
+        )
+    rows, heads, _, width = query.shape
+    grouped = query.reshape(rows, key.shape[1], -1, width)
+    bias = attention_mask.bias
+    out = scaled_dot_product_attention(grouped, key, value, attn_mask=bias, scale=scaling)
+    return out.reshape(rows, 1, heads, value.shape[-1]), None
+
+
+ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attend)
+ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)
+
+
+def make_plain(model: Any) -> bool:
+    """Have a model decode by this file's attention, if it can; return whether it does."""
+    config = model.config
+    if config._attn_implementation == "sdpa" and why_unserved(config, remote=not _is_known(model)) is None:
+        layers = DynamicCache(config=config).layers
+        if layers and all(type(layer) is DynamicLayer for layer in layers):
+            model.set_attn_implementation(ATTENTION)
+    return bool(config._attn_implementation == ATTENTION)
+
+
+def _is_known(model: Any) -> bool:
+    return type(model).__module__.startswith("transformers.")
+
+
+class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
+    """One layer's keys and values, (B, heads, tokens, size), in memory with room for those to come."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+        self._space: tuple[Tensor, Tensor] | None = None
+        """Until there is some, keys and values are what the prompts left."""
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
+        if self._space is None:
+            self.lazy_initialization(key_states, value_states)
+            self._hold(key_states, value_states)
+            return key_states, value_states
+        begin = self.get_seq_length()
+        end = begin + key_states.shape[-2]
+        if self._space[0].shape[-2] < end:
+            self._grow(None)
+        for space, states in zip(self._space, (key_states, value_states), strict=True):
+            space[:, :, begin:end] = states
+        self._show(end)
+        return self.keys, self.values
+
+    def take(self, rows: Tensor) -> None:
+        """Hold these rows, some of them more than once."""
+        self._grow(rows)
+
+    def keep(self, count: int, to: Tensor, source: Tensor) -> None:
+        """Hold the first `count` rows alone, after those at `source` have moved to the places `to`."""
+        assert self._space is not None
+        length = self.get_seq_length()
+        for space in self._space:
+            space[to, :, :length] = space[source, :, :length]
+        self._hold(*(space[:count] for space in self._space))
+        self._show(length)
+
+    def _grow(self, rows: Tensor | None) -> None:
+        length = self.get_seq_length()
+        room = min(self._most, max(length + 64, length * 3 // 2))
+        held = (self.keys, self.values) if rows is None else (self.keys[rows], self.values[rows])
+        grown = [h.new_empty((*h.shape[:2], room, h.shape[-1])) for h in held]
+        for space, states in zip(grown, held, strict=True):
+            space[:, :, :length] = states
+        self._hold(*grown)
+        self._show(length)
+
+    def _hold(self, keys: Tensor, values: Tensor) -> None:
+        self._space = (keys, values)
+        self.keys, self.values = self._space
+
+    def _show(self, length: int) -> None:
+        assert self._space is not None
+        self.keys, self.values = (space[:, :, :length] for space in self._space)
+
+
+class Decoder:
+    """The rows of one batch, from their prompts on."""
+
+    def __init__(self, model: Any, ids: Tensor, mask: Tensor, length: int) -> None:
+        """Take left-padded prompts, (B, P), that are going to grow by up to `length` tokens."""
+        self._model = model
+        self._ids = ids
+        self._plain = model.config._attn_implementation == ATTENTION
+        self._cache: Any = DynamicCache(config=model.config)
+        if self._plain:
+            self._cache.layers = [_GrowingLayer(ids.shape[1] + length) for _ in self._cache.layers]
+        self._mask = torch.cat([mask, mask.new_ones((len(ids), length))], dim=1)
+        self._bias: Tensor | None = None
+        if self._plain and not bool(mask.all()):
+            nothing = torch.zeros(self._mask.shape, dtype=model.dtype, device=ids.device)
+            self._bias = nothing.masked_fill(self._mask == 0, -torch.inf)[:, None, None]
+        self._position = positions(mask)
+        self._tokens = ids.shape[1]
+
+    def begin(self) -> Tensor:
+        """Read the prompts, and return the logits of each row's next token, (B, V)."""
+        mask = self._mask[:, : self._tokens]
+        if not self._plain:
+            return self._logits(self._ids, self._position, mask)
+        known = self._ids.masked_fill(mask == 0, -1)
+        _, which, counts = known.unique_consecutive(dim=0, return_inverse=True, return_counts=True)
+        first = counts.cumsum(0) - counts
+        logits = self._logits(self._ids[first], self._position[first], mask[first])
+        for layer in self._cache.layers:
+            layer.take(which)
+        return logits[which]
+
+    def go_on(self, tokens: Tensor) -> Tensor:
+        """Append a token to each row, (B,), and return the logits of the next, (B, V)."""
+        self._tokens += 1
+        self._position = self._position[:, -1:] + 1
+        if not self._plain:
+            return self._logits(tokens[:, None], self._position, self._mask[:, : self._tokens])
+        with _seeing(Seen(None if self._bias is None else self._bias[..., : self._tokens])):
+            return self._logits(tokens[:, None], self._position, None)
+
+    def drop(self, over: Tensor) -> Tensor | None:
+        """Leave rows out from here on, (B,) bool; return the rows that go on, in their new order.
+
+        None: they all go on, as not every model's state can be taken apart.
+        """
+        if not self._plain or not bool(over.any()):
+            return None
+        left = (~over).nonzero().squeeze(1)
+        count = len(left)
+        order = torch.arange(count, device=over.device)
+        holes = over[:count].nonzero().squeeze(1)
+        source = left[left >= count]
+        order[holes] = source
+        for layer in self._cache.layers:
+            layer.keep(count, holes, source)
+        self._position = self._position[order]
+        self._bias = None if self._bias is None else self._bias[order]
+        return order
+
+    def _logits(self, tokens: Tensor, position: Tensor, mask: Tensor | None) -> Tensor:
+        logits: Tensor = self._model(
+            input_ids=tokens,
+            attention_mask=mask,
+            position_ids=position,
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits
+        return logits[:, -1]
