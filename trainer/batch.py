@@ -150,6 +150,14 @@ def make_batch(
     return batch
 
 
+def prompts_of(batch: Batch) -> list[tuple[int, ...]]:
+    """Return the tokens of each row's prompt, without padding."""
+    width = batch.prompt_width
+    ids = batch["input_ids"][:, :width].tolist()
+    padding = (batch["attention_mask"][:, :width] == 0).sum(dim=1).tolist()
+    return [tuple(row[skipped:]) for row, skipped in zip(ids, padding, strict=True)]
+
+
 def last_tokens(mask: Tensor) -> Tensor:
     """Return the place of the last 1 of each row of a mask, (B, T) -> (B,); 0 for a row without one."""
     return mask.cumsum(dim=1).argmax(dim=1)

@@ -6,10 +6,11 @@ It is registered with transformers as `ATTENTION`; models ask it for their masks
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -32,15 +33,91 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """How sequences are made from a row in which a beginning that some have in common stands once."""
+
+    index: Tensor
+    """(V,): where in the row each token of the sequences stands; they follow each other."""
+    inverse: Tensor
+    """(W,): for each token of the row one that is its copy."""
+    repeated: tuple[tuple[int, Tensor], ...]
+    """Where a beginning stands in the row, and where its copies do, (copies, tokens)."""
+
+    @classmethod
+    def of(cls, index: Tensor, lengths: Sequence[int], alike: Sequence[tuple[int, Sequence[int]]]) -> Copies:
+        """Take `index`, the sequences' lengths, and how many tokens which sequences have in common."""
+        starts = torch.tensor([0, *accumulate(lengths)], device=index.device)
+        first = torch.ones_like(index, dtype=torch.bool)
+        repeated = []
+        for width, members in alike:
+            copies = starts[list(members)][:, None] + torch.arange(width, device=index.device)
+            first[copies[1:]] = False
+            if width:
+                repeated.append((int(index[copies[0, 0]]), copies))
+        inverse = torch.empty(int(first.sum()), dtype=torch.int64, device=index.device)
+        inverse[index[first]] = first.nonzero().squeeze(1)
+        return cls(index, inverse, tuple(repeated))
+
+    def spread(self, tokens: Tensor) -> Tensor:
+        """Return the tokens of all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
+        made: Tensor = _Spread.apply(tokens, self)  # type: ignore[no-untyped-call]
+        return made
+
+    def collect(self, tokens: Tensor) -> Tensor:
+        """Return what belongs to each token of the row, (1, heads, V, D) -> (1, heads, W, D)."""
+        found: Tensor = _Collect.apply(tokens, self)  # type: ignore[no-untyped-call]
+        return found
+
+
+def _select(tokens: Tensor, index: Tensor) -> Tensor:
+    return tokens[0].transpose(0, 1).index_select(0, index).transpose(0, 1).unsqueeze(0)
+
+
+class _Spread(torch.autograd.Function):
+    """Not by indexing, whose backward adds up token by token."""
+
+    @staticmethod
+    def forward(ctx: Any, tokens: Tensor, copies: Copies) -> Tensor:
+        ctx.copies = copies
+        return _select(tokens, copies.index)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        copies: Copies = ctx.copies
+        grad = _select(grads[0], copies.inverse)
+        for start, places in copies.repeated:
+            count, width = places.shape
+            of_copies = _select(grads[0], places.flatten()).unflatten(2, (count, width))
+            grad[:, :, start : start + width] = of_copies.sum(dim=2)
+        return grad, None
+
+
+class _Collect(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tokens: Tensor, copies: Copies) -> Tensor:
+        ctx.copies = copies
+        return _select(tokens, copies.inverse)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        copies: Copies = ctx.copies
+        grad = grads[0][0].transpose(0, 1)
+        spread = grad.new_zeros((len(copies.index), *grad.shape[1:])).index_copy_(0, copies.inverse, grad)
+        return spread.transpose(0, 1).unsqueeze(0), None
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """The sequences of one row, and the processes that share its tokens."""
 
     lengths: tuple[int, ...]
-    """Of each sequence, from left to right; padding at the end counts to the last."""
+    """Of each sequence, in their order; padding at the end counts to the last."""
     bounds: Tensor
     """Where they begin and the row ends, int32, (len(lengths) + 1,)."""
     sharing: World | None = None
     """Each of these holds an equal part of the row; None: this process holds all of it."""
+    copies: Copies | None = None
+    """Where the row is not just its sequences one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +217,14 @@ def _attend(
 
 def _within(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
     """Attend within each sequence of the row; all heads that are given, all tokens."""
+    copies = visible.packed.copies
+    if copies is None:
+        return _apart(query, key, value, visible, scaling)
+    query, key, value = (copies.spread(t) for t in (query, key, value))
+    return copies.collect(_apart(query, key, value, visible, scaling))
+
+
+def _apart(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
     sizes = {t.shape[-1] for t in (query, key, value)}
     if query.is_cuda and query.dtype in HALF and len(sizes) == 1 and max(sizes) <= 256:
         return _within_at_once(query, key, value, visible, scaling)

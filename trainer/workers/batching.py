@@ -16,10 +16,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.batch import Batch, prompts_of
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.parallel import Parallel
 
+Prompt = tuple[int, ...]
 MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses")
 
 
@@ -45,20 +46,67 @@ class Batching:
 
     def pieces(self, batch: Batch, world: World, model: nn.Module) -> list[Tensor]:
         """Return the rows of each forward of `model`, equally many forwards in all processes."""
-        sums = batch["attention_mask"].sum(dim=1)
+        lengths: list[int] = batch["attention_mask"].sum(dim=1).tolist()
+        packing = getattr(model, "packing", "off")
+        prompts = prompts_of(batch) if packing == "flat" else None
         if self.tokens is None:
-            return list(torch.split(sums.argsort(descending=True, stable=True), self.size or len(sums)))
-        lengths: list[int] = sums.tolist()
-        cut = _runs if getattr(model, "packing", "off") == "off" else _mixtures
-        pieces = cut(lengths, self.tokens, 1)
-        wanted = int(world.max(torch.tensor(len(pieces))))
-        if len(pieces) < wanted:
-            pieces = cut(lengths, self.tokens, wanted)
+            pieces = _equal(lengths, prompts, self.size or len(lengths))
+        else:
+            pieces = _cut(lengths, prompts, self.tokens, 1, packed=packing != "off")
+            wanted = int(world.max(torch.tensor(len(pieces))))
+            if len(pieces) < wanted:
+                pieces = _cut(lengths, prompts, self.tokens, wanted, packed=packing != "off")
         return [torch.tensor(piece, device=world.device) for piece in pieces]
 
     def exchange(self, batch: Batch, world: World) -> Exchange | None:
         """Return how rows shall travel, agreed upon with all processes; None: they stay."""
         return Exchange.plan(batch, world) if self.balance and world.size > 1 else None
+
+
+def _equal(lengths: Sequence[int], prompts: Sequence[Prompt] | None, size: int) -> list[list[int]]:
+    """Cut rows into pieces of `size`: those of one prompt, or else of like length, come together."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    if prompts is not None:
+        first = {prompt: i for i, prompt in reversed(list(enumerate(prompts)))}
+        order = sorted(range(len(lengths)), key=lambda i: first[prompts[i]])
+    return [order[i : i + size] for i in range(0, len(order), size)]
+
+
+def _cut(
+    lengths: Sequence[int], prompts: Sequence[Prompt] | None, limit: int, least: int, *, packed: bool
+) -> list[list[int]]:
+    """Cut rows into pieces of at most `limit` tokens; where `least` is more than it takes, into `least`."""
+    if prompts is not None:
+        return _split_up(_bundled(lengths, prompts, limit), least)
+    return (_mixtures if packed else _runs)(lengths, limit, least)
+
+
+def _bundled(lengths: Sequence[int], prompts: Sequence[Prompt], limit: int) -> list[list[int]]:
+    """Deal rows out into pieces of at most `limit` tokens; a prompt counts once in each.
+
+    Rows of one prompt come together, as far as they fit; a longer row stands alone.
+    """
+    families: dict[Prompt, list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        families.setdefault(prompt, []).append(i)
+    bundles: list[list[int]] = []
+    weights: list[int] = []
+    for prompt, rows in families.items():
+        own = [lengths[i] - len(prompt) for i in rows]
+        for piece in _mixtures(own, max(limit - len(prompt), 1), 1):
+            bundles.append([rows[k] for k in piece])
+            weights.append(len(prompt) + sum(own[k] for k in piece))
+    return [[i for k in piece for i in bundles[k]] for piece in _mixtures(weights, limit, 1)]
+
+
+def _split_up(pieces: Sequence[list[int]], wanted: int) -> list[list[int]]:
+    """Halve the pieces with the most rows until there are so many."""
+    found = list(pieces)
+    while len(found) < wanted:
+        most = max(range(len(found)), key=lambda k: len(found[k]))
+        half = (len(found[most]) + 1) // 2
+        found[most : most + 1] = [found[most][:half], found[most][half:]]
+    return found
 
 
 def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
@@ -72,11 +120,7 @@ def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
             runs[-1].append(i)
         else:
             runs.append([i])
-    while len(runs) < least:
-        most = max(range(len(runs)), key=lambda k: len(runs[k]))
-        half = (len(runs[most]) + 1) // 2
-        runs[most : most + 1] = [runs[most][:half], runs[most][half:]]
-    return runs
+    return _split_up(runs, least)
 
 
 def _mixtures(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Entropy
-from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.batch import Batch, prompts_of
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models.attention import Packed
+from rewardkit.trainer.models.attention import Copies, Packed
 from rewardkit.trainer.models.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
@@ -46,31 +46,57 @@ def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Lay
         sharing: the processes that share the tokens of one row: it is filled up to be equal parts.
     """
     kept = batch["attention_mask"].bool()
+    if packing == "flat":
+        return _in_one_row(batch, kept, sharing)
     lengths: list[int] = kept.sum(dim=1).tolist()
     rows, starts, height, width = _arrange(lengths, packing)
-    width += -width % sharing.size if sharing else 0
-    device = kept.device
-    start = torch.tensor([r * width + s for r, s in zip(rows, starts, strict=True)], device=device)
+    start = torch.tensor([r * width + s for r, s in zip(rows, starts, strict=True)], device=kept.device)
     place = start.unsqueeze(1) + kept.cumsum(dim=1) - 1
+    return _laid_out(batch, kept, place, (height, width))
+
+
+def _laid_out(
+    batch: Batch, kept: Tensor, place: Tensor, shape: tuple[int, int], packed: Packed | None = None
+) -> Layout:
+    """Put each token where `place` says. Positions of padding go on counting: it looks like a sequence's."""
+    height, width = shape
+    device = kept.device
     ids = torch.zeros(height * width, dtype=torch.int64, device=device)
     ids[place[kept]] = batch["input_ids"][kept]
-    # Positions count from the last start; padding goes on counting, and so looks like part of a sequence.
+    counted = torch.arange(height * width, device=device)
     begins = torch.zeros(height * width, dtype=torch.int64, device=device)
-    begins[start] = start
-    ids = ids.view(height, width)
-    begins = begins.view(height, width)
-    first = torch.arange(height, device=device).unsqueeze(1) * width
-    counted = first + torch.arange(width, device=device)
+    begins[place[kept]] = counted[place[kept]] - (kept.cumsum(dim=1) - 1)[kept]
     real = kept[:, batch.prompt_width :]
-    before = place[:, batch.prompt_width :][real] - 1
-    packed = _packed(lengths, width, device, sharing) if packing == "flat" else None
-    return Layout(ids, counted - begins.cummax(dim=1).values, real, before, packed)
+    before = place[:, batch.prompt_width - 1 : -1][real]
+    positions = counted - begins.view(height, width).cummax(dim=1).values.flatten()
+    return Layout(ids.view(height, width), positions.view(height, width), real, before, packed)
 
 
-def _packed(lengths: list[int], width: int, device: torch.device, sharing: World | None) -> Packed:
-    whole = [*lengths[:-1], lengths[-1] + width - sum(lengths)]
-    bounds = torch.tensor([0, *accumulate(whole)], dtype=torch.int32, device=device)
-    return Packed(tuple(whole), bounds, sharing)
+def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> Layout:
+    """Prompts that rows have in common stand in the row once, their responses behind them."""
+    lengths: list[int] = kept.sum(dim=1).tolist()
+    families: dict[tuple[int, ...], list[int]] = {}
+    for i, prompt in enumerate(prompts_of(batch)):
+        families.setdefault(prompt, []).append(i)
+    starts = torch.zeros(len(lengths), 2, dtype=torch.int64)  # of the prompt, and of the response less it
+    width = 0
+    for prompt, members in families.items():
+        starts[members, 0] = width
+        for i in members:
+            starts[i, 1] = width
+            width += lengths[i] - len(prompt)
+        width += len(prompt)
+    of_response = torch.arange(kept.shape[1], device=kept.device) >= batch.prompt_width
+    place = starts.to(kept.device)[:, of_response.long()] + kept.cumsum(dim=1) - 1
+    filled = -width % sharing.size if sharing else 0
+    lengths[-1] += filled
+    copies = None
+    if list(families.values()) != [[i] for i in range(len(lengths))]:
+        padding = torch.arange(width, width + filled, device=kept.device)
+        alike = [(len(prompt), members) for prompt, members in families.items() if len(members) > 1]
+        copies = Copies.of(torch.cat([place[kept], padding]), lengths, alike)
+    bounds = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32, device=kept.device)
+    return _laid_out(batch, kept, place, (1, width + filled), Packed(tuple(lengths), bounds, sharing, copies))
 
 
 def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
@@ -80,7 +106,7 @@ def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
     # From one sequence a row to rows twice the width of the longest, in few steps: each takes time to try.
-    heights = [1] if packing == "flat" else [count, *(max(most * k // 8, 1) for k in range(4, 9))]
+    heights = [count, *(max(most * k // 8, 1) for k in range(4, 9))]
     return min((_stack(lengths, height) for height in heights), key=_cost)
 
 

@@ -102,6 +102,19 @@ def rows() -> Batch:
     return Batch({"input_ids": ids * mask, "attention_mask": mask, "responses": ids[:, 3:]}, [])
 
 
+@pytest.fixture
+def alike(rows: Batch) -> Batch:
+    """The same with prompts of 3 tokens, one of three rows that do not follow each other, one of two."""
+    ids = torch.cat([rows["input_ids"], rows["input_ids"][1:3]])
+    mask = torch.ones_like(ids)
+    for i, length in enumerate((7, 4, 11, 12, 9, 5)):
+        mask[i, length:] = 0
+    ids[[0, 2, 5], :3] = torch.tensor([7, 8, 9])
+    ids[[1, 4], :3] = torch.tensor([0, 8, 9])
+    mask[[1, 4], 0] = 0
+    return Batch({"input_ids": ids * mask, "attention_mask": mask, "responses": ids[:, 3:]}, [])
+
+
 class Exchange:
     """What `torch.distributed` does for the threads of one test."""
 
@@ -159,10 +172,12 @@ def prepared(model: Any, split: int = 1, **options: Any) -> Any:
     return prepare(model, ModelConfig("-", **options), CPU, FsdpConfig("float32"), sequence_parallel=split)
 
 
+@pytest.mark.parametrize("prompts", ["rows", "alike"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_packed_row_scores_as_its_sequences_do_one_by_one(
-    family: str, rows: Batch, monkeypatch: pytest.MonkeyPatch
+    family: str, prompts: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rows = request.getfixturevalue(prompts)
     model = make(family)
     assert why_unserved(model.config) is None
     expected = score(prepared(copy.deepcopy(model), use_remove_padding=False), rows, None)
@@ -203,6 +218,14 @@ def test_a_part_without_any_response_has_a_gradient_of_its_own(
     outcomes = shared(score, policy, few, 4, monkeypatch)
     assert sum(bool(o[2].any()) for o in outcomes) > 1, "keys and values of the prompt are in several parts"
     torch.testing.assert_close(sum(o[2] for o in outcomes), expected[2], atol=1e-6, rtol=1e-6)
+
+
+def test_a_prompt_that_rows_have_in_common_is_computed_once(alike: Batch) -> None:
+    layout = lay_out(alike, "flat")
+    repeated = 2 * 3 + 2  # of the first prompt twice, of the second, which is shorter, once
+    assert layout.ids.numel() == int(alike["attention_mask"].sum()) - repeated
+    assert layout.packed is not None
+    assert layout.packed.lengths == (7, 3, 11, 12, 8, 5), "sequences are whole"
 
 
 def test_a_row_is_filled_up_to_equal_parts(rows: Batch) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rewardkit.demo.model import save
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.workers.batching import Batching, _mixtures, _runs, share_out
+from rewardkit.trainer.workers.batching import Batching, _bundled, _mixtures, _runs, _split_up, share_out
 from rewardkit.trainer.workers.forward import lay_out
 from tests.trainer.workers.worker_runs import IN_TWO_PROCESSES, PLAIN, SETTINGS, SHARED, in_processes, outcome
 
@@ -145,6 +145,27 @@ def test_no_forward_exceeds_its_tokens_and_no_row_is_lost(
     for piece in pieces:
         sizes = [lengths[i] for i in piece.tolist()]
         assert len(sizes) == 1 or (sum(sizes) if packed else len(sizes) * max(sizes)) <= limit
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 40)), min_size=1, max_size=40),
+    st.integers(1, 200),
+    st.data(),
+)
+def test_rows_of_one_prompt_share_a_forward_and_its_tokens(
+    rows: list[tuple[int, int]], limit: int, data: st.DataObject
+) -> None:
+    prompts = [(kind,) * (2 * kind) for kind, _ in rows]
+    lengths = [len(prompt) + own for prompt, (_, own) in zip(prompts, rows, strict=True)]
+    pieces = _bundled(lengths, prompts, limit)
+    assert sorted(i for piece in pieces for i in piece) == list(range(len(rows)))
+    for piece in pieces:
+        computed = sum(rows[i][1] for i in piece) + sum(map(len, {prompts[i] for i in piece}))
+        assert len(piece) == 1 or computed <= limit
+    wanted = data.draw(st.integers(len(pieces), len(rows)))
+    parts = _split_up(pieces, wanted)
+    assert len(parts) == wanted, "or the processes would wait for each other without end"
+    assert sorted(i for part in parts for i in part) == list(range(len(rows)))
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 200), st.booleans(), st.data())
