@@ -87,7 +87,7 @@ class _Spread(torch.autograd.Function):
         grad = _select(grads[0], copies.inverse)
         for start, places in copies.repeated:
             count, width = places.shape
-            of_copies = _select(grads[0], places.flatten()).unflatten(2, (count, width))
+            of_copies = torch.unflatten(_select(grads[0], places.flatten()), 2, (count, width))
             grad[:, :, start : start + width] = of_copies.sum(dim=2)
         return grad, None
 

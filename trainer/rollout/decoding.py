@@ -188,7 +188,7 @@ class Decoder:
         if not self._plain:
             return self._logits(self._ids, self._position, mask)
         known = self._ids.masked_fill(mask == 0, -1)
-        _, which, counts = known.unique_consecutive(dim=0, return_inverse=True, return_counts=True)
+        _, which, counts = torch.unique_consecutive(known, return_inverse=True, return_counts=True, dim=0)
         first = counts.cumsum(0) - counts
         logits = self._logits(self._ids[first], self._position[first], mask[first])
         for layer in self._cache.layers:
