@@ -11,8 +11,8 @@ BIN := $(VENV)/bin
 # every core, without what is hardly ever imported: that is compiled when it is.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 NOT_COMPILED := '/(tests|transformers/models|model_executor/models)/'
-# One process more than there are cores: a third of the time tests wait, for processes and clocks.
-PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Two processes more than there are cores: half of the time tests wait, for processes and clocks.
+PYTEST ?= --numprocesses $(shell expr $$(env -u OMP_NUM_THREADS nproc) + 2) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
 PYTEST_RERUNS ?=
 

@@ -7,6 +7,7 @@ An attack whose language cannot be run there is told with the reason, under `una
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -37,7 +38,7 @@ building.BUILD_LIMITS = PATIENT
 def judge(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
     port = str(canaries.listeners[0].getsockname()[1])
-    sandbox.run(LANGUAGES[attack.language].hello, "", LIMITS, language=attack.language)  # proves the compiler
+    _prove(sandbox, attack.language)
     building.BUILD_LIMITS = BOMB if attack in COMPILERS.values() and attack.language != "java" else PATIENT
     code = attack.code.replace("@CANARY@", str(canaries.file)).replace("@PORT@", port)
     limits = DOZING if attack.ends == ("idle_timeout",) else LIMITS
@@ -56,6 +57,12 @@ def judge(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     if after.stdout != b"42 environ({})\n":
         wrong.append(f"the next run: {after}")
     return wrong
+
+
+@functools.cache
+def _prove(sandbox: Sandbox, language: str) -> None:
+    """Have the compiler proved once, while it is given enough time for that."""
+    sandbox.run(LANGUAGES[language].hello, "", LIMITS, language=language)
 
 
 def _seen(outcome: Outcome) -> list[str]:
