@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rewardkit.errors import InputError
+from rewardkit.offline import kinds_of_chats as chats
 from rewardkit.offline.records import BadRowError, RawRow
-from rewardkit.rows import RowNames, find_names, has_value, value_at
+from rewardkit.rows import RESPONSE, RowNames, find_names, has_value, value_at
 
 
 class Fields(NamedTuple):
@@ -55,6 +56,8 @@ class Kind:
     facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
     """What a row says of its responses elsewhere than in columns of the names in `scored`, under those names:
     `score`, `correct`, `finish_reason`; lists where it has several responses."""
+    unless_answered: bool = False
+    """Only a log without a column that usually holds responses is one."""
 
 
 def recognise(columns: Collection[str], first: RawRow) -> Kind | None:
@@ -66,8 +69,9 @@ def recognise(columns: Collection[str], first: RawRow) -> Kind | None:
     for refused, why in _REFUSED:
         if refused <= set(columns):
             raise InputError(why)
+    answered = not _RESPONSES.isdisjoint(columns)
     for kind in KINDS:
-        if kind.columns <= set(columns):
+        if kind.columns <= set(columns) and not (answered and kind.unless_answered):
             _refuse_log_likelihoods(kind, first)
             return kind
     return None
@@ -257,6 +261,15 @@ def _trl(row: RawRow) -> Fields:
     )
 
 
+def _fields(read: Callable[[RawRow], chats.Parts]) -> Callable[[RawRow], Fields]:
+    """What takes a row apart, of a function that finds its response, ground truth and prompt."""
+
+    def fields(row: RawRow) -> Fields:
+        return Fields(*read(row), row.get("data_source"))
+
+    return fields
+
+
 def _step(row: RawRow) -> str:
     step = row.get("step")
     return f"step {step}" if isinstance(step, int) else ""
@@ -285,7 +298,29 @@ KINDS = (
     ),
     Kind("verl rollout dump", frozenset({"input", "output", "gts", "score", "step"}), _verl_dump, _step),
     Kind("TRL completions", frozenset({"step", "prompt", "completion", "advantage"}), _trl, _step),
+    Kind(
+        "LLaMA-Factory predictions", frozenset({"predict", "label"}), _fields(chats.under("predict", "label"))
+    ),
+    Kind(
+        "rollouts with labels",
+        frozenset({"prompt", "response", "label"}),
+        _fields(chats.under("response", "label")),
+    ),
+    Kind(
+        "ms-swift results",
+        frozenset({"messages", "response", "labels"}),
+        _fields(chats.under("response", "labels")),
+    ),
+    Kind("Anthropic batch results", frozenset({"custom_id", "result"}), _fields(chats.anthropic_batch)),
+    Kind("vLLM outputs", frozenset({"request_id", "outputs"}), _fields(chats.request_output)),
+    Kind("lighteval details", frozenset({"doc", "model_response"}), _fields(chats.lighteval)),
+    *(
+        Kind("chats", frozenset({name}), _fields(chats.chat), unless_answered=True)
+        for name in ("messages", "conversations")
+    ),
 )
+
+_RESPONSES = frozenset(RESPONSE)
 
 _REFUSED = (
     (

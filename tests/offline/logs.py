@@ -130,3 +130,16 @@ def verifiers() -> Rows:
         for p in range(2)
         for text in (RIGHT, WRONG)
     ]
+
+
+def answered(**more: Any) -> Rows:
+    """Two rows, the first right; `...` among the values stands for the response."""
+
+    def filled(value: Any, text: str) -> Any:
+        if value is ...:
+            return text
+        if isinstance(value, dict):
+            return {name: filled(one, text) for name, one in value.items()}
+        return [filled(one, text) for one in value] if isinstance(value, list) else value
+
+    return [filled(more, text) for text in (RIGHT, WRONG)]

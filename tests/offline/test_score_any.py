@@ -73,6 +73,62 @@ def test_a_known_log_is_scored_with_its_name_and_data_source_alone(
     assert kept <= set(found[0]), "every column of the log is kept"
 
 
+_ASKED = {"role": "user", "content": "3+4?"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (logs.answered(prompt="3+4?", predict=..., label="7"), "LLaMA-Factory predictions"),
+        (logs.answered(prompt="3+4?", response=..., label="7", reward=1.0), "rollouts with labels"),
+        (logs.answered(messages=[_ASKED], response=..., labels="7"), "ms-swift results"),
+        (logs.answered(messages=[_ASKED, {"role": "assistant", "content": ...}], solution="7"), "chats"),
+        (
+            logs.answered(
+                conversations=[{"from": "human", "value": "3+4?"}, {"from": "gpt", "value": ...}], answer="7"
+            ),
+            "chats",
+        ),
+        (
+            logs.answered(request_id="1", prompt="3+4?", outputs=[{"index": 0, "text": ...}], answer="7"),
+            "vLLM outputs",
+        ),
+        (
+            logs.answered(
+                doc={"query": "3+4?", "choices": ["7"], "gold_index": 0}, model_response={"text": [...]}
+            ),
+            "lighteval details",
+        ),
+        (
+            logs.answered(
+                custom_id="a",
+                result={"type": "succeeded", "message": {"content": [{"type": "text", "text": ...}]}},
+                answer="7",
+            ),
+            "Anthropic batch results",
+        ),
+    ],
+)
+def test_responses_in_other_tools_places_are_found(
+    tmp_path: Path, rows: Rows, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "log.jsonl", rows)
+    assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
+    assert said in capsys.readouterr().err
+    assert [row["score"] for row in _lines(tmp_path / "log.scored.jsonl")] == [1.0, 0.1]
+
+
+def test_a_chat_that_ends_with_a_question_has_no_response(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = logs.answered(messages=[_ASKED], solution="7")
+    answered = logs.answered(messages=[_ASKED, {"role": "assistant", "content": ...}], solution="7")
+    path = write(tmp_path / "log.jsonl", [*answered, *asked])
+    assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
+    told = capsys.readouterr()
+    assert "the last turn is not the assistant's" in told.err and "2 of 4" in told.out
+
+
 def test_a_batch_output_is_scored_with_a_join(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = write(tmp_path / "out.jsonl", logs.batch_output())
     answers = write(tmp_path / "answers.csv", [{"id": f"q{i}", "answer": "7"} for i in range(3)])

@@ -1,0 +1,85 @@
+"""More kinds of logs, whose responses stand as chats, or under names that mean other things elsewhere.
+
+`kinds.py` has the table of all and says what a kind is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rewardkit.offline.records import BadRowError, RawRow
+from rewardkit.rows import find_names, has_value, value_at
+
+_ASSISTANT = ("assistant", "gpt", "model")
+_TURNS = ("messages", "conversations", "conversation")
+
+Parts = tuple[Any, Any, Any]
+"""Response, ground truth and prompt."""
+
+
+def truth_of(row: RawRow) -> Any:
+    """Return the ground truth of a row under the names that rows usually have."""
+    names = find_names(lambda name: has_value(row, name))
+    return value_at(row, names.ground_truth)
+
+
+def chat(row: RawRow) -> Parts:
+    """A chat whose last turn is the response: `messages` as OpenAI and ms-swift write them, or ShareGPT's
+    `conversations`."""
+    turns = next((row[name] for name in _TURNS if isinstance(row.get(name), list)), None) or []
+    said = [_message(turn) for turn in turns]
+    if not said or said[-1]["role"] not in _ASSISTANT:
+        raise BadRowError("the last turn is not the assistant's, so there is no response")
+    truth = truth_of(row)
+    return said[-1]["content"], row.get("label", row.get("labels")) if truth is None else truth, said[:-1]
+
+
+def _message(turn: Any) -> dict[str, Any]:
+    if not isinstance(turn, Mapping):
+        raise BadRowError("a turn of the chat is no message")
+    role = str(turn.get("role", turn.get("from")))
+    content = turn.get("content", turn.get("value"))
+    return {"role": "user" if role == "human" else role, "content": "" if content is None else content}
+
+
+def anthropic_batch(row: RawRow) -> Parts:
+    """A result of Anthropic's message batches."""
+    result = row["result"]
+    message = result.get("message") if isinstance(result, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
+        kind = result.get("type") if isinstance(result, Mapping) else None
+        raise BadRowError(f"the request has no answer: {kind or 'no result'}")
+    blocks = [block for block in message["content"] if isinstance(block, Mapping)]
+    text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    return text, truth_of(row), None
+
+
+def request_output(row: RawRow) -> Parts:
+    """vLLM's RequestOutput, written as JSON."""
+    outputs = row["outputs"]
+    if not isinstance(outputs, list) or not outputs or not all(isinstance(one, Mapping) for one in outputs):
+        raise BadRowError("'outputs' holds no responses")
+    texts = [one.get("text") or "" for one in outputs]
+    return texts if len(texts) > 1 else texts[0], truth_of(row), row.get("prompt")
+
+
+def lighteval(row: RawRow) -> Parts:
+    """A row of lighteval's details: the document, and what the model answered."""
+    doc, answer = row["doc"], row["model_response"]
+    texts = answer.get("text") if isinstance(answer, Mapping) else None
+    if not isinstance(texts, list) or not texts or not isinstance(doc, Mapping):
+        raise BadRowError("'model_response' holds no text")
+    choices = doc.get("choices")
+    gold = doc.get("gold_index")
+    if isinstance(gold, list) and gold:
+        gold = gold[0]
+    truth = None
+    if isinstance(gold, int) and isinstance(choices, list) and 0 <= gold < len(choices):
+        truth = choices[gold]
+    return texts if len(texts) > 1 else texts[0], truth, doc.get("query")
+
+
+def under(response: str, ground_truth: str) -> Callable[[RawRow], Parts]:
+    """Return what reads rows with these names."""
+    return lambda row: (row[response], row[ground_truth], row.get("prompt"))
