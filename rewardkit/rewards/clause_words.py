@@ -81,7 +81,7 @@ NOT = _words(
     r"lose[sr]?", r"lost", r"beaten", r"bait", r"lures?", r"allur\w+", r"seduc\w+", r"decept\w+", r"ill-\w+",
     r"drop\w*", r"forget", r"skip\w*", r"abandon\w*", r"set aside", r"goodbye", r"vetoe?d?", r"flunk\w*",
     r"br(?:eaks?|oke) down", r"f[ae]lls? (?:apart|flat)", r"collaps\w+", r"crumbl\w+",
-    r"aren't", r"nowhere", r"only half", r"partial\w*", r"partly", r"not?-?one",
+    r"aren't", r"nowhere", r"(?:some|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 TWICE_DENIED = re.compile(
     r"\bif (?:i|we) (?:had|have) to \w+(?: (?:my|our) \w+| one)?(?: on (?:it|one))?,?"
@@ -96,6 +96,12 @@ TWICE_DENIED = re.compile(
     r"|\b(?:the )?long and (?:the )?short of it\b"
     r"|\(?(?:i'm |i am )?\d{1,3} ?% (?:sure|certain"
     r"|confident)\)?"
+    r"|\bif you(?:'re| are)? (?:looking for|want|need|like|prefer|would like|after|insist on|must have"
+    r"|only want)\b[^,:]*"
+    r"|\baccording to (?:most|all|the|my|our|every)(?: \w+)? (?:sources?|records?|historians?|experts?"
+    r"|textbooks?|articles?"
+    r"|passage|text|context|document|data|table|definition|definitions|law|rules?|legend|theorem|notes"
+    r"|knowledge)\b"
     r"|\bno less\b|\bnothing less than\b"
     r"|"
     r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
@@ -300,7 +306,8 @@ HEAD = re.compile(
 """What may stand before a subject."""
 CUT_OFF = re.compile(
     r"\b(?:which|the|an?|of|is|to|and|that|this|because|we|it|in|for|as|with|or|but|by|its|are|was|would"
-    r"|can|if|than|from|on|at|so|who|when|where|refers|means|let|me|i|let's|testing|checking)[\s,:*_]*$",
+    r"|can|if|than|from|on|at|so|who|when|where|(?:this|that) [a-z]+|refers|means|let|me|i|let's"
+    r"|testing|checking)[\s,:*_]*$",
     re.IGNORECASE,
 )
 """The last words of a text that breaks off."""
@@ -309,7 +316,8 @@ AND = re.compile(r",?\s(?:and|but)\s(?:to\s)?|,\s")
 NEW_CLAUSE = re.compile(
     rf"(?:(?!(?:for|of|to|the|an?|option|choice|answer|by|with|in|on|as|letter|both|or|and|not|nor|also"
     rf"|even|maybe"
-    rf"|perhaps|possibly|are|is|than)\b)[\w']+\s(?:[\w']+\s){{0,3}}{X}|{X}\s(?!(?:and|or|are|were|all"
+    rf"|perhaps|possibly|are|is|than)\b)[\w']+\s(?:[\w']+\s){{0,3}}{X}|(?:option |choice "
+    rf"|answer )?{X}\s(?!(?:and|or|are|were|all"
     rf"|both|as|look|seem"
     r"|have|do|alike|remain|equally|together|at|in|for|on)\b)[\w']+)"
 )

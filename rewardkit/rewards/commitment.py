@@ -83,11 +83,19 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     `refine` says what a clause does where an answer may be something else than a candidate.
     """
     reading = _Reading(state)
-    for step in _steps(text, refine):
+    for step in _steps(_complete(text), refine):
         reading.take(step)
         if reading.contradicted:
             return None
-    return reading.result(complete=CUT_OFF.search(text[-_TAIL:]) is None)
+    return reading.result()
+
+
+def _complete(text: str) -> str:
+    """A text without the sentence in which it breaks off."""
+    if CUT_OFF.search(text[-_TAIL:]) is None:
+        return text
+    ends = [end.end() for end in SENTENCE.finditer(text)]
+    return text[: ends[-1]] if ends else ""
 
 
 _TAIL = 40
@@ -118,7 +126,7 @@ class _Reading:
         elif step.does == "turns":
             self.turned = True
             self.shaken = self.shaken or step.to == _SHAKEN
-        elif step.does == "resets":
+        elif step.does == "resets" and step.to != {self.state}:
             self.state = None
             self.turned = True
             self.alone.clear()
@@ -169,13 +177,13 @@ class _Reading:
             self.leaning = True
             self.turned = False
 
-    def result(self, complete: bool) -> int | None:
-        """The one candidate; of a text that breaks off only what was said plainly."""
+    def result(self) -> int | None:
+        """The one candidate that is left."""
         if self.state is None and len(self.alone) == 1:
             return next(iter(self.alone))
-        if self.state is None and complete and not self.alone:
+        if self.state is None and not self.alone:
             return self._set_apart()
-        return self.state if complete or not self.leaning else None
+        return self.state
 
     def _set_apart(self) -> int | None:
         """The one of which something else is said than of the others: "A is odd, B is odd, C is right"."""
@@ -197,9 +205,12 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             yield Step("commits", confirmed)
         named = _named(sentence)
         confirmed = named if asked and len(named) == 1 else frozenset()
+        named_before = True
         for clause in _clauses(sentence):
             if scope and CONTRAST.match(clause) and (scope != "supposed" or clause.startswith("but")):
                 scope = None
+            if clause.startswith("which ") and within is not None and not named_before:
+                within = None
             if TURNS.search(clause):
                 yield Step("turns", _SHAKEN if SHAKES.match(clause) else frozenset())
             clause = AFTERTHOUGHT.sub("", TWICE_DENIED.sub(" ", TWICE_BY_OTHER.sub(" must be ", clause)))
@@ -208,6 +219,7 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
                 step = refine(step, clause, "asked" if asked else opened)
             scope = scope or opened
             named = _named(clause)
+            named_before = bool(named)
             within = named or within or frozenset()
             about_last = named or PRONOUN.match(clause) or clause.startswith("i ") or len(clause.split()) < 3
             if within is last and not about_last:
@@ -279,7 +291,7 @@ def _read(
     if CONCEDED.match(own):
         return Step("nothing"), scope
     if AS_WELL.search(own):
-        return Step("resets"), opened
+        return Step("resets", named), opened
     if asked or opened == "supposed" or HEDGE.search(own):
         return Step("resets" if CONTRAST.match(clause) else "opens", named), opened
     if opened == "reported":

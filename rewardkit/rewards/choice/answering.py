@@ -44,14 +44,16 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"(?:looking at|among|of|based on|given|considering|comparing|from|after|by|with|for|eliminating|as|since"
+    r"(?:looking at|among|of|based on|given|considering|comparing|from|after|by|with|for|eliminating|as"
+    r"|since"
     r"|because|when|while|although|though|even though|whereas|unlike|despite"
     r"|in (?:conclusion|summary|short|this case))\b",
     re.IGNORECASE,
 )
 """What a sentence may open with, up to a comma, that claims something."""
 _UNSURE = re.compile(
-    r"\b(?:if|whether|unless|suppose|assum\w{1,4}|say|says|said|argu\w{1,3}|think|thinks|claims?|believes?|according)\b",
+    r"\b(?:if|whether|unless|suppose|assum\w{1,4}|say|says|said|argu\w{1,3}|think|thinks|claims?"
+    r"|believes?|according)\b",
     re.IGNORECASE,
 )
 """In what a sentence opens with: it claims nothing, or somebody else does."""
@@ -134,7 +136,8 @@ def _read_statement(statement: Statement, choices: Choices) -> Named:
     if statement.kind == "choosing":
         exact = exactly(REST_OF_REASON.sub("", inner), choices)
         return exact or _sentence_within(inner, choices)
-    read = named(inner, choices)
+    claim = _CONCESSION.sub("", inner)
+    read = named(claim if claim == inner or not mentions(inner[len(claim) :], choices) else inner, choices)
     if read != "several" or statement.kind == "boxed":
         return read
     box = first_box(statement.text)
@@ -142,6 +145,15 @@ def _read_statement(statement: Statement, choices: Choices) -> Named:
     if isinstance(in_box, frozenset) and not mentions(statement.text.replace(box or "", " "), choices):
         return in_box
     return _sentence_within(inner, choices)
+
+
+_CONCESSION = re.compile(
+    r",?\s(?:although|though|even though|but)\s(?!.*\b(?:not|wrong|incorrect|could|might|may|or|maybe"
+    r"|no|never|doubt|if"
+    r"|false|mistaken|unsure|also|other|another|else|only)\b|.*n['’]t\b|.*\?).*$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""After an answer: "though I would like to check it"."""
 
 
 def _sentence_within(text: str, choices: Choices) -> Named:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache, partial
 
-from rewardkit.rewards.clause_words import CANDIDATES, X
+from rewardkit.rewards.clause_words import CANDIDATES, CUE, NOT, X
 from rewardkit.rewards.commitment import OTHER, Does, Step, committed
 from rewardkit.rewards.counted import table
 
@@ -113,11 +113,12 @@ _FIRST = re.compile(r"^\s*1[.)]\s+(?=\S)")
 """The number of the only item of a list."""
 _OF_QUESTIONS = re.compile(
     r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest"
-    r"|smallest|original|originally|out|false|bad|once|had|both)\b"
+    r"|beg[aiu]ns?|beginning|start\w*|smallest|original|originally|out|false|bad|once|had|both)\b"
 )
 """Words that would leave something open, were they not the question's."""
 
 
+_OTHER_TENSE = {"begin": "beg[aiu]n", "begins": "beg[aiu]ns?", "start": "start(?:s|ed)?"}
 _LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
 """Several answers side by side."""
 
@@ -128,7 +129,7 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
         return before
     given = stems(question, accepted)
     for word in _OF_QUESTIONS.findall(question.casefold()):
-        text = re.sub(rf"\b{word}\b", "which", text, flags=re.IGNORECASE)
+        text = re.sub(rf"\b{_OTHER_TENSE.get(word, word)}\b", "which", text, flags=re.IGNORECASE)
     refine = partial(_refined, given=given)
     text = marked(_FIRST.sub("", text[-_MAX_READ:]), accepted)
     if _LISTED.fullmatch(text.strip()):
@@ -152,7 +153,12 @@ def marked(text: str, accepted: tuple[str, ...]) -> str:
 
 
 _TWICE = re.compile(
-    X + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|that is|in other words|namely)\b|\bi\.e\."
+    X
+    + r"\s?\((?!\w*\W?not\b)(?:[\w']+,?\s){0,4}"
+    + X
+    + r"\)|"
+    + X
+    + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|that is|in other words|namely)\b|\bi\.e\."
     r"|\ba\.k\.a\.){1,9}" + X + r"\)?"
 )
 
@@ -194,6 +200,8 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
     here = CANDIDATES[0] in clause
     if here and step.does in _READ_AGAIN and scope is None:
         return _of_candidate(step, clause, given)
+    if step.does == "denies" and not here and _denies_other(clause, given):
+        return Step("nothing")
     if here or scope not in (None, "before") or step.does not in ("nothing", "commits"):
         return step
     if _MAY_BE.match(clause):
@@ -201,9 +209,43 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
     if _is_bare(clause, given):
         return Step("stands", frozenset((OTHER,)))
     other = _OTHER_ANSWER.match(clause)
-    if (other and not _PREDICATE.fullmatch(other["what"])) or _answers(clause, given):
+    said = other["what"] if other else "right"
+    if not (_PREDICATE.fullmatch(said) or NOT.search(said)) or _answers(clause, given):
         return Step("commits", frozenset((OTHER,)))
+    if _may_answer(clause, given):
+        return Step("leans", frozenset((OTHER,)), clause)
     return step
+
+
+_OTHER_DENIED = re.compile(
+    r"\b(?:confuse\w*|mix\w* up|mistaken) (?:with|for)\b|(?:\bnot|n't)\s(?:an?\s|the\s)?[-$]?\d"
+)
+"""It is not 5: another answer is denied, not the one before."""
+
+
+def _denies_other(clause: str, given: frozenset[str]) -> bool:
+    if _OTHER_DENIED.search(clause):
+        return True
+    found = _IT_IS_NOT.match(clause)
+    new = (
+        [word for word in _content(found["what"] or found["as"]) if _stem(word) not in given] if found else []
+    )
+    return bool(new) and _OF_TRUTH.isdisjoint(new)
+
+
+_IT_IS_NOT = re.compile(
+    r"(?:it|that|this)(?: is|'s| was) not (?P<what>.+)|(?:it|that|this) (?:is|was)n't (?P<as>.+)"
+)
+_OF_TRUTH = table("true valid accurate so possible clear proven known real what how why where one case")
+
+
+def _may_answer(clause: str, given: frozenset[str]) -> bool:
+    """Whether a sentence may name another answer: a number, or a new word at its end."""
+    words = _WORD.findall(clause)
+    new = [word for word in _content(clause) if _stem(word) not in given]
+    if any(word[0].isdigit() for word in new):
+        return True
+    return bool(new) and words[-1] == new[-1] and CUE.search(clause) is not None
 
 
 _READ_AGAIN = ("commits", "stands", "leans", "names", "nothing")
@@ -212,7 +254,7 @@ _READ_AGAIN = ("commits", "stands", "leans", "names", "nothing")
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
     """Whether a clause is a few words that may be an answer themselves."""
     clause = re.sub(_LEAD, "", clause, count=1)
-    if re.match(r"(?:not|never|neither)\b", clause):
+    if re.match(r"(?:not|never|neither|for|with|as|about|regarding|to|by)\b", clause):
         return False
     label = _LABEL.match(clause)
     if label is not None and not _OF_ANSWER.search(label[0]):
