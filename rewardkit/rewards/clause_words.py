@@ -76,7 +76,7 @@ NOT = _words(
     r"rubbish", r"nonsens\w*", r"garbage", r"junk", r"silly", r"ridiculous\w*", r"laughable", r"stupid",
     r"stretch", r"near miss", r"off.?base", r"objections?", r"scrap\w*", r"ditch\w*", r"chuck\w*", r"bin",
     r"steer clear", r"stay away", r"keep away", r"beware", r"rookie", r"blunder", r"flaw\w*", r"baseless",
-    r"unsupported", r"unsuitable", r"unfit", r"unsound", r"unfounded", r"dubious", r"suspicious", r"lies?",
+    r"unsupported", r"unsuitable", r"unfit", r"unsound", r"unfounded", r"dubious", r"suspicious",
     r"off the mark", r"wide of", r"off track", r"beside the point", r"nonstarter", r"contra", r"against",
     r"lose[sr]?", r"lost", r"beaten", r"bait", r"lures?", r"allur\w+", r"seduc\w+", r"decept\w+", r"ill-\w+",
     r"drop\w*", r"forget", r"skip\w*", r"abandon\w*", r"set aside", r"goodbye", r"vetoe?d?", r"flunk\w*",
@@ -102,6 +102,8 @@ TWICE_DENIED = re.compile(
     r"|textbooks?|articles?"
     r"|passage|text|context|document|data|table|definition|definitions|law|rules?|legend|theorem|notes"
     r"|knowledge)\b"
+    r"|\b(?:see|have|find|saw) no (?:reason|need) to (?:change|doubt|revise|revisit|alter)\w*(?: (?:it"
+    r"|that|this|my \w+))?"
     r"|\bno less\b|\bnothing less than\b"
     r"|"
     r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
@@ -229,7 +231,8 @@ RESETS = re.compile(
     r"|\bi disagree\b|\bdon't quote me\b|\bon second thought"
 )
 TURNS = re.compile(
-    r"\b(?:wait|actually|hmm+|hold on|scratch|no|nope|oops|sorry|correction|apolog\w+|instead|however|but"
+    r"\b(?:i meant?|wait|actually|hmm+|hold on|scratch|no|nope|oops|sorry|correction|apolog\w+|instead"
+    r"|however|but"
     r"|rather|let me|correct\w*|mistake|reconsider\w*|second|so|therefore|thus|hence|in the end|finally"
     r"|final\w*|conclu\w+|chang\w+|switch\w*|revis\w+|definitive|considered|update|edit|ultimately"
     r"|came back|back|then|after"
@@ -240,7 +243,9 @@ CONFIRMS = re.compile(
     r"|that's the one)\b(?!.*\b(?:but|not)\b)"
 )
 """After a question: it is so."""
-SHAKES = re.compile(r"(?:no|nope|nah|wait|actually|scratch|sorry|oops|correction|hold on|jk|hmm)\b")
+SHAKES = re.compile(
+    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|sorry|oops|correction|hold on|jk|hmm)\b"
+)
 CONTRAST = re.compile(
     r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although|and (?:let|upon|on|after|now"
     r"|then|finally))\b"
@@ -254,7 +259,8 @@ SETTING_ASIDE = re.compile(
 OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choice|option|pick|one)\b")
 """An improper answer, an unintended one."""
 NO = re.compile(
-    r"^(?:(?:but|and|so|or)\s)?(?:(?:(?:nope|nah|wait|scratch (?:that|it)|actually|sorry|hold on|my bad"
+    r"^(?:(?:but|and|so|or)\s)?(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
+    r"|inspection))|nope|nah|wait|scratch (?:that|it)|actually|sorry|hold on|my bad"
     r"|i mean|oops|hmm+|jk|just kidding|no)(?:\s?[,:.–—-]+\s*|\s(?=it's|its|i )"
     r"|\s(?=(?:wait|actually|sorry|scratch|oops|jk|hold on)\b)))+)(?:(?:wait|actually|sorry|scratch that"
     r"|oops)\s)?"
@@ -306,11 +312,12 @@ HEAD = re.compile(
 """What may stand before a subject."""
 CUT_OFF = re.compile(
     r"\b(?:which|the|an?|of|is|to|and|that|this|because|we|it|in|for|as|with|or|but|by|its|are|was|would"
-    r"|can|if|than|from|on|at|so|who|when|where|(?:this|that) [a-z]+|refers|means|let|me|i|let's"
-    r"|testing|checking)[\s,:*_]*$",
-    re.IGNORECASE,
+    r"|can|if|than|from|on|at|so|who|when|where|(?:this|that) [a-z]+|need|have|want|i'd|we'd|might|could"
+    r"|must|should|not|just|also|they|he|she|you|perhaps|maybe|has|be|refers|means|let|me|i|let's"
+    r"|testing|checking)[\s:*_]*$|,\s*$"
+    r"|(?<=[.!?])\s+[A-Z(\[][^.!?\n]*[a-z]{2,}\s[a-z]{2,}$",
 )
-"""The last words of a text that breaks off."""
+"""The last words of a text that breaks off: after whole sentences, one without an end."""
 BOTH = re.compile(r"\b(?:one of|both|either|neither|nor|between|two|all|any of|whether|not|each|none)\b")
 AND = re.compile(r",?\s(?:and|but)\s(?:to\s)?|,\s")
 NEW_CLAUSE = re.compile(

@@ -98,7 +98,7 @@ def _complete(text: str) -> str:
     return text[: ends[-1]] if ends else ""
 
 
-_TAIL = 40
+_TAIL = 200
 _TWO = 2
 
 

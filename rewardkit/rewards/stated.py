@@ -274,5 +274,6 @@ _RETURNS = re.compile(
     r"(?:Wait|Not|But|Actually|However|Hmm|So|On (?:second|reflection)"
     r"|The (?:answer|other|correct|right|reason|rest|final|best|option)"
     r"|[A-Z]\w+\s(?:answer|choice|response)\s?:"
-    r"|I (?:was|mean|am|think|hope|will|would|believe))\b|No[,.!;:]"
+    r"|I (?:was|mean|am|think|hope|will|would|believe|almost"
+    r"|first|nearly|initially|had|have|know|also))\b|No[,.!;:]"
 )

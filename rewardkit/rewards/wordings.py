@@ -89,7 +89,8 @@ ALTERNATIVE = re.compile(
 """Before a marker: it announces one answer of several."""
 SECOND_THOUGHT = re.compile(
     r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?|actually|maybe|perhaps|possibly|rather\b|sorry"
-    r"|wait\b(?!\s(?:for|until|and))|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
+    r"|wait\b(?!\s(?:for|until|and)\b|,?\slet me (?:also |just )?(?:explain|add|clarify|expand|note))"
+    r"|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
     re.IGNORECASE,
 )
 """After an answer: another one follows."""

@@ -45,7 +45,7 @@ _BESIDE = table(
     "actually indeed probably likely surely say says answer answers think thus so therefore hence choose "
     "pick go then and i'd i'll still really course result conclusion thoughts here there of question both "
     "a: since because answering equals means gives yields output reads remains left submit report return "
-    "enter write "
+    "enter write makes make made "
 )
 """Words that may stand next to an answer and are no part of it."""
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
@@ -92,7 +92,8 @@ _PREDICATE = re.compile(
 _SENTENCE_WORDS = table(
     "is are was were be been it i you we they he she let hope am do does did have has had can could will "
     "would should may might if because since as think know see that which this these let's i'm it's "
-    "that's don't thanks thank please "
+    "that's don't thanks thank please seem seems look looks appear appears matters helps works says means "
+    "depends same "
 )
 """A few words without any of these are no sentence."""
 _COURTESY = re.compile(
@@ -113,7 +114,8 @@ _FIRST = re.compile(r"^\s*1[.)]\s+(?=\S)")
 """The number of the only item of a list."""
 _OF_QUESTIONS = re.compile(
     r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest"
-    r"|beg[aiu]ns?|beginning|start\w*|smallest|original|originally|out|false|bad|once|had|both)\b"
+    r"|percent|probability|odds|chance|beg[aiu]ns?|beginning|start\w*|smallest|original|originally|out"
+    r"|false|bad|once|had|both)\b"
 )
 """Words that would leave something open, were they not the question's."""
 
@@ -254,7 +256,7 @@ _READ_AGAIN = ("commits", "stands", "leans", "names", "nothing")
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
     """Whether a clause is a few words that may be an answer themselves."""
     clause = re.sub(_LEAD, "", clause, count=1)
-    if re.match(r"(?:not|never|neither|for|with|as|about|regarding|to|by)\b", clause):
+    if re.match(r"(?:for|with|as|about|regarding|to|by)\b", clause) or NOT.search(clause):
         return False
     label = _LABEL.match(clause)
     if label is not None and not _OF_ANSWER.search(label[0]):
@@ -264,6 +266,7 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
         return False
     if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
         return False
+    words = words[:-1] if words[-1] == "i" and len(words) > 1 else words  # James I
     return _SENTENCE_WORDS.isdisjoint(words) and any(
         _stem(word) not in given for word in _content(" ".join(words))
     )
@@ -286,6 +289,7 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     if remark and not _content(remark["place"]):
         clause = clause[: remark.start()]
     clause = _APPOSED.sub("", clause)
+    clause = _WITH.sub(lambda m: m[1] + " " if _stem(m[1]) in given else m[0], clause)
     if _JOINED.search(clause):
         return Step("opens", frozenset((0,)))
     label = _LABEL.match(clause)
@@ -336,6 +340,8 @@ _DOER = table("i we to should must will would 'll 'd i'll i'd we'll we'd can let
 """Before a verb: what it takes is no part of a name."""
 
 
+_WITH = re.compile(rf"([^\W\d_]+) and (?={X})")
+"""Beside somebody whom the question names."""
 _IN_PLACE = re.compile(rf"(?<={X}),\s(?P<place>[^,]+)$")
 _APPOSED = re.compile(rf"(?<={X}),\s(?:an?|the|which|who|located|founded|known)\s[^,]*$")
 """What explains an answer: "Canberra, a planned city"."""
@@ -360,7 +366,7 @@ def _in_focus(clause: str, given: frozenset[str]) -> bool:
         return True
     if verb.start() > len(before):  # the answer stands first
         return not _content(before) and not _content(clause[len(before) + 1 : verb.start()])
-    within = _content(clause[verb.end() : len(before)])
+    within = [w for w in _content(clause[verb.end() : len(before)]) if _stem(w) not in given]
     if within and (beside[0] == "of" or not (beside[0] in _GRAMMAR or beside[0].endswith("ed"))):
         return False
     return not any(word[0].isdigit() for word in (*within, *_content(after)))
