@@ -29,7 +29,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcd"
+BLIND = "abcdefg"
 
 
 def main() -> None:

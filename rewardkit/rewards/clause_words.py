@@ -42,10 +42,11 @@ CLAUSE = re.compile(
     r"|thus|hence|while|whereas|because|since|which)\b(?!\s(?:much|far)\b))"
     rf"|,\s(?=(?:(?:scratch that|and|or)[\s,]+)?{X} (?:yes|yep|no|nope|nah|meh)\b)|,\s(?=(?:correct|right"
     rf"|answer|final)\b)"
-    r"|,\s(?=(?:it|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make"
+    r"|,\s(?=(?:it|its|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make"
     r"|mark|put|hence)\b)"
     rf"|,\s(?=(?:and )?{X}\s(?:is|was|fails)\b)|,\s(?=(?:leaving|giving|making|which|yielding)\b)"
-    r"|\s?—\s?|\s(?=and (?:upon|on|after|let|i|it|so|the|that|this|therefore|thus|hence|then)\b)"
+    r"|\s?—\s?|\s(?=and (?:you're|you are|upon|on|after|let|i|it|so|the|that|this|therefore|thus|hence"
+    r"|then)\b)"
 )
 DECORATION = " \t\r\n.,:;!=()[]{}-–—'"
 NOT = _words(
@@ -104,6 +105,7 @@ TWICE_DENIED = re.compile(
     r"|knowledge)\b"
     r"|\b(?:see|have|find|saw) no (?:reason|need) to (?:change|doubt|revise|revisit|alter)\w*(?: (?:it"
     r"|that|this|my \w+))?"
+    r"|\b(?:fixed|corrected|fixing) (?:an?|the|some|my) (?:typos?|formatting|spelling|grammar)\b|^100 ?%"
     r"|\bno less\b|\bnothing less than\b"
     r"|"
     r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
@@ -244,7 +246,9 @@ CONFIRMS = re.compile(
 )
 """After a question: it is so."""
 SHAKES = re.compile(
-    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|sorry|oops|correction|hold on|jk|hmm)\b"
+    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|sorry|oops"
+    r"|correction|hold on|jk"
+    r"|hmm)\b"
 )
 CONTRAST = re.compile(
     r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although|and (?:let|upon|on|after|now"
@@ -279,7 +283,8 @@ AS_WELL = re.compile(
     rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"
     rf"|alternatively|though|but)?[\s,]*(?:it|that|this|the answer)\s(?:\w+\s)?(?:may|might|could"
     rf"|can)\s(?:\w+\s)?be\s.*{X}|^(?:or|maybe|perhaps|possibly|alternatively)\b[\s,]*(?:it's\s"
-    rf"|it is\s)?{X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also|equally)\b[^,]*{X}"
+    rf"|it is\s)?{X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also(?! (?:explain|show|discuss|go"
+    rf"|tell|describe|help|see|check|compare|look)\b)|equally)\b[^,]*{X}"
 )
 """Another one is said to be right, too."""
 DISBELIEVED = re.compile(
@@ -318,6 +323,10 @@ CUT_OFF = re.compile(
     r"|(?<=[.!?])\s+[A-Z(\[][^.!?\n]*[a-z]{2,}\s[a-z]{2,}$",
 )
 """The last words of a text that breaks off: after whole sentences, one without an end."""
+YOU_ARE_RIGHT = re.compile(
+    r"(?:and |so |yes,? )?you(?:'re| are| were) (?:absolutely |quite |totally |completely )?(?:right"
+    r"|correct)\b"
+)
 BOTH = re.compile(r"\b(?:one of|both|either|neither|nor|between|two|all|any of|whether|not|each|none)\b")
 AND = re.compile(r",?\s(?:and|but)\s(?:to\s)?|,\s")
 NEW_CLAUSE = re.compile(

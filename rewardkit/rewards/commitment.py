@@ -55,8 +55,10 @@ from rewardkit.rewards.clause_words import (
     TURNS,
     TWICE_BY_OTHER,
     TWICE_DENIED,
+    YOU_ARE_RIGHT,
     X,
 )
+from rewardkit.rewards.other_languages import in_english
 
 Does = Literal["commits", "leans", "names", "stands", "denies", "opens", "resets", "turns", "nothing"]
 
@@ -233,6 +235,7 @@ _BLANKS = re.compile(r"[^\S\n]+")
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    text = in_english(text)
     for pattern, plain in SIGNS:
         text = pattern.sub(plain, text)
     text = _BLANKS.sub(" ", text.casefold())
@@ -351,9 +354,11 @@ def _read_without(clause: str, before: frozenset[int] | None, scope: str | None,
     if asked:
         return (
             Step("resets")
-            if re.match(r"(?:or|is|but|right|really|wait|hmm|was)\b", clause)
+            if re.match(r"(?:or|is(?! there (?:any|some)thing)|but|right|really|wait|hmm|was)\b", clause)
             else Step("nothing")
         )
+    if before and len(before) == 1 and YOU_ARE_RIGHT.match(clause):
+        return Step("commits", before)
     about = PRONOUN.match(clause) is not None
     if about and NOT.search(clause):
         if before is None:

@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 
 _ADVERB = (
-    r"(?:therefore|thus|then|hence|so|also|here|now|clearly|definitely|indeed|certainly|surely|obviously|simply|just"
-    r"|undoubtedly|undeniably|consequently|actually|really|most\scertainly|of\scourse|in\sfact|without\s(?:a\s|any\s)?doubt"
+    r"(?:therefore|thus|then|hence|so|also|here|now|clearly|definitely|indeed|certainly|surely"
+    r"|obviously|simply|just"
+    r"|undoubtedly|undeniably|consequently|actually|really|most\scertainly|of\scourse|in\sfact"
+    r"|without\s(?:a\s|any\s)?doubt"
     r"|I\s(?:am\s(?:sure|certain|confident|convinced)|believe|think))"
 )
 _ADVERBS = rf"(?:,?\s{_ADVERB}\b,?){{0,2}}"
 _COPULA = (
-    r"(?:(?:is|are|was)|becomes|(?:turns|comes|works)\sout\s(?:to\sbe|as)|ends\sup\s(?:being|as)|proves\sto\sbe|boils\sdown\sto"
+    r"(?:(?:is|are|was)|becomes|(?:turns|comes|works)\sout\s(?:to\sbe|as)|ends\sup\s(?:being|as)"
+    r"|proves\sto\sbe|boils\sdown\sto"
     rf"|(?:would|should|must|will|shall|has|have|ought|can(?=\s\w{{0,12}}\s?only\s))(?:,?\s{_ADVERB},?)?"
     r"(?:\s(?:(?:got\s)?to|have\sto|only))?\s(?:be|lie)|must\shave\sbeen)\b(?:\snone\sother\sthan\b)?"
 )
 _WHOSE = (
-    r"(?:\s(?:given|stated|found|named)\s(?:in|by)\s(?:the|this|that|our)\s\w{1,12}|\sto\s(?:this|that|it)(?=\s(?:is|was)\b)"
+    r"(?:\s(?:given|stated|found|named)\s(?:in|by)\s(?:the|this|that|our)\s\w{1,12}|\sto\s(?:this|that"
+    r"|it)(?=\s(?:is|was)\b)"
     r"|\s(?:that\s)?you\s(?:want|need|seek|are\slooking\sfor|asked\sfor)"
     r"|\s(?:that\s)?(?:I|we)\s(?:want|get|got|need|seek|obtain|find|found|choose|reach|are\slooking\sfor)"
     r"|\s(?:to|among|of|from|for|out\sof|amongst)\s(?:(?:all|the|this|these|those|our|your)\s){0,2}"
@@ -29,18 +33,22 @@ _WHOSE = (
     r"(?:\s(?:above|given|listed|here|provided|\d{1,3}))?)?"
 )
 _NOUN = (
-    r"(?:answers?|(?:correct|right|best|final|proper|only|remaining|selected|chosen|appropriate|accurate|suitable|likely|my"
+    r"(?:answers?|(?:correct|right|best|final|proper|only|remaining|selected|chosen|appropriate"
+    r"|accurate|suitable|likely|my"
     r"|required|intended|desired|expected|true)"
     r"\s(?:option|choice|response|letter|selection|pick|statement)"
-    r"|(?:options?|choice|statement|one|answer)\sthat\s(?:best\s)?(?:fits?|match(?:es)?|works?|holds?|applies|answers|describes"
+    r"|(?:options?|choice|statement|one|answer)\sthat\s(?:best\s)?(?:fits?|match(?:es)?|works?|holds?"
+    r"|applies|answers|describes"
     r"|satisfies|remains|stands|makes\s(?:the\smost\s)?sense|is\s(?:correct|right|true))"
     r"(?:\s(?!(?:least|less|worst|badly|poorly|not|no|never|neither|only)\b)\w{1,12}){0,4}?)"
 )
 _LABEL_NEXT = r"(?=[\s*_(\[]{0,6}(?:(?:option|choice)\s\(?)?[A-J](?:[)\].:,;*_]|\s*$))"
 """What may be meant otherwise is a marker before a label alone."""
 CHOOSING = re.compile(
-    r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|should|must|am|are|(?:have|need|ought)\sto))?"
-    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer|opt\sfor|settle\son|go(?:ing)?\s(?:with|for))\b(?!\s(?:the|this|your)\s"
+    r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|should|must|am|are|(?:have"
+    r"|need|ought)\sto))?"
+    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer|opt\sfor|settle\son|go(?:ing)?\s(?:with"
+    rf"|for))\b(?!\s(?:the|this|your)\s"
     r"(?:question|problem))[:：]?|\b(?:I|we)(?:['’]d|\swould|\smust|\sshould)\ssay\b[:：]?",
     re.IGNORECASE,
 )
@@ -52,14 +60,18 @@ MARKER = re.compile(
     r"|(?<!ould\s)(?<!will\s)(?<!ight\s)(?<!may\s)(?<!people\s)(?<!students\s)(?<!others\s)(?<!they\s)(?<!some\s)(?<!many\s)"
     r"\banswer\s(?=\(?[A-J]\b)|\bans(?:\s?[.:=]|\s[-–—]\s)"
     rf"|^[\s*_#>-]{{0,6}}(?:final\s?[:：]|(?<=\*\*)(?:final\s)?answer\*\*{_LABEL_NEXT})"
-    r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:solution|verdict|decision|pick|conclusion|selection|result|correct)"
+    r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:solution|verdict|decision|pick"
+    r"|conclusion|selection|result|correct)"
     rf"[*_`]{{0,3}}\s?(?:[:：=]|is\b){_LABEL_NEXT}|\bthe\ssolution\sis{_LABEL_NEXT}"
-    r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
+    r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice"
+    r"|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
     r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)"
-    r"|\"(?:(?:final|correct|my)[_\s])?(?:answer|choice|option|letter|prediction)\"\s{0,3}:"
+    r"|\"(?:(?:final|correct|my|corrected|revised|updated|actual|true|real)[_\s])?(?:answer|choice"
+    r"|option|letter|prediction)\"\s{0,3}:"
     r"|\banswer\s(?=(?:is|was)n['’]t\s)"
     rf"|{CHOOSING.pattern}"
-    r"|\b(?:antwort|réponse|respuesta|risposta|resposta|opción|opção|ответ|yanıt|답)\b(?:\s(?!no\b|non\b|não\b|pas\b)\w{1,20}){0,3}?"
+    r"|\b(?:antwort|réponse|respuesta|risposta|resposta|opción|opção|ответ|yanıt|답)\b(?:\s(?!no\b|non\b"
+    r"|não\b|pas\b)\w{1,20}){0,3}?"
     r"\s?(?:[:：]|\b(?:ist|lautet|est|es|è|é)\b)(?!\s(?:nicht|pas|kein\w?)\b)"
     r"|(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：])|(?:答え|正解|答)\s?(?:は|[:：])|정답은"
     r"|(?:故选|应选|應選|选择|選擇|选|選)[:：]?\s?(?=[(（]?[A-JＡ-Ｊ](?![A-Za-z]))",
@@ -75,22 +87,27 @@ HINTS = (
 )  # fmt: skip
 """Every marker has one of these in it, in lower case."""
 MARKED_OTHERWISE = re.compile(
-    r"\b(?:wrong|incorrect|worst|least|less|un\w{3,12}|false|mistaken|bad|tempting|first|initial|previous|old|original"
+    r"\b(?:wrong|incorrect|worst|least|less|un\w{3,12}|false|mistaken|bad|tempting|first|initial"
+    r"|previous|old|original"
     r"|improper|impossible|implausible|inappropriate|inaccurate|invalid|inferior"
-    r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor|second\sbest|naive"
+    r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor"
+    r"|second\sbest|naive"
     r"|no|not|never|isn['’]t)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces another answer than the response's own."""
 ALTERNATIVE = re.compile(
-    r"\b(?:second|alternative|another|other|different|further|additional|competing|rival|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
+    r"\b(?:second|alternative|another|other|different|further|additional|competing|rival"
+    r"|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces one answer of several."""
 SECOND_THOUGHT = re.compile(
-    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?|actually|maybe|perhaps|possibly|rather\b|sorry"
+    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?|actually|maybe"
+    r"|perhaps|possibly|rather\b|sorry"
     r"|wait\b(?!\s(?:for|until|and)\b|,?\slet me (?:also |just )?(?:explain|add|clarify|expand|note))"
-    r"|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might|could)\sbe)",
+    r"|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might"
+    r"|could)\sbe)",
     re.IGNORECASE,
 )
 """After an answer: another one follows."""
@@ -98,7 +115,8 @@ DENIAL = re.compile(
     r"\b(?:not|never|cannot|neither|nor|(?<!no\s)(?<!without\s)(?<!without\sa\s)(?<!any\s)doubt\w*"
     r"|unlikely|few|nobody|no one|hardly anyone|except"
     r"|rule out|if|whether|unless|suppose|assume|no way)\b"
-    r"|\b(?:false|untrue|wrong|incorrect|impossible|absurd|(?:a\s)?(?:lie|myth|mistake|error)|den(?:y|ies|ied))\s(?:that|to\s\w{1,10})\b"
+    r"|\b(?:false|untrue|wrong|incorrect|impossible|absurd|(?:a\s)?(?:lie|myth|mistake|error)|den(?:y"
+    r"|ies|ied))\s(?:that|to\s\w{1,10})\b"
     r"|\b(?:some|many|most|people|others|students|they)\b[\w\s]{0,25}"
     r"\b(?:say|says|said|think|claim|argue|believe|answer|choose|pick|select|guess|vote|opt)\b"
     r"|n['’]t\b|不",
@@ -107,20 +125,25 @@ DENIAL = re.compile(
 """In the sentence before a marker: what the marker announces is not claimed."""
 _SETTLED = re.compile(
     r"[\s*_#>-]{0,6}(?:(?:and|so|but|now|thus|therefore|hence),?\s)?"
-    r"(?P<ground>(?:since|as|because|given|seeing|considering|now|with|while|although|though|even\sthough|whereas)\b)?"
+    r"(?P<ground>(?:since|as|because|given|seeing|considering|now|with|while|although|though"
+    r"|even\sthough|whereas)\b)?"
     r"(?:[^.;!?\n]|\.(?=\d)){1,200}?(?:,\s|(?P<break>\s?[–—]\s?|\s-\s|:\s))"
-    r"(?P<then>(?:(?:so|thus|therefore|hence|then|consequently|and|(?:which|this)\s(?:means|implies)|meaning)(?:,?\sthat)?,?\s){1,2})?"
+    r"(?P<then>(?:(?:so|thus|therefore|hence|then|consequently|and|(?:which|this)\s(?:means|implies)"
+    r"|meaning)(?:,?\sthat)?,?\s){1,2})?"
     r"(?:(?:the|my|our|only|correct|right|best|final|possible|true|remaining|logical)\s){0,4}",
     re.IGNORECASE,
 )
 _UNSETTLED = re.compile(
     r"\b(?:if|whether|unless|suppos\w{1,4}|assum\w{1,4}|few|nobody|no one|hardly|doubts?|no way"
-    r"|sa(?:y|ys|id|ying)|thinks?|thought|believ\w{1,3}|claim\w{0,3}|argu\w{1,3}|agree\w{0,2}|accept\w{0,3}|guess\w{0,3}|imply|(?:true|case|clear|certain|sure|follow|mean)\sthat)\b",
+    r"|sa(?:y|ys|id|ying)|thinks?|thought|believ\w{1,3}|claim\w{0,3}|argu\w{1,3}|agree\w{0,2}"
+    r"|accept\w{0,3}|guess\w{0,3}|imply|(?:true|case|clear|certain|sure|follow|mean)\sthat)\b",
     re.IGNORECASE,
 )
 HEARSAY = re.compile(
-    r"\b(?!(?:I|we|which|this|that|as|it|passage|text|table|figure|evidence|data|rule|theorem|formula|context|document|definition|law)\b)"
-    r"[a-z]{1,20}\s(?:says|said|claims|claimed|thinks|thought|believes|believed|argues|argued|insists|insisted|guesses|guessed)\s"
+    r"\b(?!(?:I|we|which|this|that|as|it|passage|text|table|figure|evidence|data|rule|theorem|formula"
+    r"|context|document|definition|law)\b)"
+    r"[a-z]{1,20}\s(?:says|said|claims|claimed|thinks|thought|believes|believed|argues|argued|insists"
+    r"|insisted|guesses|guessed)\s"
     r"(?:that\s)?(?:\w{1,12}\s){0,3}$",
     re.IGNORECASE,
 )
@@ -137,10 +160,13 @@ UNCLAIMED = re.compile(
 """Before a box: it holds another answer than the response's own, or one that is not sure."""
 CONCLUSION = re.compile(
     r"(?:^|(?<=[.!?;:,]\s)|(?<=[.!?;:,]\s\s)|(?<=\n))[\s*_#>-]{0,6}"
-    r"(?:(?P<so>so|thus|therefore|hence|consequently|accordingly|clearly|in\s(?:conclusion|summary|short))\b[,:]?\s{1,2}|(?:but|and|no)\b,?\s)?"
+    r"(?:(?P<so>so|thus|therefore|hence|consequently|accordingly|clearly|in\s(?:conclusion|summary"
+    r"|short))\b[,:]?\s{1,2}|(?:but|and|no)\b,?\s)?"
     r"(?:I\s(?:think|believe|am\ssure|conclude|would\ssay)\s(?:that\s)?)?"
-    rf"(?P<it>I(?:\sam|['’]m)\sleft\swith(?:\sonly)?\s|(?:it|this|that|which|the\s(?:correct|right|best)\sone)(?:['’]s{_ADVERBS}|\s{_COPULA}{_ADVERBS})\s"
-    rf"|(?:it|this|that|which|we)(?:\s{_ADVERB})?\s(?:leaves?|gives?|match(?:es)?|corresponds?\sto|points?\sto|means?|selects?"
+    rf"(?P<it>I(?:\sam|['’]m)\sleft\swith(?:\sonly)?\s|(?:it|this|that|which|the\s(?:correct|right"
+    rf"|best)\sone)(?:['’]s{_ADVERBS}|\s{_COPULA}{_ADVERBS})\s"
+    rf"|(?:it|this|that|which|we)(?:\s{_ADVERB})?\s(?:leaves?|gives?|match(?:es)?|corresponds?\sto"
+    rf"|points?\sto|means?|selects?"
     r"|are\sleft\swith)(?:\sus|\sme)?(?:\swith)?(?:\sonly)?\s)?",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -153,7 +179,8 @@ PREDICATE = re.compile(
 )
 """After an option: whether it is the answer."""
 REST_OF_REASON = re.compile(
-    r"\s*[,;–—-]?\s*\b(?:because|since|(?<!well\s)(?<!much\s)as(?!\s(?:well|much|are|is|do|does|can|could|would|also)\b)|which"
+    r"\s*[,;–—-]?\s*\b(?:because|since|(?<!well\s)(?<!much\s)as(?!\s(?:well|much|are|is|do|does|can"
+    r"|could|would|also)\b)|which"
     r"|due to|for the)\b.*"
     r"|\s+[–—-]\s.*|(?:\s*[;:.]|^)\s*(?:all\s)?(?:the\s)?(?:others?|rest|remaining)\b.*",
     re.IGNORECASE | re.DOTALL,
@@ -162,11 +189,13 @@ REST_OF_REASON = re.compile(
 _VERB_LAST = re.compile(r"\s?(?:です|である|だ|입니다|이다)[。.]?$")
 _CONTRASTS = re.compile(r"\b(?:not|than|instead|opposed)\b|n['’]t\b", re.IGNORECASE)
 _INSTEAD = re.compile(
-    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?P<other>.{1,200}?)[,;]?\s(?:but|rather|it['’]s|it\sis)\s(?:rather\s)?(?P<own>.{1,400})",
+    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?P<other>.{1,200}?)[,;]?\s(?:but|rather|it['’]s"
+    r"|it\sis)\s(?:rather\s)?(?P<own>.{1,400})",
     re.I | re.S,
 )
 _NOT_OTHER = re.compile(
-    r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but)\s)?\s?(?:not|rather\sthan|instead\sof|as\sopposed\sto)\s"
+    r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but)\s)?\s?(?:not|rather\sthan|instead\sof"
+    r"|as\sopposed\sto)\s"
     r"(?P<other>.{1,200}?)[)\s.]*",
     re.I | re.S,
 )

@@ -77,7 +77,11 @@ def read_answer(response: str, choices: Choices) -> ChoiceAnswer:
     text, code = visible(response)
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
-    found = _stated(text, choices) or _stated(code, choices) or _on_a_line(text, choices)
+    found = (
+        _stated(text, choices)
+        or _stated(code, choices)
+        or _on_a_line(text if text.strip() else code, choices)
+    )
     if found[0] is None or not found[1] or found[2] in _UNDECIDED:
         one = weighed(text, choices)
         if one is not None:
@@ -132,11 +136,11 @@ def _continued(text: str, reads: set[Named], choices: Choices) -> bool:
 
 
 def _read_statement(statement: Statement, choices: Choices) -> Named:
-    inner = unboxed(statement.text)
+    inner = _ONE_OF_LIST.sub(r"\1", unboxed(statement.text))
     if statement.kind == "choosing":
         exact = exactly(REST_OF_REASON.sub("", inner), choices)
         return exact or _sentence_within(inner, choices)
-    claim = _CONCESSION.sub("", inner)
+    claim = _CONCESSION.sub("", inner) if len(inner) <= _SUBJECT else inner
     read = named(claim if claim == inner or not mentions(inner[len(claim) :], choices) else inner, choices)
     if read != "several" or statement.kind == "boxed":
         return read
@@ -147,6 +151,7 @@ def _read_statement(statement: Statement, choices: Choices) -> Named:
     return _sentence_within(inner, choices)
 
 
+_ONE_OF_LIST = re.compile(r"^\s*\[\s*\"([^\"]*)\"\s*\]\s*$")
 _CONCESSION = re.compile(
     r",?\s(?:although|though|even though|but)\s(?!.*\b(?:not|wrong|incorrect|could|might|may|or|maybe"
     r"|no|never|doubt|if"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from rewardkit.rewards.choice.question import Choices
 from rewardkit.rewards.clause_words import CANDIDATES, X
 from rewardkit.rewards.commitment import committed
+from rewardkit.rewards.other_languages import between_scripts
 
 _MAX_READ = 6_000
 """Characters at the end that are weighed."""
@@ -20,7 +21,7 @@ _LABELLED = re.compile(
 )
 _VERB_NEXT = re.compile(
     r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it"
-    r"|here|nails|ticks|checks|beats|takes|gets|covers|hits|makes|describes|satisfies|captures|explains|suits"
+    r"|ist|est|es|here|lol|lmao|haha|tbh|imo|ngl|btw|nails|ticks|checks|beats|takes|gets|covers|hits|makes|describes|satisfies|captures|explains|suits"
     r"|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
     r"|instead|rather)\b"
 )
@@ -53,6 +54,7 @@ def _echo(options: int) -> re.Pattern[str]:
 
 def marked(text: str, choices: Choices) -> str:
     """Return a text with each option, by label or text or both, as the one character that stands for it."""
+    text = between_scripts(text)
     pattern, by_text = _patterns(tuple(choices.texts.items()))
     if pattern is not None:
         text = pattern.sub(lambda m: CANDIDATES[by_text[m.lastgroup or ""]], text)

@@ -136,7 +136,7 @@ def answer(response: str) -> QaAnswer:
             return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :])
         if part and "<answer>" in part and "</answer>" in part:
             return QaAnswer(None, True, "empty tags")
-    whole = text.strip()
+    whole = text.strip() or code.strip()
     if not whole or len(whole) > MAX_ANSWER:
         return QaAnswer(None, False, "no answer stated")
     if _DENIED_BY_SIGN.search(whole):

@@ -64,7 +64,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
     return _score(options, near, said.text, said.stated, said.why)
 
 
-_UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer stated")
+_UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer stated", "denied by a sign")
 """What may have been read too narrowly."""
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from rewardkit.rewards.clause_words import CANDIDATES, CUE, NOT, X
 from rewardkit.rewards.commitment import OTHER, Does, Step, committed
 from rewardkit.rewards.counted import table
+from rewardkit.rewards.other_languages import between_scripts
 
 _MAX_READ = 6_000
 _WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
@@ -102,7 +103,8 @@ _COURTESY = re.compile(
     r"|hmm+|well|alright|q|question|explanation|reason\w*|background|source|answer|result|conclusion"
     r"|final\w*|hope|cheers|easy|so|actually"
     r"|oh|ah|right|nope|short|in short|done|solution|context|because|interesting|fun fact|best|quick|let"
-    r"|step|first|confidence|sources?|cf|see)\b"
+    r"|step|first|enjoy|better luck|good luck|have a|take care|nice|well done|congrat\w*|confidence"
+    r"|sources?|cf|see)\b"
 )
 
 
@@ -151,6 +153,7 @@ def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
 def marked(text: str, accepted: tuple[str, ...]) -> str:
     """Return a text with each accepted answer as the one character that stands for it."""
     pattern = _pattern(accepted)
+    text = between_scripts(text)
     return text if pattern is None else _TWICE.sub(CANDIDATES[0], pattern.sub(CANDIDATES[0], text))
 
 

@@ -72,12 +72,46 @@ UNCOMMITTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", "abcd")
+@pytest.mark.parametrize("name", "abcdefg")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
     scores = [(case, judge(case.response, case.ground_truth, case.extra_info).correct) for case in cases]
     assert not [case for case, correct in scores if correct and not case.right]
-    assert sum(case.right and not correct for case, correct in scores) <= 15
+    assert sum(case.right and not correct for case, correct in scores) <= 20
+
+
+LEANT_TO = [
+    "My money's on B.", "Put a circle around B.", "The stem all but shouts Lyon, so I scribble B on the sheet.",
+    "Shade B, please.", "That rules A out and rules B in.", "B, not even close.", "Between A and B I side with B.",
+    "A is a joke, C is a joke, B is golden.", "Without a second thought: B.", "If I had to guess, B.",
+    "Nicht A, sondern B.", "Ce n'est pas A, c'est B.", "A不正确，B正确。所以选B。", "```\nB\n```", '{"answer": ["B"]}',
+    "The answer is B, although I would like to look it up.", "A: Paris\nB: Lyon\nC: Nice\nD: Lille\nI'd circle B.",
+]  # fmt: skip
+NOT_LEANT_TO = [
+    "Steer clear of B.", "I'd need to see the passage before settling on B.", "Let me think about B for a moment.",
+    "Lyon is something I have heard of.", "A: wrong. B: this option", "I compared A and B. For B, I'd need",
+    "D and B included, all of them have merit.", "One of D and B is correct.", "不选 B。", "答案不可能是B。",
+    "I see merit in A. I see merit in B.", "A beats B.", "Let B be a set.", "B breaks down on inspection.",
+    '{"answer": "B", "is_correct": false, "corrected_answer": "A"}', "$\\overline{B}$", "I like A and B.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", LEANT_TO)
+def test_an_option_where_a_sentence_has_its_news_is_chosen_whatever_the_verb(said: str) -> None:
+    assert judge(said, "B", CAPITALS).correct, said
+
+
+@pytest.mark.parametrize("said", NOT_LEANT_TO)
+def test_an_option_that_is_looked_at_warned_of_or_cut_off_is_not_chosen(said: str) -> None:
+    assert not judge(said, "B", CAPITALS).correct, said
+
+
+@pytest.mark.parametrize(
+    "piece", ["B, not ", "A and to B and ", "but ", " , ", "if you want ", "I think B. ", "A B C D "]
+)
+def test_long_repetition_is_read_as_any_response(piece: str) -> None:
+    for said in (piece * 20_000, "The answer is " + piece * 20_000 + "or"):
+        assert judge(said, "B", CAPITALS).status == "ok"
 
 
 @pytest.mark.parametrize("said", COMMITTED)

@@ -59,13 +59,40 @@ UNANSWERED = [
 CAPITAL = "What is the capital of Australia?"
 
 
-@pytest.mark.parametrize("name", "abcd")
+LEANT_TO = [
+    "My money's on Canberra.", "Hands down, Canberra.", "I'd write Canberra on the card.", "1. Canberra",
+    "Canberra, no ifs or buts.", "Put me down for Canberra.", "It is none other than Canberra.",
+    "The card says Canberra.", "No es Sydney sino Canberra.", "Nicht Sydney, sondern Canberra.",
+    "很多人以为是Sydney，其实是Canberra。", "```\nCanberra\n```", "Canberra\n\nFor more background, it is worth knowing that",
+    "According to most sources, the capital of Australia is Canberra.", "Canberra. It is not Sydney.",
+]  # fmt: skip
+NOT_LEANT_TO = [
+    "Steer clear of Canberra.", "My money's on Sydney, near Canberra.", "I'd write Lance Canberra Smith on the card.",
+    "Last year's quiz had Canberra; this one wants Sydney.", "Sydney (Canberra)", "Sydney, Canberra",
+    "You'd expect Canberra, yet the card says Sydney.", "The old answer was Canberra.", "Sydney beats Canberra.",
+    "My money's on Canberra. No, my money's on Sydney.", "Let me look at Canberra. This is a term that",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", LEANT_TO)
+def test_an_answer_where_a_sentence_has_its_news_is_one_whatever_the_verb(said: str) -> None:
+    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
+
+
+@pytest.mark.parametrize("said", NOT_LEANT_TO)
+def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: str) -> None:
+    assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
+
+
+@pytest.mark.parametrize("name", "abcdefg")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
     scores = [(case, score(s, QaOptions()).correct) for case, s in zip(cases, samples, strict=True)]
     assert not [case for case, correct in scores if correct and not case.right]
-    assert sum(case.right and not correct for case, correct in scores) < 10
+    # `e` and `f` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
+    missed = sum(case.right and not correct for case, correct in scores)
+    assert missed < {"e": 23, "f": 35}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)

@@ -1,0 +1,75 @@
+"""The frames in which other languages deny, contrast and conclude, as the English ones that "
+"`commitment` reads:
+"Nicht A, sondern B", "Ce n'est pas A, c'est B", "其实是". Words of content stay as they are."""
+
+from __future__ import annotations
+
+import re
+
+_FRAMES = (
+    (r"，|、", ", "),
+    (r"。|！", ". "),
+    (r"？", "? "),
+    (r"[¡¿]", " "),
+    (r"\bnicht nur\b|\bno sólo\b|\bnon seulement\b", " "),
+    (r"而不是|并不是|不是|并非|而非", " , not "),
+    (r"其实是|而是|实际上是|应该是", " , but it is "),
+    (r"其实|但是|实际上|不过", " , but "),
+    (r"以为", " people think "),
+    (r"不正确|错误|不对", " is wrong "),
+    (r"不(?:可能|能|会|该|应该)?(?=是|选|\s|[A-Z])", " not "),
+    (r"(?<!不)正确", " is correct "),
+    (r"所以|因此", " . so "),
+    (r"选择|选", " choose "),
+    (
+        r"\b(?:erst|zuerst|anfangs) dachte ich(?: an)?\b|\bj'ai d'abord pensé (?:à )?|\b(?:primero"
+        r"|al principio)"
+        r" pensé (?:que |en )?",
+        " first i thought of ",
+    ),
+    (r"\b(?:ce n'est pas|no es|non è|não é|es ist nicht|das ist nicht|it is niet)\b", " it is not "),
+    (r"\b(?:sondern|sino que|sino|c'est plutôt|mais plutôt|bensì|mas sim)\b", " , but it is "),
+    (r"\b(?:aber|pero|mais|però)\b", " , but "),
+    (
+        r"\b(?:ist die (?:richtige )?antwort|(?:die (?:richtige )?antwort|richtig) (?:ist|lautet)"
+        r"|(?:la )?(?:bonne )?réponse (?:correcte )?est|la respuesta (?:correcta )?es"
+        r"|la risposta (?:corretta )?è"
+        r"|a resposta (?:certa|correta) é)\b",
+        " the answer is ",
+    ),
+    (r"\b(?:ist (?:richtig|korrekt)|est (?:correcte?|juste)|es correct[ao]|è corrett[ao]|é corret[ao])\b",
+     " is correct "),
+    (
+        r"\b(?:ich (?:glaube|denke|meine),?|je (?:pense|crois) que|creo que|penso che|acho que"
+        r"|soweit ich weiß,?)"
+        r"\s",
+        " i think ",
+    ),
+    (r"\b(?:c'est|es ist|das ist|it's the)\b", " it is "),
+    (r"(?<=i think )\s*(?:es|è|é)\b", " it is "),
+    (r"\bnicht\b", " not "),
+    (r"\b(?:espero|hoffe|ich hoffe|j'espère)\b", " hope "),
+)  # fmt: skip
+_PATTERNS = tuple((re.compile(frame, re.IGNORECASE), plain) for frame, plain in _FRAMES)
+_COMMAS = re.compile(r"[ \t]{0,3},(?:[ \t]{0,3},){0,3}[ \t]{1,3}")
+_BETWEEN_SCRIPTS = re.compile(r"(?<=[\u3040-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u3040-\u9fff])")
+_FOREIGN = re.compile(
+    r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[¡¿]"
+    r"|\b(?:sondern|sino|c'est|n'est|réponse|antwort|richtig|ist|nicht|aber|pero|mais|creo|es|è|é)\b",
+    re.IGNORECASE,
+)
+
+
+def in_english(text: str) -> str:
+    """Return a text with the frames of other languages in English."""
+    if _FOREIGN.search(text) is None:
+        return text
+    text = text.replace("’", "'")
+    for frame, plain in _PATTERNS:
+        text = frame.sub(plain, text)
+    return _COMMAS.sub(", ", text)
+
+
+def between_scripts(text: str) -> str:
+    """Return a text with blanks between Chinese or Japanese and Latin letters: "选A" names A."""
+    return text if text.isascii() else _BETWEEN_SCRIPTS.sub(" ", text)
