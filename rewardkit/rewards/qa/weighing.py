@@ -37,7 +37,7 @@ _GRAMMAR = table(
     "tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality "
     "truth though but yet however nor nah nope no serves serve acts evidence city country year man woman "
     "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity "
-    "entity person place item word desired sought candidate hands "
+    "entity person place item word desired sought candidate hands down "
 )
 """Words that answer nothing."""
 _BESIDE = table(

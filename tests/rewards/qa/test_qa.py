@@ -60,7 +60,7 @@ CAPITAL = "What is the capital of Australia?"
 
 
 LEANT_TO = [
-    "My money's on Canberra.", "Hands down, Canberra.", "I'd write Canberra on the card.", "1. Canberra",
+    "My money's on Canberra.", "Hands down, Canberra.", "I'd scribble Canberra.", "1. Canberra",
     "Canberra, no ifs or buts.", "Put me down for Canberra.", "It is none other than Canberra.",
     "The card says Canberra.", "No es Sydney sino Canberra.", "Nicht Sydney, sondern Canberra.",
     "很多人以为是Sydney，其实是Canberra。", "```\nCanberra\n```", "Canberra\n\nFor more background, it is worth knowing that",
