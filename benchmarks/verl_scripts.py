@@ -109,7 +109,7 @@ def given(words: Sequence[str], folder: Path, out: Path) -> list[str]:
         settings.append("reward_model.overlong_buffer.len=4")
     if "actor_rollout_ref.model.lora_adapter_path" in asked:
         settings.append(f"actor_rollout_ref.model.lora_adapter_path={folder}/adapter")
-    if "reward_model.model.path" in asked:
+    if {"reward_model.model.path", "reward.reward_model.model_path"} & set(asked):
         return [*settings, f"reward_model.model.path={folder}/rm"]
     return [
         *settings,

@@ -5,9 +5,9 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     input_ids, attention_mask, position_ids                      (B, L) int64
     responses, response_mask                                     (B, T) int64, float32
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
-    values                                                       (B, T) float32
+    values, sum_pi_squared                                       (B, T) float32
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
-    rollout_is_weights, chosen                                   (B, T) float32, bool; `steps/advantages.py`
+    rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool; `steps/`
     scored                                                       (B,) bool: the reward's status was `ok`
     groups, seeds                                                (B,) int64: number of the prompt, of the draw
     reward_baselines                                             (B,) float32: ReMax's greedy scores

@@ -20,6 +20,8 @@ from rewardkit.trainer.config.root import DataConfig
 from rewardkit.types import Message
 
 AGENT_NAME = "agent_name"
+MEDIA = ("images", "image", "videos", "video", "audios", "audio")
+"""Columns of what is looked at or heard, by their usual names."""
 
 
 def file_list(files: Any) -> list[Path]:
@@ -55,7 +57,22 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
     rows = parquet.read(columns=[name for name in read if name is not None]).to_pylist()
     if not rows:
         raise InputError(f"{path} has no rows")
+    _refuse_media(parquet, path)
     return [_checked(row, i, path, replace(names, prompt=prompt_key)) for i, row in enumerate(rows)]
+
+
+def _refuse_media(parquet: pq.ParquetFile, path: Path) -> None:
+    """Raise InputError for a row with images or videos: its prompt alone would be another question."""
+    held = [name for name in MEDIA if name in parquet.schema_arrow.names]
+    first = 0
+    for batch in parquet.iter_batches(batch_size=256, columns=held) if held else ():
+        for i, row in enumerate(batch.to_pylist(), first):
+            if found := [name for name, value in row.items() if value]:
+                raise InputError(
+                    f"{path}, row {i}: column '{found[0]}' is not empty, and prompts are text here; leave "
+                    "out rows that cannot be answered from their text"
+                )
+        first += len(batch)
 
 
 def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
+from rewardkit.trainer.steps.filtration import filtered
 from rewardkit.trainer.steps.generation import generate, sync_weights
 from rewardkit.trainer.steps.greedy import GreedyResponses, place_baselines, start_greedy
 from rewardkit.trainer.steps.parity import check_parity, draw_probe
@@ -91,7 +92,7 @@ def ppo_step(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: C
     metrics |= evaluate_tokens(run, drawn, step, clock)
     metrics |= assign_rewards(run, drawn, step, clock)
     metrics |= batch_metrics(drawn.batch, run.world)
-    metrics |= update_models(run, drawn.batch, step, clock)
+    metrics |= update_models(run, filtered(run, drawn.batch), step, clock)
     metrics |= _utilization(run, drawn.batch, clock)
     with clock("update_weights"):
         sync_weights(run)
@@ -121,7 +122,10 @@ def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> 
     """2. What the policy, the reference and the critic say to each token."""
     batch = drawn.batch
     with clock("old_log_prob"):
-        if run.needs_old_log_probs:
+        if ESTIMATORS[run.config.algorithm.adv_estimator].squares:
+            found = run.actor.log_probs_entropies_and_squares(batch)
+            batch["old_log_probs"], batch["entropys"], batch["sum_pi_squared"] = found
+        elif run.needs_old_log_probs:
             batch["old_log_probs"], batch["entropys"] = run.actor.log_probs_and_entropies(batch)
         metrics = check_parity(run, drawn.probe, step)
     if run.reference is not None:

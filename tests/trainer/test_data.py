@@ -55,6 +55,15 @@ def test_a_ground_truth_of_0_is_a_ground_truth(tmp_path: Path) -> None:
     assert read_rows(write(tmp_path, ground_truth=[0]), "prompt")[0]["ground_truth"] == "0"
 
 
+def test_rows_with_images_are_refused_and_empty_columns_of_images_are_not(tmp_path: Path) -> None:
+    images = pa.list_(pa.struct([("bytes", pa.binary())]))
+    assert read_rows(write(tmp_path, images=pa.array([None], images), videos=[[]]), "prompt")
+    twice = {"data_source": ["gsm8k"] * 2, "prompt": ["How many?"] * 2, "ground_truth": ["1"] * 2}
+    path = write(tmp_path, **twice, images=pa.array([[], [{"bytes": b"png"}]], images))
+    with pytest.raises(InputError, match="row 1: column 'images' is not empty, and prompts are text here"):
+        read_rows(path, "prompt")
+
+
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, data_source=[], prompt=[], ground_truth=[])
     with pytest.raises(InputError, match="has no rows"):

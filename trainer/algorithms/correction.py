@@ -1,9 +1,17 @@
-"""Importance weights that correct for a rollout engine whose distribution is not quite the trainer's."""
+"""What corrects for a rollout engine whose distribution is not quite the trainer's: importance weights, and
+bounds beyond which a token or a response is left out of the loss.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
+
+from rewardkit.trainer.algorithms.reductions import masked_row_means
 
 LEVELS = ("token", "sequence")
 
@@ -19,3 +27,124 @@ def rollout_weights(old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tens
     if level == "sequence":
         log_ratio = log_ratio.sum(dim=1, keepdim=True).expand_as(log_ratio)
     return torch.where(kept, log_ratio.clamp(-20, 20).exp(), torch.zeros_like(log_ratio))
+
+
+def bounded(weights: Tensor, low: float, high: float) -> Tensor:
+    """Cut weights off at `high`; where there is a `low`, make those outside of both 0 instead (IcePop)."""
+    if low == 0:
+        return weights.clamp(max=high)
+    return torch.where((weights >= low) & (weights <= high), weights, torch.zeros_like(weights))
+
+
+def read_bounds(given: object) -> tuple[float, float]:
+    """Read `2.0` (a largest weight) or `"0.5_5.0"` (a smallest and a largest); see `bounded`.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    low, _, high = str(given).rpartition("_")
+    return _ordered(_number(low) if low else 0.0, _number(high))
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One bound on a divergence of the trainer's log-probabilities from the rollout engine's."""
+
+    name: str
+    """`token_k1` to `seq_max_k3`: what of a response is bounded, and by which estimate of the KL."""
+    low: float
+    high: float
+
+    @property
+    def level(self) -> str:
+        """`token`, `seq_sum`, `seq_mean` or `seq_max`."""
+        return self.name.rpartition("_")[0]
+
+    @property
+    def estimate(self) -> str:
+        """`k1`, `k2` or `k3`."""
+        return self.name.rpartition("_")[2]
+
+
+REJECTIONS = (
+    *(f"{level}_k{k}" for level in ("token", "seq_sum", "seq_mean") for k in (1, 2, 3)),
+    "seq_max_k2",
+    "seq_max_k3",
+)
+"""By the names of `algorithm.rollout_correction.rollout_rs`."""
+
+
+def read_rejections(names: str, thresholds: object) -> list[Rejection]:
+    """Read names with commas between, and as many thresholds, or one for all of them.
+
+    Bounds of k1, which has a sign, are on the ratio p_rollout / p_trainer: `0.6_1.6`, or `1.6` for both it
+    and its reciprocal. k2 and k3 have an upper bound, on the divergence itself.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    asked = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if unknown := [name for name in asked if name not in REJECTIONS]:
+        raise ValueError(f"'{unknown[0]}' is none of {', '.join(REJECTIONS)}")
+    given = [] if thresholds is None else [one.strip() for one in str(thresholds).split(",") if one.strip()]
+    if asked and len(given) not in (1, len(asked)):
+        raise ValueError(f"{len(asked)} bounds need 1 or {len(asked)} thresholds, found {len(given)}")
+    each = given * len(asked) if len(given) == 1 else given
+    return [_rejection(name, threshold) for name, threshold in zip(asked, each, strict=False)]
+
+
+def _rejection(name: str, threshold: str) -> Rejection:
+    low, _, high = threshold.rpartition("_")
+    if not name.endswith("k1"):
+        if low:
+            raise ValueError(f"{name} has one bound, an upper one, found '{threshold}'")
+        return Rejection(name, -math.inf, _number(high))
+    most = _number(high)
+    least, most = _ordered(_number(low) if low else 1 / most, most)
+    return Rejection(name, math.log(least), math.log(most))
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is no number") from None
+    if not 0 < number < math.inf:
+        raise ValueError(f"a threshold must be above 0, found {text}")
+    return number
+
+
+def _ordered(low: float, high: float) -> tuple[float, float]:
+    if low > high:
+        raise ValueError(f"the lower bound {low:g} is above the upper one, {high:g}")
+    return low, high
+
+
+def divergence(
+    old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, rejection: Rejection
+) -> Tensor:
+    """Return what a rejection bounds, (B, T) or (B, 1), 0 where masked; log-ratios are clamped to +-20."""
+    kept = mask.bool()
+    log_ratio = torch.where(kept, old_log_probs - rollout_log_probs, torch.zeros_like(old_log_probs))
+    log_ratio = log_ratio.detach().clamp(-20, 20)
+    values = {
+        "k1": lambda: -log_ratio,
+        "k2": lambda: 0.5 * log_ratio.square(),
+        "k3": lambda: log_ratio.exp() - 1 - log_ratio,
+    }[rejection.estimate]()
+    if rejection.level == "seq_sum":
+        return values.sum(dim=1, keepdim=True)
+    if rejection.level == "seq_mean":
+        return masked_row_means(values, mask).unsqueeze(1)
+    return values.amax(dim=1, keepdim=True) if rejection.level == "seq_max" else values
+
+
+def within(
+    old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, rejections: Sequence[Rejection]
+) -> Tensor:
+    """Return the unmasked tokens that keep within all bounds, (B, T) bool."""
+    kept = mask.bool()
+    for rejection in rejections:
+        found = divergence(old_log_probs, rollout_log_probs, mask, rejection)
+        kept = kept & (found >= rejection.low) & (found <= rejection.high)
+    return kept

@@ -42,6 +42,12 @@ class Experience:
     gather: Callable[[Any], list[Any]]
     """Returns every process's item, in the same order everywhere."""
     rank: int
+    log_probs: Tensor | None = None
+    """(B, T), of the policy that acted, where they are known."""
+    squares: Tensor | None = None
+    """(B, T), the sum of the squared probabilities of all tokens that could have been chosen."""
+    weights: Tensor | None = None
+    """(B, T), importance weights against the rollout engine, where there are some."""
     turns: Tensor | None = None
     """(B, T) int64: which turn a token belongs to, from 1; 0 where it is none of the policy's. Given where
     responses are compared turn by turn; None: as wholes."""
@@ -59,6 +65,8 @@ class Estimator:
     """It reads `Experience.values`: a critic is trained beside the policy."""
     groups: bool = False
     """It compares the responses to one prompt: there must be two or more."""
+    squares: bool = False
+    """It reads `Experience.log_probs` and `Experience.squares`."""
     greedy: bool = False
     """It reads `Experience.baselines`: the greedy response to each prompt is drawn and scored too."""
     by_turns: bool = False

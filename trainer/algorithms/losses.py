@@ -15,15 +15,16 @@ from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_su
 
 Stats = dict[str, Tensor]
 
-Entropy = Literal["no", "value", "loss"]
-"""Whether entropies are computed: not, as figures only, or as part of a loss."""
+Entropy = Literal["no", "value", "value and squares", "loss"]
+"""Whether entropies are computed: not, as figures only (also with sums of squared probabilities beside them),
+or as part of a loss."""
 
 RULED_OUT = torch.finfo(torch.float32).min
 """In place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""
 
 
 class _ChosenLogProbs(torch.autograd.Function):
-    """log_softmax at one place of each row and, without a gradient, the entropy of each row.
+    """log_softmax at one place of each row and, without a gradient, figures of each row.
 
     A vocabulary makes each tensor of the logits' size large, and memory that is new to the process costs more
     than the arithmetic: this makes two such tensors on the way and one in backward; autograd's own way makes
@@ -31,17 +32,13 @@ class _ChosenLogProbs(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, tokens: Tensor, with_entropy: bool) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, logits: Tensor, tokens: Tensor, asked: Entropy) -> tuple[Tensor, Tensor]:
         log_p = logits.log_softmax(-1)
         ctx.save_for_backward(log_p, tokens)
         chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
-        if with_entropy:
-            p = log_p.exp()
-            entropy = -p.mul_(log_p.clamp_(min=RULED_OUT)).sum(-1)
-        else:
-            entropy = torch.empty(0)
-        ctx.mark_non_differentiable(entropy)
-        return chosen, entropy
+        figures = _figures(log_p, asked) if asked.startswith("value") else torch.empty(0)
+        ctx.mark_non_differentiable(figures)
+        return chosen, figures
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
@@ -49,6 +46,14 @@ class _ChosenLogProbs(torch.autograd.Function):
         grad = grads[0].unsqueeze(-1)
         minus_softmax = log_p.exp().mul_(-grad)
         return minus_softmax.scatter_add_(-1, tokens.unsqueeze(-1), grad), None, None
+
+
+def _figures(log_p: Tensor, asked: Entropy) -> Tensor:
+    """Return entropies, (...), or entropies and sums of squared probabilities, (..., 2); changes `log_p`."""
+    p = log_p.exp()
+    squares = torch.linalg.vector_norm(p, dim=-1).square() if asked == "value and squares" else None
+    entropy = -p.mul_(log_p.clamp_(min=RULED_OUT)).sum(-1)
+    return entropy if squares is None else torch.stack([entropy, squares], dim=-1)
 
 
 def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
@@ -59,13 +64,14 @@ def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[T
         tokens: (...).
 
     Returns:
-        both (...), float32.
+        both (...), float32; with `value and squares` the second (..., 2): entropies, sums of squared
+        probabilities.
     """
     logits = logits.float()
-    log_probs, figure = _ChosenLogProbs.apply(logits, tokens, entropy == "value")  # type: ignore[no-untyped-call]
+    log_probs, figures = _ChosenLogProbs.apply(logits, tokens, entropy)  # type: ignore[no-untyped-call]
     if entropy == "no":
         return log_probs, None
-    return log_probs, figure if entropy == "value" else _entropy(logits)
+    return log_probs, _entropy(logits) if entropy == "loss" else figures
 
 
 def _entropy(logits: Tensor) -> Tensor:

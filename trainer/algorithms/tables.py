@@ -13,6 +13,7 @@ from rewardkit.trainer.algorithms import (
 from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
 from rewardkit.trainer.algorithms.estimation import Estimator, in_groups
 from rewardkit.trainer.algorithms.objective import PolicyLoss
+from rewardkit.trainer.algorithms.token_baseline import OTB, TIR_OTB
 
 ESTIMATORS: dict[str, Estimator] = {
     "gae": Estimator(advantages.estimate_gae, critic=True),
@@ -26,6 +27,8 @@ ESTIMATORS: dict[str, Estimator] = {
         advantages.estimate_reinforce_plus_plus_baseline, groups=True, by_turns=True
     ),
     "remax": Estimator(advantages.estimate_remax, greedy=True),
+    "optimal_token_baseline": OTB,
+    "tir_optimal_token_baseline": TIR_OTB,
 }
 """By the names of `algorithm.adv_estimator`."""
 

@@ -6,6 +6,7 @@ The settings themselves are in `root.py` and `workers.py`; checks across setting
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,8 @@ from omegaconf.errors import OmegaConfBaseException
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.translate import Translation, translate
+
+BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 
@@ -122,7 +125,9 @@ def _assignment(word: str) -> str:
         raise ConfigError(f"'{word}': no setting can be taken away; set it to its default, or to null")
     if "=" not in word:
         raise ConfigError(f"expected key=value, found '{word}' on the command line")
-    return word.removeprefix("+").removeprefix("+")
+    key, _, value = word.removeprefix("+").removeprefix("+").partition("=")
+    # A YAML number may have underscores: 0.5_5, two bounds, would be read as 0.55.
+    return f"{key}='{value}'" if key.endswith("_threshold") and BOUNDS.fullmatch(value) else f"{key}={value}"
 
 
 def _load_recipe(path: Path) -> Any:

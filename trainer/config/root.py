@@ -67,10 +67,16 @@ class FilterGroupsConfig:
 class RolloutCorrectionConfig:
     rollout_is: str | None = None
     """Truncated importance sampling against the rollout engine's distribution: `token` or `sequence`."""
-    rollout_is_threshold: float = 2.0
-    """The largest weight."""
+    rollout_is_threshold: Any = 2.0
+    """The largest weight; or `"0.5_5.0"`, a smallest and a largest: weights outside are 0 (IcePop)."""
     rollout_is_batch_normalize: bool = False
     """Divide the weights by their mean over the step, so that they are 1 on average."""
+    rollout_rs: str | None = None
+    """Leave out of the loss what is too far from the rollout engine: names with commas between, `token_k1`,
+    `token_k2` or `token_k3`, or the same with `seq_sum_`, `seq_mean_` or `seq_max_` (k2 and k3)."""
+    rollout_rs_threshold: Any = None
+    """A bound for each of them, with commas, or one for all: of k1 `"0.6_1.6"`, of p_rollout / p_trainer
+    (`1.6`: with its reciprocal); of k2 and k3 the largest."""
     bypass_mode: bool = False
     """Take the rollout engine's log-probabilities for those of the policy that acted; see `loss_type`."""
     loss_type: str = "ppo_clip"
@@ -79,10 +85,20 @@ class RolloutCorrectionConfig:
 
 
 @dataclass
+class PfPpoConfig:
+    reweight_method: str = "pow"
+    """Weight of a response: `pow` (|score|^weight_pow), `max_min` (those of the best and the worst score
+    alone) or `max_random` (those of the best four times as often)."""
+    weight_pow: float = 2.0
+    """The power of `pow`."""
+
+
+@dataclass
 class AlgorithmConfig:
     adv_estimator: str = "gae"
     """`gae` (with a critic), `grpo`, `grpo_passk`, `rloo`, `opo`, `gpg`, `reinforce_plus_plus`,
-    `reinforce_plus_plus_baseline` or `remax` (without)."""
+    `reinforce_plus_plus_baseline`, `remax`, `optimal_token_baseline` or `tir_optimal_token_baseline`
+    (without)."""
     norm_adv_by_std_in_grpo: bool = True
     """False, with `loss_agg_mode=seq-mean-token-sum-norm`: Dr.GRPO."""
     gamma: float = 1.0
@@ -96,6 +112,9 @@ class AlgorithmConfig:
     kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
     filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
     rollout_correction: RolloutCorrectionConfig = field(default_factory=RolloutCorrectionConfig)
+    use_pf_ppo: bool = False
+    """PF-PPO: learn from as many responses, drawn anew with replacement by weights of their scores."""
+    pf_ppo: PfPpoConfig = field(default_factory=PfPpoConfig)
     turn_advantages: str = "summed"
     """How estimators that compare responses use rewards of turns: `summed` over the episode, or `per_turn`:
     each turn is compared with those of its number, and a token gets what its turn and the later ones got."""

@@ -65,7 +65,7 @@ class PolicyModel(nn.Module):
             packed: the sequences of the one row; None: as the positions say.
 
         Returns:
-            log-probabilities and, if asked for, entropies in nats, each (N,) float32.
+            log-probabilities and, if asked for, entropies in nats, each (N,) float32; see `token_log_probs`.
         """
         score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed)
         return _by_part(score, (ids, positions), (places, targets), packed)
@@ -197,7 +197,9 @@ def _by_part(
     own = (own_part(t, sharing) for t in tokens)
     first, second = compute(*own, places - sharing.rank * width, *others)
     whole = gather_values(first, owners, sharing)
-    return whole, None if second is None else gather_values(second, owners, sharing)
+    if second is None or second.dim() == 1:
+        return whole, None if second is None else gather_values(second, owners, sharing)
+    return whole, torch.stack([gather_values(s, owners, sharing) for s in second.unbind(-1)], dim=-1)
 
 
 @torch.no_grad()

@@ -123,6 +123,8 @@ def needs_old_log_probs(config: Config) -> bool:
     asked = (
         config.algorithm.use_kl_in_reward
         or config.algorithm.rollout_correction.rollout_is is not None
+        or config.algorithm.rollout_correction.rollout_rs is not None
+        or ESTIMATORS[config.algorithm.adv_estimator].squares
         or POLICY_LOSSES[loss_mode(config)].choose is not None
     )
     return asked or not one_step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.algorithms.correction import LEVELS
+from rewardkit.trainer.algorithms.filtration import REWEIGHTINGS
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
@@ -45,6 +46,7 @@ CHOICES = {
             "warmup_style": ("None", "constant", "cosine"),
         }.items()
     },
+    "algorithm.pf_ppo.reweight_method": tuple(REWEIGHTINGS),
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
     "algorithm.turn_advantages": ("summed", "per_turn"),
     "reward.mode": ("trajectory", "turn", "mixed"),
@@ -89,7 +91,6 @@ POSITIVE = (
     "actor_rollout_ref.actor.loss_scale_factor",
     "actor_rollout_ref.actor.policy_loss.clip_cov_ratio",
     "actor_rollout_ref.actor.policy_loss.kl_cov_ratio",
-    "algorithm.rollout_correction.rollout_is_threshold",
     "critic.ppo_mini_batch_size",
     "critic.ppo_micro_batch_size_per_gpu",
     "critic.ppo_epochs",

@@ -20,6 +20,7 @@ from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.agents import as_episode_row, check_agents
+from rewardkit.trainer.algorithms.correction import read_bounds, read_rejections
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config, logger_names
@@ -173,16 +174,23 @@ def _check_turns(config: Config) -> None:
 
 
 def _check_correction(config: Config) -> None:
-    """What reads the engine's log-probabilities needs them, of the whole distribution."""
+    """What reads the engine's log-probabilities needs them, of the whole distribution; bounds are numbers."""
     asked = config.algorithm.rollout_correction
-    rollout = config.actor_rollout_ref.rollout
-    if not (asked.bypass_mode or asked.rollout_is):
-        return
-    if not rollout.calculate_log_probs:
+    key = "algorithm.rollout_correction"
+    needs = asked.bypass_mode or asked.rollout_is or asked.rollout_rs
+    if needs and not config.actor_rollout_ref.rollout.calculate_log_probs:
         raise ConfigError(
-            "algorithm.rollout_correction reads the rollout engine's log-probabilities; set "
+            f"{key} reads the rollout engine's log-probabilities; set "
             "actor_rollout_ref.rollout.calculate_log_probs=true"
         )
+    try:
+        read_bounds(asked.rollout_is_threshold)
+    except ValueError as error:
+        raise ConfigError(f"{key}.rollout_is_threshold: {error}") from None
+    try:
+        read_rejections(asked.rollout_rs or "", asked.rollout_rs_threshold)
+    except ValueError as error:
+        raise ConfigError(f"{key}.rollout_rs and rollout_rs_threshold: {error}") from None
 
 
 def _check_overlong(config: Config) -> None:

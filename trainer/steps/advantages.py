@@ -10,7 +10,6 @@ from collections import Counter
 
 import torch
 
-from rewardkit.trainer.algorithms.correction import rollout_weights
 from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.objective import StepTokens
@@ -19,6 +18,7 @@ from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import Batch, last_tokens, whole_lengths
 from rewardkit.trainer.config.root import loss_mode
 from rewardkit.trainer.logging.metrics import summarize
+from rewardkit.trainer.steps.correction import correct_rollout, leave_out_rejected
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.trainer.workers.actor import loss_options
 
@@ -37,6 +37,7 @@ def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
     estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
     batch["advantages"], batch["returns"] = estimator.estimate(_experience(run, batch))
     metrics |= mask_truncated(run, batch)
+    leave_out_rejected(batch)
     choose_tokens(run, batch)
     return metrics
 
@@ -50,6 +51,9 @@ def _experience(run: TrainingRun, batch: Batch) -> Experience:
         groups=batch["groups"],
         values=batch.tensors.get("values"),
         baselines=batch.tensors.get("reward_baselines"),
+        log_probs=batch.tensors.get("old_log_probs"),
+        squares=batch.tensors.get("sum_pi_squared"),
+        weights=batch.tensors.get("rollout_is_weights"),
         gamma=algorithm.gamma,
         lam=algorithm.lam,
         norm_by_std=algorithm.norm_adv_by_std_in_grpo,
@@ -133,43 +137,6 @@ def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
     run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
-
-
-def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `rollout_is_weights` where they are asked for, and return their metrics.
-
-    In bypass mode `old_log_probs` are the engine's from here on; a ratio that starts there needs no weights.
-    """
-    asked = run.config.algorithm.rollout_correction
-    metrics: dict[str, float] = {}
-    if asked.rollout_is is not None:
-        weights, metrics = _rollout_weights(run, batch)
-        if not (asked.bypass_mode and asked.loss_type == "ppo_clip"):
-            batch["rollout_is_weights"] = weights
-    if asked.bypass_mode:
-        batch["old_log_probs"] = batch["rollout_log_probs"]
-    return metrics
-
-
-def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
-    asked = run.config.algorithm.rollout_correction
-    mask = batch["response_mask"]
-    level = str(asked.rollout_is)
-    raw = rollout_weights(batch["old_log_probs"], batch["rollout_log_probs"], mask, level)
-    weights = raw.clamp(max=asked.rollout_is_threshold)
-    kept = mask.bool()
-    values = {"is": weights[kept], "squares": weights[kept].square(), "high": (raw > weights)[kept].float()}
-    found = summarize(values, run.world)
-    metrics = {name: found[f"is/{name}"] for name in ("mean", "max", "min")}
-    metrics["eff_sample_size"] = found["is/mean"] ** 2 / found["squares/mean"]
-    metrics["ratio_fraction_high"] = found["high/mean"]
-    if asked.rollout_is_batch_normalize:
-        # Of a sequence's weight, which stands on each of its tokens, the mean is over sequences, as in verl.
-        units = weights[kept] if level == "token" else masked_row_means(weights, mask)[kept.any(dim=1)]
-        factor = summarize({"mean": units}, run.world)["mean/mean"]
-        weights = weights / factor
-        metrics["batch_norm_factor"] = factor
-    return weights, {f"rollout_corr/rollout_is_{name}": value for name, value in metrics.items()}
 
 
 def choose_tokens(run: TrainingRun, batch: Batch) -> None:

@@ -117,6 +117,19 @@ class Actor(Reference):
         )
         return log_probs, entropies
 
+    @torch.no_grad()
+    def log_probs_entropies_and_squares(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return also the sums of the squared probabilities of all tokens, each (B, T)."""
+        log_probs, figures = map_rows(
+            batch, self._chosen_and_figures, self._batching, self._parallel, self.model
+        )
+        return log_probs, *figures.unbind(-1)  # type: ignore[return-value]
+
+    def _chosen_and_figures(self, batch: Batch) -> tuple[Tensor, ...]:
+        log_probs, figures = self._log_probs(batch, "value and squares")
+        assert figures is not None
+        return log_probs, figures
+
     def _chosen_and_entropies(self, batch: Batch) -> tuple[Tensor, ...]:
         log_probs, entropies = self._log_probs(batch, "value")
         assert entropies is not None

@@ -137,7 +137,8 @@ def response_log_probs(
     entropy: Entropy,
     sharing: World | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return log-probabilities and, if asked for, entropies of the response tokens, each (B, T) float32.
+    """Return log-probabilities and, if asked for, entropies of the response tokens, each (B, T) float32; the
+    second (B, T, 2) with `value and squares`.
 
     They are those of the distribution at `temperature`, so that the policy that is trained is the one that
     acted; 0 on padding.
@@ -166,4 +167,6 @@ def response_values(model: nn.Module, batch: Batch, sharing: World | None = None
 
 
 def _scatter(values: Tensor, real: Tensor) -> Tensor:
+    if values.dim() > 1:
+        return torch.stack([_scatter(column, real) for column in values.unbind(-1)], dim=-1)
     return torch.zeros(real.shape, device=values.device).masked_scatter(real, values)

@@ -36,6 +36,8 @@ def experience(seed: int = 0, failed: tuple[int, ...] = (), **changes: Any) -> E
         groups=torch.tensor([5, 5, 5, 5, 7, 7, 9, 9]),
         values=torch.randn((ROWS, WIDTH), generator=generator),
         baselines=torch.randn(ROWS, generator=generator),
+        log_probs=-torch.rand((ROWS, WIDTH), generator=generator),
+        squares=torch.rand((ROWS, WIDTH), generator=generator),
         gamma=0.99,
         lam=0.95,
         norm_by_std=True,
@@ -47,7 +49,7 @@ def experience(seed: int = 0, failed: tuple[int, ...] = (), **changes: Any) -> E
 
 
 def rows_of(whole: Experience, index: list[int], **changes: Any) -> Experience:
-    names = ("rewards", "mask", "scored", "groups", "values", "baselines")
+    names = ("rewards", "mask", "scored", "groups", "values", "baselines", "log_probs", "squares")
     return dataclasses.replace(whole, **{n: getattr(whole, n)[index] for n in names}, **changes)
 
 

@@ -85,7 +85,7 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
         ("+data.sed=1", "did you mean data.seed"),
         ("actor_rollout_ref.model.paht=x", "did you mean actor_rollout_ref.model.path"),
         ("actor_rollout_ref.actor.megatron.param_offload=true", "models are sharded by FSDP2 alone"),
-        ("data.image_key=images", "prompts are text"),
+        ("actor_rollout_ref.actor.freeze_vision_tower=True", "prompts are text"),
         ("data.reward_fn_key=source", "it can only be data_source here"),
     ],
 )

@@ -120,6 +120,34 @@ def test_importance_weights_are_constants_capped_and_measured() -> None:
     assert metrics["rollout_corr/rollout_is_eff_sample_size"] == pytest.approx(share)
 
 
+def test_what_is_out_of_bounds_counts_for_the_advantages_but_not_in_the_loss() -> None:
+    correction = "algorithm.rollout_correction."
+    plain, bounded = scored(), scored()
+    compute_advantages(run_of(), plain)
+    words = [f"{correction}rollout_rs=token_k1,seq_max_k2", f"{correction}rollout_rs_threshold=0.5_2,3"]
+    metrics = compute_advantages(run_of(*words, f"{correction}bypass_mode=true"), bounded)
+    ratio = (plain["rollout_log_probs"] - plain["old_log_probs"]).exp()
+    kept = (ratio >= 0.5) & (ratio <= 2) & plain["response_mask"].bool()
+    widest = torch.where(plain["response_mask"].bool(), 0.5 * ratio.log().square(), 0.0).amax(1, keepdim=True)
+    assert torch.equal(bounded["response_mask"], (kept & (widest <= 3)).float())
+    torch.testing.assert_close(bounded["advantages"], plain["advantages"])
+    before, after = (float(b["response_mask"].sum()) for b in (plain, bounded))
+    assert 0 < after < before
+    assert metrics["rollout_corr/rollout_rs_masked_fraction"] == pytest.approx(1 - after / before)
+    assert metrics["rollout_corr/rollout_rs_seq_max_k2_max"] == pytest.approx(float(widest.max()))
+
+
+def test_weights_out_of_two_bounds_are_0() -> None:
+    correction = "algorithm.rollout_correction."
+    batch = scored()
+    given = run_of(f"{correction}rollout_is=token", f"{correction}rollout_is_threshold=0.5_2")
+    metrics = compute_advantages(given, batch)
+    ratio = (batch["old_log_probs"] - batch["rollout_log_probs"]).exp()
+    expected = torch.where(batch["response_mask"].bool() & (ratio >= 0.5) & (ratio <= 2), ratio, 0.0)
+    torch.testing.assert_close(batch["rollout_is_weights"], expected)
+    assert metrics["rollout_corr/rollout_is_ratio_fraction_low"] > 0
+
+
 @pytest.mark.parametrize("mode", ["clip_cov", "kl_cov"])
 def test_covariance_losses_find_their_tokens_in_the_batch(mode: str) -> None:
     options = "actor_rollout_ref.actor.policy_loss"
@@ -228,6 +256,15 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
         (["actor_rollout_ref.actor.policy_loss.loss_mode=ppo"], "loss_mode must be one of vanilla"),
         (["actor_rollout_ref.actor.loss_agg_mode=mean"], "loss_agg_mode must be one of token-mean"),
         (["algorithm.rollout_correction.rollout_is=all"], "rollout_is must be one of"),
+        (
+            ["algorithm.rollout_correction.rollout_rs=token_k1"],
+            "rollout_rs and rollout_rs_threshold: 1 bounds need 1 or 1 thresholds, found 0",
+        ),
+        (
+            ["algorithm.rollout_correction.rollout_is_threshold=5_0.5"],
+            "rollout_is_threshold: the lower bound 5 is above the upper one, 0.5",
+        ),
+        (["algorithm.pf_ppo.reweight_method=max"], "reweight_method must be one of pow, max_min, max_random"),
         (["reward_model.overlong_buffer.enable=true"], "overlong_buffer.len must be from 1 to"),
         (["reward.mode=turns"], "reward.mode must be one of trajectory, turn, mixed"),
         (["algorithm.turn_advantages=per_turn"], "gae does not compare turns; grpo, rloo, opo,"),
@@ -322,6 +359,15 @@ def test_dynamic_sampling_fills_the_batch_with_groups_that_differ(
                 "algorithm.rollout_correction.rollout_is=sequence",
             ],
             ["actor/kl_loss", "rollout_corr/rollout_is_mean"],
+        ),
+        (
+            [
+                "algorithm.adv_estimator=optimal_token_baseline",
+                "algorithm.use_pf_ppo=true",
+                "algorithm.rollout_correction.rollout_rs=seq_mean_k3",
+                "algorithm.rollout_correction.rollout_rs_threshold=1.0",
+            ],
+            ["actor/pg_loss", "rollout_corr/rollout_rs_seq_mean_k3_mean"],
         ),
     ],
 )

@@ -1,0 +1,89 @@
+"""What the distance of the rollout engine from the trainer's policy asks of a step: importance weights, and
+which tokens are left out of the loss.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from rewardkit.trainer.algorithms.correction import (
+    bounded,
+    divergence,
+    read_bounds,
+    read_rejections,
+    rollout_weights,
+    within,
+)
+from rewardkit.trainer.algorithms.reductions import masked_row_means
+from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.logging.metrics import summarize
+from rewardkit.trainer.training_run import TrainingRun
+
+
+def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Set `rollout_is_weights` and `within_bounds` where they are asked for, and return their metrics.
+
+    In bypass mode `old_log_probs` are the engine's from here on; a ratio that starts there needs no weights.
+    """
+    asked = run.config.algorithm.rollout_correction
+    metrics: dict[str, float] = {}
+    if asked.rollout_rs is not None:
+        metrics = _find_rejected(run, batch)
+    if asked.rollout_is is not None:
+        weights, of_weights = _rollout_weights(run, batch)
+        metrics |= of_weights
+        if not (asked.bypass_mode and asked.loss_type == "ppo_clip"):
+            batch["rollout_is_weights"] = weights
+    if asked.bypass_mode:
+        batch["old_log_probs"] = batch["rollout_log_probs"]
+    return metrics
+
+
+def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
+    asked = run.config.algorithm.rollout_correction
+    mask = batch["response_mask"]
+    level = str(asked.rollout_is)
+    raw = rollout_weights(batch["old_log_probs"], batch["rollout_log_probs"], mask, level)
+    low, high = read_bounds(asked.rollout_is_threshold)
+    weights = bounded(raw, low, high)
+    kept = mask.bool()
+    values = {"is": weights[kept], "squares": weights[kept].square(), "high": (raw > high)[kept].float()}
+    if low:
+        values["low"] = (raw < low)[kept].float()
+    found = summarize(values, run.world)
+    metrics = {name: found[f"is/{name}"] for name in ("mean", "max", "min")}
+    metrics["eff_sample_size"] = found["is/mean"] ** 2 / max(found["squares/mean"], 1e-30)
+    metrics |= {f"ratio_fraction_{end}": found[f"{end}/mean"] for end in ("high", "low") if end in values}
+    if asked.rollout_is_batch_normalize:
+        # Of a sequence's weight, which stands on each of its tokens, the mean is over sequences, as in verl.
+        units = weights[kept] if level == "token" else masked_row_means(weights, mask)[kept.any(dim=1)]
+        factor = summarize({"mean": units}, run.world)["mean/mean"]
+        weights = weights / factor
+        metrics["batch_norm_factor"] = factor
+    return weights, {f"rollout_corr/rollout_is_{name}": value for name, value in metrics.items()}
+
+
+def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Set `within_bounds`; each bound is on what the policy was before its update, over the whole step."""
+    asked = run.config.algorithm.rollout_correction
+    rejections = read_rejections(str(asked.rollout_rs), asked.rollout_rs_threshold)
+    mask = batch["response_mask"]
+    given = (batch["old_log_probs"], batch["rollout_log_probs"], mask)
+    batch["within_bounds"] = within(*given, rejections)
+    kept = mask.bool()
+    values = {}
+    for one in rejections:
+        found = divergence(*given, one)
+        values[one.name] = found[kept] if one.level == "token" else found[kept.any(dim=1)].squeeze(1)
+        values[f"{one.name}_masked_fraction"] = (~within(*given, [one]))[kept].float()
+    values["masked_fraction"] = (~batch["within_bounds"])[kept].float()
+    seen = summarize(values, run.world)
+    metrics = {name.replace("/", "_"): v for name, v in seen.items() if "masked_fraction" not in name}
+    metrics |= {name: seen[f"{name}/mean"] for name in values if name.endswith("masked_fraction") and seen}
+    return {f"rollout_corr/rollout_rs_{name}": value for name, value in metrics.items()}
+
+
+def leave_out_rejected(batch: Batch) -> None:
+    """Take what is out of bounds out of the loss; it has counted for the advantages of the others."""
+    if "within_bounds" in batch.tensors:
+        batch["response_mask"] = batch["response_mask"] * batch["within_bounds"]
