@@ -56,6 +56,7 @@ def inputs() -> dict[str, torch.Tensor]:
         "values": normal(0.4),
         "returns": normal(0.7),
         "old_log_probs": old,
+        "sum_pi_squared": old.exp() ** 2 + 0.3 * (1 - old.exp()) ** 2,
         "log_probs": old + normal(1.2),
         "rollout_log_probs": old + normal(0.6),
         "ref_log_prob": old + normal(0.8),
@@ -112,6 +113,12 @@ def _verl_advantages(
     index = given["groups"].numpy()
     calls["grpo_passk/groups"] = {"index": index, "config": config}
     calls["grpo_passk_no_std/groups"] = {"index": index, "config": plain}
+    beside = {name: given[name] for name in ("old_log_probs", "sum_pi_squared")}
+    for grouping in ("groups", "uneven"):
+        of_tokens = {"index": given[grouping].numpy().astype(np.int64), **beside}
+        calls[f"tir_optimal_token_baseline/{grouping}"] = of_tokens
+        if mask_name == "ragged":  # with a tool's tokens within, the other one is for it
+            calls[f"optimal_token_baseline/{grouping}"] = of_tokens
     out = {}
     for name, arguments in calls.items():
         function = verl.get_adv_estimator_fn(name.split("/")[0].removesuffix("_no_std"))

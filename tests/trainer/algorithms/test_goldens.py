@@ -68,6 +68,8 @@ def experience(mask: Any, groups: str = "groups", norm_by_std: bool = True) -> E
         groups=GIVEN[groups].long(),
         values=dirty("values", mask),
         baselines=GIVEN["baselines"],
+        log_probs=dirty("old_log_probs", mask),
+        squares=dirty("sum_pi_squared", mask),
         gamma=GAMMA,
         lam=LAM,
         norm_by_std=norm_by_std,
