@@ -67,13 +67,13 @@ def check_settings(config: Config) -> list[str]:
     _check_lengths(config)
     notes = [*_check_batch_sizes(config), *_check_groups(config)]
     _check_turns(config)
+    _check_correction(config)
     _check_overlong(config)
     _check_token_limits(config)
     _check_sharding(config)
     _check_packages(config)
     _check_validation(config)
     _check_rewards(config)
-    _check_correction(config)
     notes += check_rollout(config, world_size(config))
     notes += check_sharing(config)
     return [*notes, *_sharding_notes(config), *_logger_notes(config), *_contents_notes(config)]
