@@ -27,7 +27,8 @@ INSTRUCTION = Instruction(
 
 
 def _to_row(record: Record, context: Context) -> Row:
-    problem, answer = record.text("problem"), record.text("answer")
+    problem = record.text("problem")
+    answer = record.text("answer")
     images = tuple(_bytes(image, record.where) for image in record.value("images") or ())
     marks = problem.count("<image>")
     if marks != len(images):

@@ -26,7 +26,8 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def _to_row(record: Record, context: Context) -> Row:
-    question, answer = record.text("question"), record.text("answer")
+    question = record.text("question")
+    answer = record.text("answer")
     return Row(
         data_source=DATA_SOURCE,
         prompt=chat(after(question, context.instruction)),

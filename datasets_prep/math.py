@@ -28,7 +28,8 @@ _IN_A_BOX = MathOptions(methods=("boxed",))
 
 
 def _to_row(record: Record, context: Context) -> Row:
-    problem, solution = record.text("problem"), record.text("solution")
+    problem = record.text("problem")
+    solution = record.text("solution")
     stated = record.text("answer") if "answer" in record.values else None
     return Row(
         # The rows of MATH-500 are told by their columns.

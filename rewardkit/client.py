@@ -435,7 +435,8 @@ def _batches(samples: Sequence[Sample]) -> Iterator[_Batch]:
         )
         if parts and (full or size + len(part) > BATCH_BYTES):
             yield _batch(parts)
-            parts, size = [], 0
+            parts = []
+            size = 0
         parts.append(part)
         size += len(part) + 1
     if parts:

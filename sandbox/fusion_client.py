@@ -208,7 +208,8 @@ class FusionClient:
 
 
 def _outcome(answer: dict[str, Any]) -> Outcome:
-    result, compiled = answer.get("run_result"), answer.get("compile_result")
+    result = answer.get("run_result")
+    compiled = answer.get("compile_result")
     if isinstance(compiled, dict) and compiled.get("status") in ("Finished", "TimeLimitExceeded"):
         late = compiled["status"] != "Finished"
         if late or compiled.get("return_code"):

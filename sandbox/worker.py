@@ -279,8 +279,10 @@ class _Running:
         self.job = job
         self.started = time.monotonic()
         self._own: list[int] = []
-        program, stdin = self._memory(job.program), self._memory(job.stdin)
-        self.stdout, self.stderr = self._memory(), self._memory()
+        program = self._memory(job.program)
+        stdin = self._memory(job.stdin)
+        self.stdout = self._memory()
+        self.stderr = self._memory()
         self.results = -1
         self.descriptors = [program, stdin, self.stdout, self.stderr]
         if job.mode in ("call", "exec", "build"):

@@ -100,7 +100,6 @@ def create_app(
     request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
     metrics = Metrics(request_scorer)
     traffic = Traffic(place=siblings.place if siblings else 0)
-
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
     context = Context(
@@ -113,10 +112,7 @@ def create_app(
         tasks=tasks or {},
         held=state.held,
     )
-    context.answers["traffic"] = lambda nothing: traffic.counts()
-    context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
-    context.answers["response"] = traffic.recent.sample
-
+    _answer_siblings(context, traffic, metrics)
     lifespan = _lifespan(state, metrics, context, shared, episodes)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
@@ -124,19 +120,14 @@ def create_app(
     score = native.ScoreRoute(request_scorer, max_body_bytes)
     for path in SCORE_PATHS:
         app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
-    app.include_router(native.router(request_scorer))
-    app.include_router(health.router(state))
     app.include_router(page.router(scorer, traffic, siblings, guarded=bool(tokens)))
-    context.answers["refresh"] = lambda nothing: metrics.refresh()
     _add_metrics(app, metrics, siblings)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
     if episodes is not None:
         state.held.append(episodes.__len__)
         app.include_router(episode_routes.router(episodes, siblings, context.answers))
-    for router in ROUTERS:
-        app.include_router(router(context))
-    _answer_errors(app)
+    _add_routes(app, request_scorer, context, state)
     app.entrance = guard = Guard(
         app.unguarded,
         admission=admission,
@@ -149,15 +140,37 @@ def create_app(
         begin_trace=begin_trace,
     )
     app.state.at_once = guard.at_once
-    if cors_origins:  # which looks at requests with an Origin alone
-        app.entrance = CORSMiddleware(
-            app.entrance,
-            allow_origins=cors_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=_CORS_HEADERS,
-            expose_headers=["x-request-id", "retry-after"],
-        )
+    if cors_origins:
+        app.entrance = _letting_in(cors_origins, guard)
     return app
+
+
+def _answer_siblings(context: Context, traffic: Traffic, metrics: Metrics) -> None:
+    """Say what this process knows when another of the same server asks."""
+    context.answers["traffic"] = lambda nothing: traffic.counts()
+    context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
+    context.answers["response"] = traffic.recent.sample
+    context.answers["refresh"] = lambda nothing: metrics.refresh()
+
+
+def _add_routes(app: FastAPI, request_scorer: RequestScorer, context: Context, state: health.Health) -> None:
+    """Add what every server has beside `/score`."""
+    app.include_router(native.router(request_scorer))
+    app.include_router(health.router(state))
+    for router in ROUTERS:
+        app.include_router(router(context))
+    _answer_errors(app)
+
+
+def _letting_in(origins: Sequence[str], app: ASGIApp) -> ASGIApp:
+    """The application for pages of these origins too; it looks at requests with an Origin alone."""
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=_CORS_HEADERS,
+        expose_headers=["x-request-id", "retry-after"],
+    )
 
 
 class _App(FastAPI):

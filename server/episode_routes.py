@@ -87,7 +87,8 @@ class _Routes:
     """Answers requests, and asks the process that holds an episode."""
 
     def __init__(self, episodes: Episodes, siblings: Siblings | None) -> None:
-        self._episodes, self._siblings = episodes, siblings
+        self._episodes = episodes
+        self._siblings = siblings
 
     async def list(self) -> Response:
         """Say what there is."""

@@ -100,7 +100,9 @@ class Episodes:
         settings: Settings = Settings(),
         place: int = 0,
     ) -> None:
-        self.toolbox, self.interactions, self.settings = toolbox, interactions, settings
+        self.toolbox = toolbox
+        self.interactions = interactions
+        self.settings = settings
         self._place = place
         self._open: dict[str, _Held] = {}
         self._opening = 0
@@ -227,7 +229,8 @@ class Episodes:
         await asyncio.gather(*(self.release(session) for session in list(self._open)))
 
     def _refuse(self, client: str) -> None:
-        most, own = self.settings.most, self.settings.most_per_client
+        most = self.settings.most
+        own = self.settings.most_per_client
         if len(self._open) + self._opening >= most:
             raise OverloadedError(f"{most} episodes are open; release those that are done", 2.0)
         if sum(held.client == client for held in self._open.values()) >= own:

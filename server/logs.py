@@ -79,7 +79,8 @@ def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
     """Within it, all loggers write JSON lines to `fd`."""
     writer = _Writer(fd)
     writer.setFormatter(JsonFormatter())
-    root, ours = logging.getLogger(), logging.getLogger("rewardkit.server")
+    root = logging.getLogger()
+    ours = logging.getLogger("rewardkit.server")
     root.addHandler(writer)
     ours.setLevel(logging.INFO if access_log else logging.WARNING)
     try:

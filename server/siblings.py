@@ -109,7 +109,8 @@ class SharedLoad:
     """Samples and bytes that the processes hold, each in a slot of its own of one file."""
 
     def __init__(self, siblings: Siblings) -> None:
-        self._place, self._n = siblings.place, siblings.n
+        self._place = siblings.place
+        self._n = siblings.n
         path = siblings.folder / "load"
         path.touch()
         with path.open("r+b") as file:

@@ -11,7 +11,7 @@ ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
 MEANT_FOR_ONE = ("Options", "Answer", "Outcome", "Request", "Job", "Verdict", "Row")
 
 
-def _files() -> Iterator[Path]:
+def files() -> Iterator[Path]:
     """Our modules, once each: what stands behind the links in `rewardkit/` is listed where it lies."""
     for room in ROOMS:
         for folder, _, names in os.walk(ROOT / room):
@@ -21,7 +21,7 @@ def _files() -> Iterator[Path]:
 def _places() -> dict[str, list[str]]:
     """Where the classes and the aliases of types of each name stand."""
     found = defaultdict(list)
-    for path in _files():
+    for path in files():
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(str(path.relative_to(ROOT)))

@@ -118,7 +118,8 @@ def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
 
 
 def _sample(record: dict[str, Any]) -> Sample:
-    data_source, ground_truth = str(record["data_source"]), str(record["ground_truth"])
+    data_source = str(record["data_source"])
+    ground_truth = str(record["ground_truth"])
     return Sample(data_source, record["extra_info"]["answer"], ground_truth, extra_info=record["extra_info"])
 
 

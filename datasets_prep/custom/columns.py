@@ -81,7 +81,8 @@ def _assembled(
     split: str,
 ) -> pa.RecordBatch:
     rows = len(indices)
-    question, truth = made["question"], made["ground_truth"]
+    question = made["question"]
+    truth = made["ground_truth"]
     if chats is None:
         fields = {**values, "question": question, "instruction": wording.instruction}
         prompt = _prompts(_wording(wording, fields, question), wording.system)

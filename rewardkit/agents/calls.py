@@ -69,7 +69,8 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
     form = format_named(format)
     thought, end, said = text.partition(_THOUGHT_END)
     if not end:
-        thought, said = "", text
+        thought = ""
+        said = text
     content, calls = form.read(said)
     kept = calls[:MAX_CALLS]
     if len(calls) > MAX_CALLS:
@@ -279,7 +280,8 @@ def _react_call(action: str, given: str | None) -> Call:
     if given is None:
         if (brackets := _REACT_BRACKETS.fullmatch(action)) is None:
             raise _Unreadable("an Action without an Action Input after it")
-        action, given = brackets[1], brackets[2]
+        action = brackets[1]
+        given = brackets[2]
     name = action.strip().strip("`*\"'")
     body = given.strip()
     if body.startswith("```"):

@@ -380,7 +380,8 @@ class Episode:
         Args:
             text: in which the calls are, special tokens included.
         """
-        content, calls = reply.text, list(reply.calls or ())
+        content = reply.text
+        calls = list(reply.calls or ())
         if reply.calls is None and self.tools:
             found, calls = self._speaking.parse(text)
             content = found if calls else content

@@ -106,7 +106,8 @@ def _check_prompt(item: Item, form: Form, say: Any) -> None:
 
 
 def _message_problem(message: Message, *, has_media: bool) -> str | None:
-    role, content = message.get("role"), message.get("content")
+    role = message.get("role")
+    content = message.get("content")
     if not isinstance(role, str):
         return "a message without a role"
     if role not in ROLES:

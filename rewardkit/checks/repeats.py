@@ -53,9 +53,11 @@ class Repeats:
         self._say(item, place, self._truths[place] == truth, findings)
 
     def _say(self, item: Item, place: int, same_truth: bool, findings: Findings) -> None:
-        file, other = self._names[-1], self._names[self._files[place]]
+        file = self._names[-1]
+        other = self._names[self._files[place]]
         where = f"row {self._rows[place]}" if file == other else f"{other}, row {self._rows[place]}"
-        split, other_split = self._splits[-1], self._splits[self._files[place]]
+        split = self._splits[-1]
+        other_split = self._splits[self._files[place]]
         if split != other_split:
             what = f"the question is in split '{other_split}' too ({where})"
             findings.add("error", "leakage", file, what, item.row, key=other)

@@ -240,7 +240,8 @@ def _progress() -> Progress:
 def _print(
     found: Generated, out: Path, price_in: float | None, price_out: float | None, as_json: bool
 ) -> None:
-    report, scores = found.report, found.scores
+    report = found.report
+    scores = found.scores
     cost = None
     if price_in is not None or price_out is not None:
         cost = (report.prompt_tokens * (price_in or 0) + report.response_tokens * (price_out or 0)) / 1e6

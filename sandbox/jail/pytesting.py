@@ -73,7 +73,10 @@ class approx:
     """As pytest's: equal to numbers within a tolerance, also in lists and dicts."""
 
     def __init__(self, expected: Any, rel: Any = None, abs: Any = None, nan_ok: bool = False) -> None:
-        self.expected, self.rel, self.abs, self.nan_ok = expected, rel, abs, nan_ok
+        self.expected = expected
+        self.rel = rel
+        self.abs = abs
+        self.nan_ok = nan_ok
 
     def __eq__(self, other: object) -> bool:
         return self._near(other, self.expected)
@@ -191,7 +194,9 @@ class MonkeyPatch:
     def setattr(self, target: Any, name: Any, *value: Any, raising: bool = True) -> None:
         if isinstance(target, str):
             path, _, attribute = target.rpartition(".")
-            target, name, value = importlib.import_module(path), attribute, (name,)
+            target = importlib.import_module(path)
+            value = (name,)
+            name = attribute
         if hasattr(target, name):
             old = getattr(target, name)
             self.steps.append(lambda: setattr(target, name, old))

@@ -138,8 +138,10 @@ class Profile:
     """No mapping that RLIMIT_DATA does not count: for runtimes that reserve far more than they use."""
 
 
-PYTHON, FORKING = Profile(), Profile(fork=True)
-NATIVE, MANAGED = Profile(execute=True), Profile(execute=True, counted=True)
+PYTHON = Profile()
+FORKING = Profile(fork=True)
+NATIVE = Profile(execute=True)
+MANAGED = Profile(execute=True, counted=True)
 SHELL = Profile(execute=True, fork=True)
 
 

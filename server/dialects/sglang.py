@@ -57,7 +57,8 @@ def _ask_text(context: Context, request: dict[str, Any], data_source: str | None
 
 
 def _ask_items(context: Context, request: dict[str, Any], data_source: str | None) -> list[Asked]:
-    query, items = texts_in(request.get("query"), "query"), texts_in(request.get("items"), "items")
+    query = texts_in(request.get("query"), "query")
+    items = texts_in(request.get("items"), "items")
     return ask_pairs(context, request, query, items, data_source)
 
 

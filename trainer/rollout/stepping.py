@@ -177,7 +177,8 @@ class Stepper:
                     going_on = self._apply(commands) is None
                     self._settle(self._step())
         except Exception as error:
-            self._error, self._where = error, error.__traceback__
+            self._error = error
+            self._where = error.__traceback__
             if self._loop is not None and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._fail_all, error)
 

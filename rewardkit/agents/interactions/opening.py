@@ -156,7 +156,9 @@ def interaction_names(path: Path) -> list[str]:
 def _from_file(path: Path) -> list[tuple[str, Maker]]:
     found = []
     for place, entry in enumerate(read_entries(path, "interaction"), 1):
-        name, class_name, config = entry.get("name"), entry.get("class_name"), entry.get("config")
+        name = entry.get("name")
+        class_name = entry.get("class_name")
+        config = entry.get("config")
         where = f"{path}, interaction {place}"
         unknown = entry.keys() - {"name", "class_name", "config"}
         if unknown or not isinstance(class_name, str):

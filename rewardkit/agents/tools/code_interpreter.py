@@ -63,8 +63,10 @@ class CodeInterpreter:
             raise ConfigError(f"code_interpreter runs python; its config has the language '{language}'")
         if cpu_s <= 0 or memory_mb <= 0:
             raise ConfigError("code_interpreter needs cpu_s and memory_mb above 0")
-        self._cpu_s, self._memory_mb = float(cpu_s), int(memory_mb)
-        self._calls_left, self._episode_cpu_s = calls, episode_cpu_s
+        self._cpu_s = float(cpu_s)
+        self._memory_mb = int(memory_mb)
+        self._calls_left = calls
+        self._episode_cpu_s = episode_cpu_s
         self._remote = FusionClient(url) if url else None
         self._pool = None if url else shared_pool()
         self._cells: list[str] = []

@@ -78,7 +78,8 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
 
 
 def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
-    raw, where = given.get("servers"), "servers"
+    raw = given.get("servers")
+    where = "servers"
     if raw is None:
         where = str(given.get("mcp_servers_config_path") or "")
         if not where:
@@ -151,7 +152,8 @@ class Connection:
     def close(self) -> None:
         """End the connection; it is opened again when it is needed."""
         with self._lock:
-            done, task = self._done, self._task
+            done = self._done
+            task = self._task
             self._client = self._done = self._task = None
         if done is not None and task is not None:
             with contextlib.suppress(RuntimeError):
@@ -168,7 +170,8 @@ class Connection:
     def _opened(self) -> Future[Any]:
         with self._lock:
             if self._client is None or (self._task is not None and self._task.done()):
-                self._client, self._done = Future(), asyncio.Event()
+                self._client = Future()
+                self._done = asyncio.Event()
                 self._task = _submit(self._hold(self._client, self._done))
             return self._client
 

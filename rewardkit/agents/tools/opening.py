@@ -149,7 +149,9 @@ def read_entries(path: Path, key: str) -> list[Mapping[str, Any]]:
 def _from_file(path: Path) -> list[ToolKind]:
     kinds = []
     for place, entry in enumerate(read_entries(path, "tools"), 1):
-        name, config, schema = entry.get("class_name"), entry.get("config"), entry.get("tool_schema")
+        name = entry.get("class_name")
+        config = entry.get("config")
+        schema = entry.get("tool_schema")
         where = f"{path}, tool {place}"
         unknown = entry.keys() - {"class_name", "config", "tool_schema"}
         if unknown or not isinstance(name, str):

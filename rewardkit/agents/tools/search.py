@@ -66,7 +66,9 @@ class Search:
             )
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
             raise ConfigError(f"search: top_k is {top_k!r}; expected 1 to 100")
-        self._url, self._top_k, self._timeout_s = url, top_k, timeout_s
+        self._url = url
+        self._top_k = top_k
+        self._timeout_s = timeout_s
         self._index: Index | None = None
         if path is not None:
             with _opening:  # one thread makes it, the others wait
@@ -101,7 +103,8 @@ def _shown(documents: Sequence[Document]) -> str:
 
 async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> list[list[Document]]:
     body = {"queries": queries, "topk": top_k, "return_scores": True}
-    problem, after_s = "", 0.0
+    problem = ""
+    after_s = 0.0
     for attempt in range(_ATTEMPTS):
         if attempt:
             await asyncio.sleep(max(after_s, _PAUSE_S * 2 ** (attempt - 1)))
@@ -113,11 +116,13 @@ async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> li
             ):
                 content = await answer.read()
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            problem, after_s = f"cannot be reached: {type(error).__name__}: {error}", 0.0
+            problem = f"cannot be reached: {type(error).__name__}: {error}"
+            after_s = 0.0
             continue
         if answer.status == 200:
             return _documents(content, len(queries))
-        problem, after_s = f"answered {answer.status}", retry_after_s(answer.headers)
+        problem = f"answered {answer.status}"
+        after_s = retry_after_s(answer.headers)
         if answer.status not in RETRIED:
             break
     raise RuntimeError(f"the retrieval service {url} {problem}")
@@ -139,5 +144,6 @@ def _document(found: Mapping[str, Any]) -> Document:
     title = next((str(document[name]) for name in _TITLES if document.get(name)), "")
     first, line, rest = text.partition("\n")
     if not title and line and first.startswith('"') and first.endswith('"'):
-        title, text = first.strip('"'), rest  # Search-R1's dump of Wikipedia
+        title = first.strip('"')  # Search-R1's dump of Wikipedia
+        text = rest
     return Document(title, text)

@@ -103,11 +103,13 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
 def _entries(body: str) -> dict[str, str]:
     """`name: text` entries, whose text may go on in deeper lines."""
     found: dict[str, str] = {}
-    name, depth = "", -1
+    name = ""
+    depth = -1
     for line in body.splitlines():
         entry = _ENTRY.match(line)
         if entry and (depth < 0 or len(entry[1]) <= depth):
-            name, depth = entry[2], len(entry[1])
+            name = entry[2]
+            depth = len(entry[1])
             found[name] = entry[3].strip()
         elif name and line.strip():
             found[name] = f"{found[name]} {line.strip()}".strip()

@@ -70,7 +70,8 @@ class EndpointEngine:
     """Chat completions over HTTP."""
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:
-        self._engine, self._settings = engine, settings
+        self._engine = engine
+        self._settings = settings
         self._player = None if settings.episodes is None else Player(settings)
         self._resting_until = 0.0
         """When the server asked us to wait, no request starts before this time of the loop's clock."""

@@ -84,7 +84,8 @@ def environment(parser: Parser) -> Node:
 
 def _join_aligned(parser: Parser) -> None:
     """Drop alignment marks beside relation signs, and line breaks before them: `x &= 5 \\ &= 3+2`."""
-    tokens, start = parser.tokens, parser.position
+    tokens = parser.tokens
+    start = parser.position
     kept: list[Token] = []
     for index in range(start, len(tokens)):
         kind = tokens[index].kind
