@@ -382,7 +382,7 @@ def diversity() -> Function:
     return diversity
 
 
-@reward("reasoning_gym*", version=1, runs="process", timeout_s=30.0, reads=("extra_info",))
+@reward("reasoning_gym*", version=2, runs="process", timeout_s=30.0, reads=("extra_info",))
 def reasoning_gym() -> Function:
     """A task of reasoning_gym, solved by its own verifier: 1.0 or 0.0"""
     from rewardkit.rewards.reasoning_gym import score

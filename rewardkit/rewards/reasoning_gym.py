@@ -7,7 +7,9 @@ something for a wrong answer (`127` earns a third of `7`); `pay="partial"` takes
 
 - A verifier that pays nonsense in full, or its own answer less than in full, makes the sample `invalid`, by
   name. Two that fail on entries which were JSON are mended (`arc_agi`, `rearc`: their grids were tuples), and
-  so is `game_of_life_halting`, which compares the truth of two non-empty texts.
+  so are `game_of_life_halting`, which compares the truth of two non-empty texts, and `coin_flip`, which pays
+  any number that begins like its own. An answer with "not" or "or" in it, with several numbers where one is
+  asked for, or of the other sign is wrong: some verifiers take from it what they look for.
 - Some verifiers give the answer to `eval` or to SymPy, which evaluates it. Theirs are only answers without
   names, attributes and calls but of a few functions; any other is wrong before it is looked at.
 """
@@ -19,11 +21,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from math import isclose, isfinite
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.qa.reading import answer
+from rewardkit.rewards.qa.reading import QaAnswer, answer
+from rewardkit.rewards.structure.numbers import only_number
+from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
 _TUPLE_GRIDS = frozenset({"arc_agi", "rearc"})
@@ -35,6 +41,14 @@ _HARMFUL = re.compile(
     r"|\b(?!(?:sin|cos|tan|exp|log|sqrt|asin|acos|atan|sinh|cosh|tanh)\b)[A-Za-z]\w+\s*\("
 )
 _NONSENSE = ("zzz", "DEFINITELY_WRONG_12345")
+_HEDGES = re.compile(
+    r"\b(?:not|or|nor|either|neither|maybe|perhaps|wrong|incorrect|unless|nan|inf|infinity)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_LARGE = re.compile(r"\d[eE][-+]?\d{4}")
+"""An exponent that takes for ever to be made a fraction."""
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBERS = re.compile(r"-?\d+(?:[.,]\d+)*(?:\s*/\s*\d+)?")
 
 
 @dataclass(frozen=True)
@@ -59,10 +73,41 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
     said = answer(sample.response)
     if not said.text:
         return Score(0.0, "ok", False, detail=said.why)
-    value = _verified(entry, said.text)
+    if _hedges(said.text, entry["answer"]):
+        return Score(
+            0.0,
+            "ok",
+            False,
+            said.text[:200],
+            detail=f"{_name(entry)}: several answers, a denial or another sign",
+        )
+    texts = {said.text, _as_written(sample.response, said)}
+    # Every verifier's own answer is right; of evaluated ones it may hold what is not evaluated of others.
+    value = 1.0 if entry["answer"] in texts else max(_verified(entry, text) for text in texts)
     solved = value >= 1.0
     paid = value if options.pay == "partial" else float(solved)
     return Score(paid, "ok", solved, said.text[:200], detail=f"{_name(entry)}: {value:g}")
+
+
+def _as_written(response: str, said: QaAnswer) -> str:
+    """The answer with its brackets, quotes and marks, which belong to a list or to a board."""
+    text = reply(response)
+    if said.why == "tags" and text.count("<answer>") == 1:
+        return text.partition("<answer>")[2].partition("</answer>")[0].strip()
+    return text.strip() if said.why == "the whole response" else said.text or ""
+
+
+def _hedges(text: str, truth: Any) -> bool:
+    """Whether an answer denies itself or gives several, which verifiers that search it do not see."""
+    wanted = str(truth)
+    if truth is None or _HEDGES.search(wanted):
+        return False
+    if _NUMBER.fullmatch(wanted) is not None:
+        number = only_number(text)
+        other_sign = number is not None and number != 0 and (number < 0) != wanted.startswith("-")
+        if other_sign or len(set(_NUMBERS.findall(text))) > 1:
+            return True
+    return _HEDGES.search(text) is not None
 
 
 def _entry(sample: Sample) -> dict[str, Any] | str:
@@ -108,6 +153,10 @@ def _unsound(entry_text: str) -> str | None:
 def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
     """The verifier's score, 0 to 1; what the answer makes it raise is 0. `ours`: it is no response."""
     name = _name(entry)
+    if _LARGE.search(text):
+        return 0.0
+    if name == "coin_flip" and not _is_near(text, str(entry["answer"])):
+        return 0.0
     if name == "game_of_life_halting":
         return float(_TRUTHS.get(text.strip().lower()) == str(entry["answer"]))
     verify, evaluates = _verifier(name)
@@ -117,9 +166,19 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
         grid = tuple(map(tuple, entry["metadata"]["output"]))
         entry = {**entry, "metadata": {**entry["metadata"], "output": grid}}
     try:
-        return max(0.0, min(1.0, float(verify(text, entry))))
+        value = float(verify(text, entry))
+        return max(0.0, min(1.0, value)) if isfinite(value) else 0.0
     except Exception:  # verifiers raise whatever comes of parsing an answer
         return 0.0
+
+
+def _is_near(text: str, truth: str) -> bool:
+    """Whether two probabilities are equal to three digits: `coin_flip` pays any that begins like its own."""
+    try:
+        given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, truth))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return False
+    return isclose(given, wanted, rel_tol=1e-3)
 
 
 @lru_cache(maxsize=256)

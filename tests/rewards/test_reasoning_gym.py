@@ -79,3 +79,28 @@ def test_what_has_no_sound_verifier_is_refused_by_name() -> None:
         found = judge("<answer>1</answer>", row)
         assert found.status == "invalid" and task in (found.detail or "")
     assert judge("x", {"answer": "1"}).status == "invalid"
+
+
+@pytest.mark.parametrize(
+    "task", ["n_queens", "list_functions", "number_sorting", "codeio", "jugs", "advanced_geometry"]
+)
+def test_an_answers_own_brackets_and_marks_belong_to_it(task: str) -> None:
+    row = entry(task)
+    for response in (f"<answer>{row['answer']}</answer>", f"So:\n<answer>\n{row['answer']}\n</answer>"):
+        found = judge(response, row)
+        assert (found.status, found.score) == ("ok", 1.0), found
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("gsm_symbolic", "not {}"), ("gsm_symbolic", "{} or 5"), ("gsm_symbolic", "-{}"), ("gsm_symbolic", "{} 5 6 7"), ("kakurasu", "{} or 5"), ("sokoban", "not {}"),
+        ("knights_knaves", "not {}"), ("quantum_lock", "{} or A"), ("complex_arithmetic", "nan"), ("coin_flip", "0"), ("coin_flip", "0."), ("coin_flip", "1e-999999999"),
+    ],
+)  # fmt: skip
+def test_what_a_verifier_would_take_for_its_answer_is_wrong(task: str, said: str) -> None:
+    row = entry(task)
+    if task == "coin_flip":
+        row |= {"answer": "0.003173828125"}
+    found = judge(f"<answer>{said.format(row['answer'])}</answer>", row)
+    assert (found.status, found.score) == ("ok", 0.0), found
