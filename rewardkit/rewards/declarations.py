@@ -205,7 +205,7 @@ def instructions() -> Function:
     return score
 
 
-@reward("exact", version=1, runs="inline", reads=())
+@reward("exact", version=2, runs="inline", reads=())
 def exact() -> Function:
     """The response is the ground truth, or one of them: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import exact
@@ -213,7 +213,7 @@ def exact() -> Function:
     return exact
 
 
-@reward("contains", version=1, runs="inline", reads=())
+@reward("contains", version=2, runs="inline", reads=())
 def contains() -> Function:
     """The ground truth stands in the response, all of them or any: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import contains
@@ -221,7 +221,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=1, runs="process", reads=())
+@reward("regex", version=2, runs="process", reads=())
 def regex() -> Function:
     """The response matches the pattern: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import regex

@@ -22,6 +22,7 @@ from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.qa.reading import answer
 from rewardkit.rewards.structure.numbers import only_number
 from rewardkit.rewards.structure.truth import texts
+from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
 
@@ -40,7 +41,9 @@ def exact(sample: Sample, options: ExactOptions) -> Score:
     if not accepted:
         return failure("invalid", "the ground truth is empty")
     said = _folded(final_part(sample.response), options)
-    right = any(said == _folded(text, options) for text in accepted)
+    wanted = {_folded(text, options) for text in accepted}
+    # A text whose marks a page would not show is given as it is, or not at all.
+    right = said in wanted or _folded(reply(sample.response), options) in wanted
     why = f"{'one' if right else 'none'} of {len(accepted)} accepted texts"
     return Score(float(right), "ok", right, said[:200], detail=why)
 
@@ -72,7 +75,15 @@ def contains(sample: Sample, options: ContainsOptions) -> Score:
         return Score(0.0, "ok", False, detail=f"longer than {options.max_chars} characters")
     if options.ignore_case:
         said = said.casefold()
-    found = [_holds(said, text.casefold() if options.ignore_case else text, options.words) for text in wanted]
+    marked = reply(sample.response).casefold() if options.ignore_case else reply(sample.response)
+    found = [
+        _holds(
+            said if final_part(text) == text else marked,
+            text.casefold() if options.ignore_case else text,
+            options.words,
+        )
+        for text in wanted
+    ]
     right = all(found) if options.need == "all" else any(found)
     return Score(float(right), "ok", right, detail=f"{sum(found)} of {len(found)} found")
 
@@ -83,10 +94,15 @@ def _holds(said: str, text: str, words: bool) -> bool:
     return not words or _word(text).search(said) is not None
 
 
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese: nothing stands between words."""
+_unspaced = re.compile(f"[{_UNSPACED}]").match
+
+
 @lru_cache(maxsize=16_384)
 def _word(text: str) -> re.Pattern[str]:
-    left = r"(?<!\w)" if text[0].isalnum() else ""
-    right = r"(?!\w)" if text[-1].isalnum() else ""
+    left = rf"(?<![^\W{_UNSPACED}])" if text[0].isalnum() and not _unspaced(text[0]) else ""
+    right = rf"(?![^\W{_UNSPACED}])" if text[-1].isalnum() and not _unspaced(text[-1]) else ""
     return re.compile(left + re.escape(text) + right)
 
 
@@ -115,6 +131,8 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
     try:
         method = pattern.fullmatch if options.match == "full" else pattern.search
         right = bool(said) and method(said, timeout=options.cpu_s) is not None
+        if not right and options.match == "full" and (marked := reply(sample.response).strip()) != said:
+            right = bool(marked) and method(marked, timeout=options.cpu_s) is not None
     except TimeoutError:
         return Score(0.0, "ok", False, detail=f"not matched within {options.cpu_s:g} s of CPU time")
     why = "matched" if right else "nothing was said" if not said else "not matched"

@@ -78,3 +78,30 @@ def test_number_has_tolerances() -> None:
     assert number("102", "100", rel_tol=0.02).correct
     assert number("103", "100", rel_tol=0.02).correct is False
     assert number("5", "five").status == "invalid"
+
+
+def test_words_are_found_where_nothing_stands_between_words() -> None:
+    for response, truth in (
+        ("我住在东京市中心", "东京"),
+        ("使用GPT模型", "GPT"),
+        ("東京タワー", "東京"),
+        ("ฉันรักกรุงเทพมาก", "กรุงเทพ"),
+    ):
+        assert contains(response, truth).correct, response
+    assert contains("GPTs", "GPT").correct is False
+
+
+def test_marks_that_a_page_would_not_show_count_where_they_are_asked_for() -> None:
+    for text in (
+        "<title>Hi</title>",
+        "<details>x</details>",
+        "[x]: http://a.b",
+        "~~no~~ yes",
+        "a\\phantom{b}",
+    ):
+        assert exact(f"<think>{text}!</think>{text}", text).correct, text
+        assert contains(f"So: {text}", text).correct, text
+    assert regex("<title>Hi</title>", r"<title>\w+</title>").correct
+    assert exact("Paris <!-- Rome -->", "Rome").correct is False
+    assert contains("<!-- cat -->", "cat").correct is False
+    assert regex("abc<|im_end|>def", "abcdef").correct is False
