@@ -27,6 +27,7 @@ from unittest.mock import patch
 import torch
 from agents_tiny import TASKS, WRONG, make_start, prepare, read_log
 from learning import place_shuffled
+from panels import Line, draw
 
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.run.process import train_here
@@ -155,30 +156,12 @@ def runs_of_a_seed(seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
 
 def plot(results: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw sampled accuracy by step: a panel for each kind of run, a line for each seed."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    names = list(dict.fromkeys(r["run"] for r in results))
-    figure, axes = pyplot.subplots(2, 3, figsize=(9.6, 5.4), sharey=True, squeeze=False)
-    for axis, name in zip(axes.flat, names, strict=False):
-        for result in (r for r in results if r["run"] == name):
-            label = f"seed {result['seed']}"
-            (line,) = axis.plot(*zip(*result["accuracy"], strict=True), marker=".", label=label)
-            if name == "feedback":
-                axis.plot(*zip(*result["first"], strict=True), ls=":", color=line.get_color())
-        title = f"{name} (dotted: first try)" if name == "feedback" else name
-        axis.set_title(title, fontsize=9)
-        axis.set_ylim(0, 1)
-        axis.grid(alpha=0.3)
-    for axis in axes.flat[len(names) :]:
-        axis.axis("off")
-    axes[0, 0].legend(fontsize=7)
-    figure.supxlabel("training step (256 episodes each)", fontsize=9)
-    figure.supylabel("sampled accuracy, held-out problems", fontsize=9)
-    figure.tight_layout()
-    figure.savefig(path, dpi=130)
+    lines = [
+        Line(r["run"], r["seed"], r["accuracy"], r["first"] if r["run"] == "feedback" else ())
+        for r in results
+    ]
+    titles = {"feedback": "feedback (dotted: first try)"}
+    draw(lines, path, xlabel="training step (256 episodes each)", columns=3, titles=titles, share_x=False)
 
 
 def main() -> int:

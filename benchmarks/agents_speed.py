@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
+
+from trl_side import grpo_config, run_inside, watch
 
 N = 8
 PROMPT, RESPONSE = 16, 48
@@ -62,8 +62,8 @@ def inside_trl(folder: Path, prompts: int, steps: int) -> list[dict[str, float]]
     import pyarrow.parquet as pq
     import torch
     from datasets import Dataset
-    from transformers import AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from transformers import AutoTokenizer
+    from trl import GRPOTrainer
     from trl.chat_template_utils import qwen3_schema, qwen3_template
 
     torch.set_num_threads(1)
@@ -75,45 +75,15 @@ def inside_trl(folder: Path, prompts: int, steps: int) -> list[dict[str, float]]
     tokenizer.response_template = {**qwen3_template, **ends, "fields": fields}
     tokenizer.response_schema = json.loads(json.dumps(qwen3_schema).replace("im_end", "end"))
     seen: list[dict[str, float]] = []
-
-    class Watch(TrainerCallback):  # type: ignore[misc]
-        """Takes the time between optimizer steps, and the tokens that TRL says it has seen."""
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            self.last, self.tokens = time.perf_counter(), 0.0
-            self.cpu = time.process_time()
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            if "num_tokens" not in logs:
-                return
-            now, cpu = time.perf_counter(), time.process_time()
-            calls = float(logs.get("tools/call_frequency", 0.0))
-            reward = float(logs["reward"])
-            of_step = {"tokens": logs["num_tokens"] - self.tokens, "calls": calls, "reward": reward}
-            seen.append({"seconds": now - self.last, "cpu_s": cpu - self.cpu, **of_step})
-            self.last, self.cpu, self.tokens = now, cpu, logs["num_tokens"]
-
-    config = GRPOConfig(
-        output_dir=str(folder / "trl"),
-        use_cpu=True,
-        bf16=False,
-        gradient_checkpointing=False,
+    config = grpo_config(
+        folder,
         per_device_train_batch_size=prompts * N,
         gradient_accumulation_steps=1,
         num_generations=N,
         max_completion_length=RESPONSE,
         max_tool_calling_iterations=2,
-        temperature=1.0,
-        top_k=0,
-        top_p=1.0,
-        beta=0.0,
         learning_rate=LEARNING_RATE,
-        lr_scheduler_type="constant",
         max_steps=steps,
-        logging_steps=1,
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
     )
     given = {
         "prompt": [row["prompt"] for row in rows],
@@ -126,19 +96,10 @@ def inside_trl(folder: Path, prompts: int, steps: int) -> list[dict[str, float]]
         train_dataset=Dataset.from_dict(given),
         processing_class=tokenizer,
         environment_factory=Arithmetic,
-        callbacks=[Watch()],
+        callbacks=[watch(seen, calls="tools/call_frequency", reward="reward")],
     )
     trainer.train()
     return seen
-
-
-def run_trl(python: str, folder: Path, prompts: int, steps: int) -> list[dict[str, float]]:
-    """Train with TRL, in its own environment."""
-    command = [python, str(Path(__file__).resolve()), "--inside-trl", str(folder), str(prompts), str(steps)]
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    rows: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    return rows
 
 
 def run_ours(folder: Path, prompts: int, steps: int, engine: str) -> list[dict[str, float]]:
@@ -209,7 +170,9 @@ def main() -> int:
         prepare_start("calculator", folder, args.model)
         runs = {f"ours, {e}": run_ours(folder, args.prompts, args.steps, e) for e in args.engines}
         if args.trl_python:
-            runs["TRL"] = run_trl(args.trl_python, folder, args.prompts, args.steps)
+            runs["TRL"] = run_inside(
+                args.trl_python, Path(__file__).resolve(), folder, args.prompts, args.steps
+            )
     print(f"{'trainer':<12}{'s/step':>8}{'episodes/s':>12}{'tokens/s':>10}{'calls':>7}{'reward':>8}")
     for name, rows in runs.items():
         later = rows[1:] or rows

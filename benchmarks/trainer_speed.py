@@ -22,11 +22,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 from digits import digits
+from trl_side import grpo_config, run_inside, watch
 
 HERE = Path(__file__).resolve()
 SIZES = {
@@ -131,11 +131,8 @@ def run_trl(
     device: str = "cpu",
 ) -> list[dict[str, float]]:
     """Train with TRL, in its own environment, and return each step's seconds and tokens."""
-    prompts = [*(python, str(HERE), "--inside-trl"), str(model), str(folder), *map(str, size), str(steps)]
-    prompts += ["--trl-device", device, *(["--full-length"] if full_length else [])]
-    done = subprocess.run(prompts, check=True, stdout=subprocess.PIPE, text=True)
-    rows: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    return rows
+    extra = ["--trl-device", device, *(["--full-length"] if full_length else [])]
+    return run_inside(python, HERE, model, folder, *size, steps, *extra)
 
 
 def inside_trl(
@@ -143,52 +140,23 @@ def inside_trl(
 ) -> list[dict[str, float]]:
     """Train with GRPOTrainer; runs where TRL is installed, and imports nothing of ours."""
     import pyarrow.parquet as pq
-    import torch
     from datasets import Dataset
-    from transformers import AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from transformers import AutoTokenizer
+    from trl import GRPOTrainer
 
     prompts, n, length, _, micro = size
     chats = pq.read_table(folder / "data" / "train.parquet", columns=["prompt"])["prompt"].to_pylist()
     tokenizer = AutoTokenizer.from_pretrained(model)
     rows: list[dict[str, float]] = []
-
-    class Watch(TrainerCallback):  # type: ignore[misc]
-        """Takes the time between optimizer steps, and the tokens that TRL says it has seen."""
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            self.last, self.tokens = time.perf_counter(), 0.0
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            if "num_tokens" not in logs:
-                return
-            now = time.perf_counter()
-            row = {"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens}
-            if torch.cuda.is_available():
-                row["memory_gb"] = torch.cuda.max_memory_allocated() / 2**30
-            rows.append(row)
-            self.last, self.tokens = now, logs["num_tokens"]
-
-    config = GRPOConfig(
-        output_dir=str(folder / "trl"),
-        use_cpu=device == "cpu",
-        bf16=device != "cpu",
-        gradient_checkpointing=False,
+    config = grpo_config(
+        folder,
+        device,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=prompts * n // micro,
         num_generations=n,
         max_completion_length=length,
-        temperature=1.0,
-        top_k=0,
-        top_p=1.0,
-        beta=0.0,
         learning_rate=LEARNING_RATE,
-        lr_scheduler_type="constant",
         max_steps=steps,
-        logging_steps=1,
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
         generation_kwargs={"min_new_tokens": length} if full_length else None,
     )
     trainer = GRPOTrainer(
@@ -197,7 +165,7 @@ def inside_trl(
         reward_funcs=trl_digits,
         train_dataset=Dataset.from_dict({"prompt": chats}),
         processing_class=tokenizer,
-        callbacks=[Watch()],
+        callbacks=[watch(rows)],
     )
     trainer.train()
     return rows

@@ -32,31 +32,43 @@ KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 HALF = (torch.float16, torch.bfloat16)
 
 
+BLOCK_PAIRS = 1024
+"""On a CPU a call of torch's attention costs about as much as so many pairs of tokens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Copies:
     """How sequences are made from a row in which a beginning that some have in common stands once."""
 
     index: Tensor
-    """(V,): where in the row each token of the sequences stands; they follow each other."""
+    """(V,): where in the row each token of the sequences stands."""
     inverse: Tensor
     """(W,): for each token of the row one that is its copy."""
     repeated: tuple[tuple[int, Tensor], ...]
     """Where a beginning stands in the row, and where its copies do, (copies, tokens)."""
+    blocks: tuple[tuple[int, int], ...] | None
+    """Sequences and width of each block of sequences of like length, which are padded to it; None: they
+    follow each other as they are."""
 
     @classmethod
     def of(cls, index: Tensor, lengths: Sequence[int], alike: Sequence[tuple[int, Sequence[int]]]) -> Copies:
-        """Take `index`, the sequences' lengths, and how many tokens which sequences have in common."""
-        starts = torch.tensor([0, *accumulate(lengths)], device=index.device)
+        """Take the tokens of all sequences, their lengths, and how many of them which sequences share."""
+        on_cpu = index.device.type == "cpu"
+        order = like_lengths(lengths) if on_cpu else [[i] for i in range(len(lengths))]
+        blocks = tuple((len(members), max(lengths[i] for i in members)) for members in order)
+        picked, placed = (t.to(index.device) for t in _arrange(lengths, order, blocks))
+        begins = [0, *accumulate(lengths)]
         first = torch.ones_like(index, dtype=torch.bool)
         repeated = []
         for width, members in alike:
-            copies = starts[list(members)][:, None] + torch.arange(width, device=index.device)
+            shared = torch.tensor([begins[i] for i in members], device=index.device)
+            copies = shared[:, None] + torch.arange(width, device=index.device)
             first[copies[1:]] = False
             if width:
-                repeated.append((int(index[copies[0, 0]]), copies))
+                repeated.append((int(index[copies[0, 0]]), placed[copies]))
         inverse = torch.empty(int(first.sum()), dtype=torch.int64, device=index.device)
-        inverse[index[first]] = first.nonzero().squeeze(1)
-        return cls(index, inverse, tuple(repeated))
+        inverse[index[first]] = placed[first]
+        return cls(index[picked], inverse, tuple(repeated), blocks if on_cpu else None)
 
     def spread(self, tokens: Tensor) -> Tensor:
         """Return the tokens of all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
@@ -67,6 +79,24 @@ class Copies:
         """Return what belongs to each token of the row, (1, heads, V, D) -> (1, heads, W, D)."""
         found: Tensor = _Collect.apply(tokens, self)  # type: ignore[no-untyped-call]
         return found
+
+
+def _arrange(
+    lengths: Sequence[int], order: Sequence[Sequence[int]], blocks: Sequence[tuple[int, int]]
+) -> tuple[Tensor, Tensor]:
+    """Return which token stands at each place of the blocks (on padding the last of its sequence), and where
+    each token stands."""
+    begins = [0, *accumulate(lengths)]
+    starts = [0] * len(lengths)
+    picked = []
+    filled = 0
+    for members, (_, width) in zip(order, blocks, strict=True):
+        for i in members:
+            picked.append(begins[i] + torch.arange(width).clamp(max=lengths[i] - 1))
+            starts[i] = filled
+            filled += width
+    placed = [start + torch.arange(length) for start, length in zip(starts, lengths, strict=True)]
+    return torch.cat(picked), torch.cat(placed)
 
 
 def _select(tokens: Tensor, index: Tensor) -> Tensor:
@@ -228,13 +258,33 @@ def _apart(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling:
     sizes = {t.shape[-1] for t in (query, key, value)}
     if query.is_cuda and query.dtype in HALF and len(sizes) == 1 and max(sizes) <= 256:
         return _within_at_once(query, key, value, visible, scaling)
+    copies = visible.packed.copies
+    if copies is not None and copies.blocks is not None:
+        given = zip(*(_in_blocks(t, copies.blocks) for t in (query, key, value)), strict=True)
+        found = [_one(q, k, v, visible.window, scaling).transpose(1, 2).flatten(0, 1) for q, k, v in given]
+        return torch.cat(found).transpose(0, 1).unsqueeze(0)
     lengths = list(visible.packed.lengths)
     parts = zip(*(torch.split(t, lengths, dim=2) for t in (query, key, value)), strict=True)
     return torch.cat([_one(q, k, v, visible.window, scaling) for q, k, v in parts], dim=2)
 
 
+def _in_blocks(tokens: Tensor, blocks: Sequence[tuple[int, int]]) -> list[Tensor]:
+    """Return (sequences, heads, width, D) of each block, from (1, heads, V, D)."""
+    parts = torch.split(tokens[0], [count * width for count, width in blocks], dim=1)
+    return [torch.unflatten(p, 1, block).transpose(0, 1) for p, block in zip(parts, blocks, strict=True)]
+
+
+def like_lengths(lengths: Sequence[int]) -> list[list[int]]:
+    """Bring sequences together whose padding to one width costs less than attending to each of them alone."""
+    step = max(BLOCK_PAIRS // max(lengths), 1)
+    found: dict[int, list[int]] = {}
+    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        found.setdefault(-(-lengths[i] // step), []).append(i)
+    return list(found.values())
+
+
 def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling: float | None) -> Tensor:
-    """Attend within one sequence; a mask is made only where it is longer than the window."""
+    """Attend within sequences of one length; a mask is made only where it is longer than the window."""
     length = query.shape[2]
     options: dict[str, Any] = {"scale": scaling, "enable_gqa": query.shape[1] != key.shape[1]}
     if window is None or length <= window:

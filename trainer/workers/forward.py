@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.algorithms.losses import Entropy
 from rewardkit.trainer.batch import Batch, prompts_of
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models.attention import Copies, Packed
+from rewardkit.trainer.models.attention import Copies, Packed, like_lengths
 from rewardkit.trainer.models.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
@@ -91,7 +91,8 @@ def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> Layout:
     filled = -width % sharing.size if sharing else 0
     lengths[-1] += filled
     copies = None
-    if list(families.values()) != [[i] for i in range(len(lengths))]:
+    in_blocks = kept.device.type == "cpu" and 2 * len(like_lengths(lengths)) <= len(lengths)
+    if in_blocks or list(families.values()) != [[i] for i in range(len(lengths))]:
         padding = torch.arange(width, width + filled, device=kept.device)
         alike = [(len(prompt), members) for prompt, members in families.items() if len(members) > 1]
         copies = Copies.of(torch.cat([place[kept], padding]), lengths, alike)

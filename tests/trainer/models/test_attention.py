@@ -22,8 +22,8 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models import sequence
-from rewardkit.trainer.models.attention import ATTENTION, why_unserved
+from rewardkit.trainer.models import attention, sequence
+from rewardkit.trainer.models.attention import ATTENTION, like_lengths, why_unserved
 from rewardkit.trainer.models.heads import ValueModel
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.workers.forward import lay_out, response_log_probs, response_values
@@ -226,6 +226,21 @@ def test_a_prompt_that_rows_have_in_common_is_computed_once(alike: Batch) -> Non
     assert layout.ids.numel() == int(alike["attention_mask"].sum()) - repeated
     assert layout.packed is not None
     assert layout.packed.lengths == (7, 3, 11, 12, 8, 5), "sequences are whole"
+
+
+@pytest.mark.parametrize("prompts", ["rows", "alike"])
+def test_attending_to_short_sequences_together_changes_nothing(
+    prompts: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = request.getfixturevalue(prompts)
+    lengths = rows["attention_mask"].sum(dim=1).tolist()
+    policy = prepared(make("mistral"))
+    assert like_lengths(lengths) == [sorted(range(len(lengths)), key=lambda i: -lengths[i])]
+    together = score(copy.deepcopy(policy), rows, None)
+    monkeypatch.setattr(attention, "BLOCK_PAIRS", 1)
+    assert len(like_lengths(lengths)) == len(set(lengths))
+    for found, wanted in zip(score(policy, rows, None), together, strict=True):
+        torch.testing.assert_close(found, wanted, atol=1e-9, rtol=1e-9)
 
 
 def test_a_row_is_filled_up_to_equal_parts(rows: Batch) -> None:
