@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -13,10 +14,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rewardkit import __version__
-from rewardkit.errors import InputError, OverloadedError
+from rewardkit.errors import InputError, OverloadedError, did_you_mean
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scoring.scorer import Scorer
@@ -49,6 +51,9 @@ _CORS_HEADERS = (
     "x-timeout-s",
 )
 """What pages of allowed origins may send."""
+
+_SHOWN_PATH = 200
+"""Characters of a path that are said again."""
 
 REFRESH_S = 1.0
 """How often the gauges are brought up to date, for when another server process is asked for them."""
@@ -279,6 +284,8 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(OverloadedError)
     @app.exception_handler(HTTPException)
     async def given_up(request: Request, error: InputError | OverloadedError | HTTPException) -> Response:
+        if isinstance(error, HTTPException) and error.detail == HTTPStatus(error.status_code).phrase:
+            return answer_to(HTTPException(error.status_code, _more_of(error, request), error.headers))
         return answer_to(error)
 
     @app.exception_handler(RequestValidationError)
@@ -286,3 +293,15 @@ def _answer_errors(app: FastAPI) -> None:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         return refusal(422, "bad_request", f"{where}: {first['msg']}")
+
+
+def _more_of(error: HTTPException, request: Request) -> str:
+    """What was asked for and what would be right, of an error that says no more than its status does."""
+    path = request.url.path[:_SHOWN_PATH]
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        return f"{path} takes {allowed}, not {request.method}"
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        paths = [route.path for route in request.app.routes if isinstance(route, Route)]
+        return f"there is no {path} here{did_you_mean(path, paths)}; /docs lists what there is"
+    return error.detail

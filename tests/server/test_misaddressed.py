@@ -28,6 +28,24 @@ def paths_with_a_name() -> list[str]:
         return sorted(path for path in create_app(scorer).openapi()["paths"] if "{data_source" in path)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "said"),
+    [
+        ("POST", "/scor", "there is no /scor here; did you mean /score or "),
+        ("GET", "/metric", "there is no /metric here; did you mean /metrics"),
+        ("GET", "/nowhere/at/all", "there is no /nowhere/at/all here; /docs lists what there is"),
+        ("GET", "/score", "/score takes POST, not GET"),
+        ("POST", "/rewards", "/rewards takes GET, not POST"),
+    ],
+)
+def test_a_mistyped_path_or_method_is_told_what_would_be_right(
+    http: TestClient, method: str, path: str, said: str
+) -> None:
+    answer = http.request(method, path)
+    assert answer.status_code in (404, 405)
+    assert answer.json()["error"]["message"].startswith(said)
+
+
 @pytest.mark.parametrize("path", paths_with_a_name())
 def test_a_mistyped_name_in_a_path_is_not_found_and_the_nearest_is_named(http: TestClient, path: str) -> None:
     document = http.get("/openapi.json").json()
