@@ -103,14 +103,15 @@ def score_file(
             exists or cannot be written, or an interrupted run that is neither resumed nor restarted.
         UnknownDataSourceError: a data source without a reward: any with `fail`, else if it is all there is.
     """
-    inputs = find_inputs([paths] if isinstance(paths, str | Path) else paths)
+    words = [paths] if isinstance(paths, str | Path) else list(paths)
+    inputs = find_inputs(words)
     settings = _Settings(scorer, options, prefix, bad_rows, resume, restart, force, on_progress, on_note)
     target = str(out)
     with contextlib.ExitStack() as stack:
         workers = workers or stack.enter_context(FileWorkers(scorer.workers))
         if target == STDIN or format_of(target):
             return _score_to(inputs, target, settings, workers, with_keys=True)
-        _check_folder(target, inputs)
+        _check_folder(target, words)
         report = Report()
         for source in inputs:
             one = Path(target) / output_name(source.name)
@@ -119,12 +120,13 @@ def score_file(
         return report
 
 
-def _check_folder(target: str, inputs: Sequence[Input]) -> None:
-    """Refuse what can be no folder, and what is more likely a mistyped format of one file."""
+def _check_folder(target: str, words: Sequence[str | Path]) -> None:
+    """Refuse what can be no folder, and what for one file is more likely a mistyped format."""
     folder = Path(target)
     if folder.is_dir() or target.endswith("/"):
         return
-    if folder.exists() or (folder.suffix and len(inputs) == 1):
+    one_file = len(words) == 1 and Path(words[0]).is_file()
+    if folder.exists() or (folder.suffix and one_file):
         raise InputError(
             f"cannot write {target}: expected a name that ends in .parquet, .jsonl, .jsonl.gz or .csv, "
             "or in / for a folder"

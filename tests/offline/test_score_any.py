@@ -180,6 +180,13 @@ def test_a_folder_gives_a_folder_and_several_files_may_give_one(tmp_path: Path) 
     assert "split" not in _lines(tmp_path / "in.scored/split=a/1.jsonl")[0]
 
 
+def test_a_folder_of_one_file_goes_into_the_folder_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "runs.v2").mkdir()
+    write(tmp_path / "runs.v2" / "in.jsonl", _plain(2))
+    assert run(["score", str(tmp_path / "runs.v2")]) == 0
+    assert len(_lines(tmp_path / "runs.v2.scored" / "in.jsonl")) == 2
+
+
 @pytest.mark.parametrize("name", ["scored.jsnl", "a file", "a file/below/"])
 def test_an_output_that_can_be_no_folder_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
