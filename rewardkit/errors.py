@@ -9,7 +9,7 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
         InputError               a file, column or row that cannot be used
         ConfigError              a trainer or server setting that cannot be used
         MissingDependencyError   an extra is not installed
-        ScoringError             a sample could not be judged and the caller asked for that to be an error
+        ScoringError             a sample could not be scored and the caller asked for that to be an error
         ServerError              a reward server cannot be reached, or failed
             OverloadedError      it has more to do than it can: try again after `retry_after_s`
             RefusedError         it will not take this request as it is; trying again cannot help

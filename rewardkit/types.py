@@ -1,4 +1,4 @@
-"""The two contracts everything else speaks: what is judged (`Sample`) and what came of it (`Score`).
+"""The two contracts everything else speaks: what is scored (`Sample`) and what came of it (`Score`).
 
 Plain immutable data, no behaviour beyond turning a Score into what other trainers expect. They are
 msgspec structs rather than dataclasses because every row of every batch makes two of them: building one
@@ -16,18 +16,18 @@ Message = dict[str, Any]
 
 Status = Literal["ok", "timeout", "error", "invalid"]
 """`ok`: a judgement. `timeout`, `error`: the reward did not finish. `invalid`: the sample itself cannot
-be judged (no such data source, malformed ground truth). Only `ok` says anything about the response."""
+be scored (no such data source, malformed ground truth). Only `ok` says anything about the response."""
 
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):
-    """One response to be judged against one ground truth."""
+    """One response to be scored against one ground truth."""
 
     data_source: str
     response: str
     ground_truth: str
-    """Always a string; structured truths (test cases, alternatives) are JSON in that string."""
+    """Always a string; structured ones (test cases, alternatives) are JSON in that string."""
     prompt: str | list[Message] | None = None
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -73,5 +73,5 @@ class Score(msgspec.Struct, frozen=True, gc=False):
 
 
 def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:
-    """Return the Score of a sample that could not be judged."""
+    """Return the Score of a sample that could not be scored."""
     return Score(0.0, status, detail=detail, scorer=scorer, seconds=seconds)

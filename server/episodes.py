@@ -253,8 +253,8 @@ class Episodes:
             raise InputError(f"there is no interaction '{name}'{hint}")
         start = {"ground_truth": row.ground_truth, "data_source": row.data_source} | _said(start)
         held = _Held(client, tools, self.interactions[name]() if name else None)
-        truth = {"ground_truth": row.ground_truth} if row.ground_truth else {}
-        create = {tool: truth | _said(asked.create_kwargs.get(tool, {})) for tool in tools}
+        ground_truth = {"ground_truth": row.ground_truth} if row.ground_truth else {}
+        create = {tool: ground_truth | _said(asked.create_kwargs.get(tool, {})) for tool in tools}
         return held, create, start
 
     async def _begin(self, held: _Held, create: Mapping[str, Any], start: Mapping[str, Any]) -> None:

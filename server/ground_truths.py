@@ -184,11 +184,11 @@ def _read(
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot read {path}: {reason_of(error)}") from None
-    names, truth = _columns(path, file.schema_arrow)
+    names, ground_truth = _columns(path, file.schema_arrow)
     with file:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, truth]):
+        for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, ground_truth]):
             sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
-            truths = [ground_truth_text(value) or "" for value in column_of(batch, truth).to_pylist()]
+            truths = [ground_truth_text(value) or "" for value in column_of(batch, ground_truth).to_pylist()]
             for prompt, source, ground_truth in zip(
                 batch.column("prompt").to_pylist(), sources, truths, strict=True
             ):

@@ -60,15 +60,15 @@ def _with_columns(batch: pa.RecordBatch, schema: pa.Schema, tool: str, settings:
     rows = batch.num_rows
     info = batch.column("extra_info")
     empty = pa.repeat("", rows)
-    truth = batch.column("ground_truth")
-    own = _struct(_CREATE, [truth, info.field("question"), batch.column("data_source")])
+    ground_truth = batch.column("ground_truth")
+    own = _struct(_CREATE, [ground_truth, info.field("question"), batch.column("data_source")])
     other = _struct(_CREATE, [empty, empty, empty])
     has_tool = settings.agent is not None
     tools = [_struct(_TOOL, [own if has_tool and name == tool else other]) for name in TOOLS]
     interaction = [empty, empty, empty]
     if settings.interaction is not None:
         query = pa.array([prompt[-1]["content"] for prompt in batch.column("prompt").to_pylist()])
-        interaction = [pa.repeat(settings.interaction, rows), query, truth]
+        interaction = [pa.repeat(settings.interaction, rows), query, ground_truth]
     arrays = [info.field(i) for i in range(info.type.num_fields)]
     arrays += [
         pa.repeat(has_tool, rows),

@@ -82,7 +82,7 @@ def _assembled(
 ) -> pa.RecordBatch:
     rows = len(indices)
     question = made["question"]
-    truth = made["ground_truth"]
+    ground_truth = made["ground_truth"]
     if chats is None:
         fields = {**values, "question": question, "instruction": wording.instruction}
         prompt = _prompts(_wording(wording, fields, question), wording.system)
@@ -90,14 +90,14 @@ def _assembled(
         prompt = pa.array([_messages(chat, wording.system) for chat in chats], _PROMPT)
     answer = made.get("answer")
     if answer is None:
-        answer = _as_response(truth, columns.response)
+        answer = _as_response(ground_truth, columns.response)
     info = [pa.repeat(split, rows), indices, question, answer, _metadata(values, columns.keep, rows)]
     arrays = {
         "data_source": pa.repeat(columns.data_source, rows),
         "prompt": prompt,
         "ability": pa.repeat(columns.ability, rows),
-        "ground_truth": truth,
-        "reward_model": _struct(_MODEL, [pa.repeat("rule", rows), truth]),
+        "ground_truth": ground_truth,
+        "reward_model": _struct(_MODEL, [pa.repeat("rule", rows), ground_truth]),
         "agent_name": pa.repeat(SINGLE_TURN_AGENT, rows),
         "extra_info": _struct(_INFO, info),
     }
@@ -112,12 +112,12 @@ def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
     return pa.array(expression.values(texts.to_pylist()), pa.string())
 
 
-def _as_response(truth: pa.Array, wording: str | None) -> pa.Array:
+def _as_response(ground_truth: pa.Array, wording: str | None) -> pa.Array:
     """The ground truths, said as responses; empty where they are no answers."""
     if wording is None:
-        return pa.repeat("", len(truth))
+        return pa.repeat("", len(ground_truth))
     head, _, tail = wording.format("\0").partition("\0")
-    return _joined([head, truth, tail])
+    return _joined([head, ground_truth, tail])
 
 
 def _column(values: dict[str, Values], name: str) -> Values:

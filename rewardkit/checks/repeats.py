@@ -41,16 +41,16 @@ class Repeats:
             asked: what it asks, as `question_tokens` returns it.
         """
         keys = [digest(tokens, item.media) for tokens in asked if tokens]
-        truth = digest([item.ground_truth])
+        ground_truth = digest([item.ground_truth])
         place = min((self._first[key] for key in keys if key in self._first), default=len(self._rows))
         for key in keys:
             self._first.setdefault(key, place)
         if place == len(self._rows):
             self._rows.append(item.row)
             self._files.append(len(self._names) - 1)
-            self._truths.append(truth)
+            self._truths.append(ground_truth)
             return
-        self._say(item, place, self._truths[place] == truth, findings)
+        self._say(item, place, self._truths[place] == ground_truth, findings)
 
     def _say(self, item: Item, place: int, same_truth: bool, findings: Findings) -> None:
         file = self._names[-1]

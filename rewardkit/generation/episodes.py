@@ -66,8 +66,8 @@ def episode_rows(table: pa.Table, prompts: Sequence[Sequence[Message]], given: R
     rows = []
     for i, messages in enumerate(prompts):
         name = str(agents[i]) if agents[i] else None
-        truth = ground_truth_text(truths[i]) or ""
-        rows.append(EpisodeRow(messages, str(sources[i] or ""), truth, plain_mapping(extras[i]), name))
+        ground_truth = ground_truth_text(truths[i]) or ""
+        rows.append(EpisodeRow(messages, str(sources[i] or ""), ground_truth, plain_mapping(extras[i]), name))
     return rows
 
 

@@ -47,8 +47,8 @@ class Labelled:
     def sample(self, response: str, ground_truth: str | None = None) -> Sample:
         """Return a response as it is scored, against this row's ground truth or another."""
         item = self.item
-        truth = item.ground_truth if ground_truth is None else ground_truth
-        return Sample(item.data_source, response, truth, item.prompt, dict(item.extra_info))
+        ground_truth = item.ground_truth if ground_truth is None else ground_truth
+        return Sample(item.data_source, response, ground_truth, item.prompt, dict(item.extra_info))
 
 
 def read_labelled(path: str | Path, names: RowNames, data_source: str | None) -> list[Labelled]:

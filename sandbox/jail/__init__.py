@@ -1,4 +1,4 @@
-"""What runs on the far side: the fork server and the jailed child. Standard library only, no rewardkit.
+"""What runs in the worker: the fork server and the jailed child. Standard library only, no rewardkit.
 
 The driver starts it in a bare interpreter (`python -I -S`) as the package `jail`, so everything here is
 imported relatively, and nothing of the caller's memory, environment or modules is ever present.

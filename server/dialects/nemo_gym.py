@@ -104,12 +104,12 @@ def _label(row: Mapping[str, Any]) -> Any:
     reward_model = row.get("reward_model")
     nested = reward_model.get("ground_truth") if isinstance(reward_model, dict) else None
     truths = [row[name] for name in _GROUND_TRUTHS if row.get(name) is not None]
-    truth = truths[0] if truths else nested
-    if truth is None or _named(row) is None:
-        return truth
+    ground_truth = truths[0] if truths else nested
+    if ground_truth is None or _named(row) is None:
+        return ground_truth
     return {
         "data_source": row["data_source"],
-        "ground_truth": truth,
+        "ground_truth": ground_truth,
         "extra_info": row.get("extra_info"),
     }
 

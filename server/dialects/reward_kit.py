@@ -45,12 +45,19 @@ def _asked(context: Context, request: dict[str, Any], data_source: str | None) -
         raise InputError("messages must be a list of chat messages; the last one is what is scored")
     kwargs = request.get("kwargs")
     said = request | kwargs if isinstance(kwargs, dict) else request
-    truth = said.get("ground_truth")
-    if isinstance(truth, list) and truth and all(isinstance(message, dict) for message in truth):
-        truth = content_text(truth[-1].get("content"))
+    ground_truth = said.get("ground_truth")
+    if (
+        isinstance(ground_truth, list)
+        and ground_truth
+        and all(isinstance(message, dict) for message in ground_truth)
+    ):
+        ground_truth = content_text(ground_truth[-1].get("content"))
     named = said.get("data_source")
     return ask_messages(
-        context, messages, label=truth, data_source=named if isinstance(named, str) and named else data_source
+        context,
+        messages,
+        label=ground_truth,
+        data_source=named if isinstance(named, str) and named else data_source,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardkit.agents.tools.answers import judge
+from rewardkit.agents.tools.answers import score_answer
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import InputError
 from rewardkit.types import Message
@@ -33,8 +33,8 @@ class Gsm8k:
         self._ground_truth = str(ground_truth)
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Judge the last answer, strictly: the number after `####`."""
-        score = await judge("openai/gsm8k", last_answer(messages), self._ground_truth)
+        """Score the last answer, strictly: the number after `####`."""
+        score = await score_answer("openai/gsm8k", last_answer(messages), self._ground_truth)
         if score.correct:
             return UserTurn("This is the right answer.", reward=1.0, done=True)
         return UserTurn(self._wrong, reward=0.0)

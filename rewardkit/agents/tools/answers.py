@@ -32,11 +32,11 @@ def shared_scorer() -> Scorer:
     return scorer
 
 
-async def judge(data_source: str, response: str, ground_truth: str) -> Score:
+async def score_answer(data_source: str, response: str, ground_truth: str) -> Score:
     """Score a response.
 
     Raises:
-        RuntimeError: it could not be judged, which is no fault of the response.
+        RuntimeError: it could not be scored, which is no fault of the response.
     """
     score = await shared_scorer().ascore(Sample(data_source, response, ground_truth))
     if not score.ok:
@@ -63,13 +63,13 @@ class _Answers:
         """The worth of the best answer."""
         return self._best if self._ground_truth else None
 
-    async def _judge(self, answer: str) -> Observation:
+    async def _score(self, answer: str) -> Observation:
         if not self._ground_truth:
             where = "extra_info.tools_kwargs.NAME.create_kwargs.ground_truth"
             raise ConfigError(f"the row has no ground truth for this tool; it is expected in {where}")
         if len(answer) > _MAX_CHARS:
             raise BadCall(f"the answer is longer than {_MAX_CHARS} characters")
-        found = await judge(self._data_source, self._form % answer.strip(), self._ground_truth)
+        found = await score_answer(self._data_source, self._form % answer.strip(), self._ground_truth)
         worth = found.score if found.correct else 0.0
         better = worth > self._best
         self._best = max(self._best, worth)
@@ -90,7 +90,7 @@ class Gsm8kAnswer(_Answers):
         Args:
             answer: The final number.
         """
-        return await self._judge(answer.strip().removeprefix("####"))
+        return await self._score(answer.strip().removeprefix("####"))
 
 
 @tool(name="calc_geo3k_reward")
@@ -106,7 +106,7 @@ class Geo3kAnswer(_Answers):
         Args:
             answer: The final answer, a number or an expression.
         """
-        return await self._judge(answer)
+        return await self._score(answer)
 
 
 async def close_scorer() -> None:

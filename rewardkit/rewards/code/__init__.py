@@ -123,7 +123,7 @@ def _where(sandbox: Runner, program: Program) -> str:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One score, laid open: the program and the verdict on each test."""
+    """Why a score is what it is: the program and the verdict on each test."""
 
     program: str | None
     """None: there is no code block in the response."""
@@ -151,12 +151,12 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
         program = _program(response, options, problem, sandbox)
         if program is None:
             return Explanation(None, ())
-        return Explanation(program.source, _laid_open(sandbox, program, problem, options))
+        return Explanation(program.source, _explained(sandbox, program, problem, options))
     except (GroundTruthError, SandboxUnavailable, SandboxFailed, TookTooLong) as error:
         raise InputError(str(error)) from None
 
 
-def _laid_open(
+def _explained(
     sandbox: Runner, program: Program, problem: Problem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
     """The verdicts that make the score, and a word on the tests that were not run for it."""

@@ -23,23 +23,23 @@ _MAX_UNPACKED = 1 << 30
 """Bytes of LiveCodeBench's compressed tests, unpacked."""
 
 
-def _cases(truth: dict[str, Any], key: str) -> Problem:
+def _cases(ground_truth: dict[str, Any], key: str) -> Problem:
     """A list of cases: ours, open-r1's and PrimeIntellect's, DeepCoder's, SandboxFusion's.
 
     A case is an assertion as text, or an object of `input`, `output` and perhaps `weight`, `fn_name`,
     `type` or `testtype`, and LiveCodeBench's `metadata`.
     """
-    cases = [_with_output(case) for case in _list(truth[key], key)]
+    cases = [_with_output(case) for case in _list(ground_truth[key], key)]
     weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
     if any(not 0 <= w < float("inf") for w in weights) or (weights and not sum(weights)):
         raise GroundTruthError("weights must be finite, not negative, and not all zero")
     return Problem(
-        _tests(cases, truth),
+        _tests(cases, ground_truth),
         tuple(weights),
-        setup=truth.get("setup", ""),
-        comparator=truth.get("comparator"),
-        checker=truth.get("checker"),
-        limits=_limits(truth),
+        setup=ground_truth.get("setup", ""),
+        comparator=ground_truth.get("comparator"),
+        checker=ground_truth.get("checker"),
+        limits=_limits(ground_truth),
     )
 
 
@@ -51,8 +51,8 @@ def _with_output(case: Any) -> Any:
     return case if named is None else case | {"output": case[named]}
 
 
-def _tests(cases: list[Any], truth: dict[str, Any]) -> tuple[Test, ...]:
-    named = [None if isinstance(case, str) else _function_of(case, truth) for case in cases]
+def _tests(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]:
+    named = [None if isinstance(case, str) else _function_of(case, ground_truth) for case in cases]
     found: list[Test | None] = [None] * len(cases)
     for name in dict.fromkeys(named):
         chosen = [i for i, other in enumerate(named) if other == name and not isinstance(cases[i], str)]
@@ -72,11 +72,11 @@ def _tests(cases: list[Any], truth: dict[str, Any]) -> tuple[Test, ...]:
     )
 
 
-def _function_of(case: dict[str, Any], truth: dict[str, Any]) -> str | None:
+def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | None:
     """The function that a case calls; None if it runs the program on standard input."""
     kind = str(case.get("testtype") or case.get("type") or "")
     name = case.get("fn_name") or _metadata(case).get("func_name")
-    name = name or truth.get("fn_name") or _metadata(truth).get("func_name")
+    name = name or ground_truth.get("fn_name") or _metadata(ground_truth).get("func_name")
     if kind.startswith("stdin"):
         return None
     if kind.startswith("function") and not name:
@@ -150,41 +150,46 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     return outputs
 
 
-def _inputs_outputs(truth: dict[str, Any]) -> Problem:
+def _inputs_outputs(ground_truth: dict[str, Any]) -> Problem:
     """The form of APPS, TACO, PRIME and verl; with `assert_case` in it the assertions alone count there."""
-    if truth.get("assert_case"):
-        return _assert_case(truth)
-    inputs = truth["inputs"]
-    outputs = truth["outputs"]
-    function = truth.get("fn_name")
+    if ground_truth.get("assert_case"):
+        return _assert_case(ground_truth)
+    inputs = ground_truth["inputs"]
+    outputs = ground_truth["outputs"]
+    function = ground_truth.get("fn_name")
     if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
         raise GroundTruthError("'inputs' and 'outputs' must be lists of one length")
     if function:
         tests: tuple[Test, ...] = _call_tests(function, inputs, outputs)
     else:
         tests = tuple(StdinTest(_text(i), _text(o)) for i, o in zip(inputs, outputs, strict=True))
-    return Problem(tests, limits=_limits(truth))
+    return Problem(tests, limits=_limits(ground_truth))
 
 
-def _code_contests(truth: dict[str, Any]) -> Problem:
+def _code_contests(ground_truth: dict[str, Any]) -> Problem:
     for key in ("input_file", "output_file"):
-        if truth.get(key):
-            raise GroundTruthError(f"'{key}' is {str(truth[key])[:40]!r}; expected standard input and output")
+        if ground_truth.get(key):
+            raise GroundTruthError(
+                f"'{key}' is {str(ground_truth[key])[:40]!r}; expected standard input and output"
+            )
     tests: list[Test] = []
     for name in ("public_tests", "private_tests", "generated_tests"):
-        group = truth.get(name) or {}
+        group = ground_truth.get(name) or {}
         for given, wanted in zip(group.get("input", ()), group.get("output", ()), strict=True):
             tests.append(StdinTest(given, wanted))
-    return Problem(tuple(tests), limits=_limits(truth))
+    return Problem(tuple(tests), limits=_limits(ground_truth))
 
 
-def _livecodebench(truth: dict[str, Any]) -> Problem:
-    cases = [*_lcb_cases(truth.get("public_test_cases")), *_lcb_cases(truth.get("private_test_cases"))]
-    function = _metadata(truth).get("func_name") or truth.get("fn_name")
+def _livecodebench(ground_truth: dict[str, Any]) -> Problem:
+    cases = [
+        *_lcb_cases(ground_truth.get("public_test_cases")),
+        *_lcb_cases(ground_truth.get("private_test_cases")),
+    ]
+    function = _metadata(ground_truth).get("func_name") or ground_truth.get("fn_name")
     if not function:
-        return Problem(_tests(cases, truth), limits=_limits(truth))
+        return Problem(_tests(cases, ground_truth), limits=_limits(ground_truth))
     inputs, outputs = [case["input"] for case in cases], [case["output"] for case in cases]
-    return Problem(_call_tests(function, inputs, outputs, may_wrap=False), limits=_limits(truth))
+    return Problem(_call_tests(function, inputs, outputs, may_wrap=False), limits=_limits(ground_truth))
 
 
 def _lcb_cases(field: Any) -> list[dict[str, Any]]:
@@ -226,11 +231,11 @@ def unpack(text: str) -> str:
     return found
 
 
-def _humaneval(truth: dict[str, Any]) -> Problem:
+def _humaneval(ground_truth: dict[str, Any]) -> Problem:
     """HumanEval, and LeetCodeDataset, whose entry point is `Solution().name`."""
-    entry = truth["entry_point"]
-    test = truth["test"]
-    prompt = truth.get("prompt", "")
+    entry = ground_truth["entry_point"]
+    test = ground_truth["test"]
+    prompt = ground_truth.get("prompt", "")
     if cases := from_check(test, entry):
         return Problem(tuple(cases), prefix=prompt)
     prompt, begun = with_body(prompt), prompt
@@ -243,17 +248,17 @@ def _humaneval(truth: dict[str, Any]) -> Problem:
     return Problem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
 
 
-def _test(truth: dict[str, Any]) -> Problem:
+def _test(ground_truth: dict[str, Any]) -> Problem:
     """`test`: HumanEval's check, pytest functions (KodCode), assertions in a row (the LeetCode contest set),
     or SandboxFusion's: a list of {input: {stdin}, output: {stdout}}, or {code}."""
-    test = truth["test"]
-    if "entry_point" in truth:
-        return _humaneval(truth)
+    test = ground_truth["test"]
+    if "entry_point" in ground_truth:
+        return _humaneval(ground_truth)
     if isinstance(test, str) and test.lstrip().startswith(("[", "{")) and _is_json(test):
         test = _json(test)
     if isinstance(test, list):
-        return _cases(truth | {"test": test}, "test")
-    labels = truth.get("labels") or {}
+        return _cases(ground_truth | {"test": test}, "test")
+    labels = ground_truth.get("labels") or {}
     labels = _json(labels) if isinstance(labels, str) else labels
     if isinstance(test, dict):
         if test.get("asset"):
@@ -274,59 +279,64 @@ def _source(test: str) -> Problem:
     return Problem(tuple(AssertTest(s, before) for before, s in script_tests(source)))
 
 
-def _assert_case(truth: dict[str, Any]) -> Problem:
+def _assert_case(ground_truth: dict[str, Any]) -> Problem:
     """verl's `assert_case`: each text is one test, however many statements it has."""
-    cases = truth["assert_case"]
+    cases = ground_truth["assert_case"]
     cases = [cases] if isinstance(cases, str) else _list(cases, "assert_case")
-    return Problem(tuple(from_assert(case) or AssertTest(case) for case in cases), limits=_limits(truth))
+    return Problem(
+        tuple(from_assert(case) or AssertTest(case) for case in cases), limits=_limits(ground_truth)
+    )
 
 
-def _mbpp(truth: dict[str, Any]) -> Problem:
-    labels = truth.get("labels") or {}
+def _mbpp(ground_truth: dict[str, Any]) -> Problem:
+    labels = ground_truth.get("labels") or {}
     labels = _json(labels) if isinstance(labels, str) else labels
-    listed = truth["test_list"]
+    listed = ground_truth["test_list"]
     listed = _list(_json(listed) if isinstance(listed, str) else listed, "test_list")
-    tests = [*listed, *truth.get("challenge_test_list", [])]
-    setup = truth.get("test_setup_code") or "\n".join(truth.get("test_imports", []))
+    tests = [*listed, *ground_truth.get("challenge_test_list", [])]
+    setup = ground_truth.get("test_setup_code") or "\n".join(ground_truth.get("test_imports", []))
     setup = setup or labels.get("test_setup_code", "")
     plain = [from_assert(test) if not setup else None for test in tests]
     return Problem(tuple(case or AssertTest(t) for case, t in zip(plain, tests, strict=True)), setup=setup)
 
 
-def _official_tests(truth: dict[str, Any]) -> Problem:
+def _official_tests(ground_truth: dict[str, Any]) -> Problem:
     """open-r1's Codeforces rows."""
-    if truth.get("input_mode") not in (None, "stdio"):
+    if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
-            f"'input_mode' is {truth['input_mode']!r}: programs with files are not run; expected 'stdio'"
+            f"'input_mode' is {ground_truth['input_mode']!r}: programs with files are not run; "
+            "expected 'stdio'"
         )
-    if truth.get("interaction_format"):
+    if ground_truth.get("interaction_format"):
         raise GroundTruthError("'interaction_format': the program would have to talk to another")
-    checker = truth.get("generated_checker") or ""
+    checker = ground_truth.get("generated_checker") or ""
     if not isinstance(checker, str):
         raise GroundTruthError(f"'generated_checker' is a {type(checker).__name__}; expected a program")
-    return replace(_cases(truth, "official_tests"), checker_program=checker)
+    return replace(_cases(ground_truth, "official_tests"), checker_program=checker)
 
 
-def _test_cases(truth: dict[str, Any]) -> Problem:
+def _test_cases(ground_truth: dict[str, Any]) -> Problem:
     """A list of cases, or the lists of their inputs and outputs."""
-    cases = truth["test_cases"]
+    cases = ground_truth["test_cases"]
     cases = _json(cases) if isinstance(cases, str) else cases
-    return _cases(truth, "test_cases") if not isinstance(cases, dict) else _in_lists(truth, cases)
+    return (
+        _cases(ground_truth, "test_cases") if not isinstance(cases, dict) else _in_lists(ground_truth, cases)
+    )
 
 
-def _in_lists(truth: dict[str, Any], found: Any) -> Problem:
-    """The lists of inputs and outputs within a truth, under either name of both."""
+def _in_lists(ground_truth: dict[str, Any], found: Any) -> Problem:
+    """The lists of inputs and outputs within a ground truth, under either name of both."""
     found = _json(found) if isinstance(found, str) else found
     if not isinstance(found, dict):
         raise GroundTruthError(f"expected inputs and outputs, found a {type(found).__name__}")
     both = [found.get(name, found.get(f"{name}s")) for name in ("input", "output")]
     if None in both:
         raise GroundTruthError(f"expected 'inputs' and 'outputs', found keys: {', '.join(map(str, found))}")
-    return _inputs_outputs(truth | found | {"inputs": both[0], "outputs": both[1]})
+    return _inputs_outputs(ground_truth | found | {"inputs": both[0], "outputs": both[1]})
 
 
 FORMS: dict[str, Callable[[dict[str, Any]], Problem]] = {
-    "tests": lambda truth: _cases(truth, "tests"),
+    "tests": lambda ground_truth: _cases(ground_truth, "tests"),
     "test_cases": _test_cases,
     "official_tests": _official_tests,
     "inputs": _inputs_outputs,
@@ -335,17 +345,17 @@ FORMS: dict[str, Callable[[dict[str, Any]], Problem]] = {
     "public_test_cases": _livecodebench,
     "test_list": _mbpp,
     "test": _test,
-    "test_code": lambda truth: _source(truth["test_code"]),
+    "test_code": lambda ground_truth: _source(ground_truth["test_code"]),
     "private_tests": _code_contests,
     "private_test_cases": _livecodebench,
-    "input_output": lambda truth: _in_lists(truth, truth["input_output"]),
-    "output": lambda truth: _in_lists(truth, truth),
+    "input_output": lambda ground_truth: _in_lists(ground_truth, ground_truth["input_output"]),
+    "output": lambda ground_truth: _in_lists(ground_truth, ground_truth),
 }
 
 
-def _limits(truth: dict[str, Any]) -> dict[str, float]:
-    limits = {name: float(value) for name, value in (truth.get("limits") or {}).items()}
-    given = truth.get("time_limit")
+def _limits(ground_truth: dict[str, Any]) -> dict[str, float]:
+    limits = {name: float(value) for name, value in (ground_truth.get("limits") or {}).items()}
+    given = ground_truth.get("time_limit")
     if isinstance(given, dict):  # CodeContests: {seconds, nanos}
         given = float(given.get("seconds") or 0) + float(given.get("nanos") or 0) / 1e9
     if isinstance(given, str):  # TACO: "2.0 seconds"

@@ -59,27 +59,27 @@ def accurate(answer: str, ground_truth: str) -> bool:
     """Return mathruler's verdict."""
     if _mathd(answer) == _mathd(ground_truth):
         return True
-    truth, given = _normal(ground_truth), _normal(answer)
-    if truth == given:
+    ground_truth, given = _normal(ground_truth), _normal(answer)
+    if ground_truth == given:
         return True
     if not given:
         return False
-    truths, givens = _elements(truth), _elements(given)
-    if len(truths) > 1 and (truth[0] != given[0] or truth[-1] != given[-1]):
+    truths, givens = _elements(ground_truth), _elements(given)
+    if len(truths) > 1 and (ground_truth[0] != given[0] or ground_truth[-1] != given[-1]):
         return False
     return len(truths) == len(givens) and all(map(_same_element, truths, givens)) and bool(truths)
 
 
-def _same_element(truth: str, given: str) -> bool:
-    if _FRACTION.search(truth) and _FRACTION.search(given):
-        return truth == given
-    if _is_integer(truth) != _is_integer(given):
+def _same_element(ground_truth: str, given: str) -> bool:
+    if _FRACTION.search(ground_truth) and _FRACTION.search(given):
+        return ground_truth == given
+    if _is_integer(ground_truth) != _is_integer(given):
         return False
-    difference = f"({truth})-({given})"
+    difference = f"({ground_truth})-({given})"
     letters = {c for c in difference.replace("sqrt", "").replace("frac", "") if c.isalpha()}
     if len(letters) > 2 or _UNREAD.search(difference):
         return False
-    return compare(truth, given, _EXACT).equal
+    return compare(ground_truth, given, _EXACT).equal
 
 
 def _mathd(text: str) -> str:

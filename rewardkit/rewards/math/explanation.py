@@ -16,7 +16,7 @@ _LINE = 400
 
 @dataclass(frozen=True)
 class Explanation:
-    """One judgement, laid open. Every field is text to print."""
+    """Why an answer is right or wrong. Every field is text to print."""
 
     extracted: str | None
     method: str

@@ -23,8 +23,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.rewards.structure.fields import agreement
+from rewardkit.rewards.structure.ground_truth import in_answer, last_fence, without_stops
 from rewardkit.rewards.structure.schema import misfit
-from rewardkit.rewards.structure.truth import in_answer, last_fence, without_stops
 from rewardkit.rewards.structure.yaml12 import read_yaml
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
@@ -45,7 +45,7 @@ class DataOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
+class _GroundTruth:
     schema: str | None
     value: Any
     has_value: bool
@@ -77,23 +77,23 @@ def _yaml_in(response: str) -> Any:
 
 
 def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> Score:
-    truth = _truth(sample.ground_truth)
-    if isinstance(truth, str):
-        return failure("invalid", truth)
+    ground_truth = _read_ground_truth(sample.ground_truth)
+    if isinstance(ground_truth, str):
+        return failure("invalid", ground_truth)
     said = reply(sample.response)
     try:
         value = read(sample.response) if len(said) <= MAX_CHARS else _refuse("too long")
     except (ValueError, RecursionError) as error:
         return _made(0.0, False, None, 0.0, 0.0, f"not well-formed: {error}")
     try:
-        unfit = misfit(value, truth.schema) if truth.schema is not None else None
+        unfit = misfit(value, ground_truth.schema) if ground_truth.schema is not None else None
     except ValueError as error:
         return failure("invalid", str(error))
     if unfit is not None:
         return _made(0.0, False, said, 1.0, 0.0, f"does not fit the schema: {unfit}")
-    if not truth.has_value:
+    if not ground_truth.has_value:
         return _made(1.0, True, said, 1.0, 1.0, "well-formed and fits")
-    share = agreement(value, truth.value)
+    share = agreement(value, ground_truth.value)
     return _of_share(share, options, said)
 
 
@@ -121,9 +121,9 @@ def _refuse(why: str) -> Any:
 
 
 @lru_cache(maxsize=4_096)
-def _truth(ground_truth: str) -> _Truth | str:
+def _read_ground_truth(ground_truth: str) -> _GroundTruth | str:
     if not ground_truth.strip():
-        return _Truth(None, None, False)
+        return _GroundTruth(None, None, False)
     try:
         given = _read_json(ground_truth)
     except (ValueError, RecursionError) as error:
@@ -134,8 +134,8 @@ def _truth(ground_truth: str) -> _Truth | str:
         )
     if isinstance(given, dict) and given.keys() and given.keys() <= {"schema", "value"}:
         schema = jsonlib.dumps(given["schema"]) if "schema" in given else None
-        return _Truth(schema, given.get("value"), "value" in given)
-    return _Truth(None, given, True)
+        return _GroundTruth(schema, given.get("value"), "value" in given)
+    return _GroundTruth(None, given, True)
 
 
 def _is_schema(given: Any) -> bool:
@@ -157,7 +157,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def xml(sample: Sample, options: DataOptions) -> Score:
     """Score a response by its tags, or by the texts in them."""
-    wanted = _truth(sample.ground_truth)
+    wanted = _read_ground_truth(sample.ground_truth)
     if isinstance(wanted, str):
         return failure("invalid", wanted)
     if wanted.schema is not None:

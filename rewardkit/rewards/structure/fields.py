@@ -8,13 +8,13 @@ from typing import Any
 _MAX_LEAVES = 100_000
 
 
-def agreement(value: Any, truth: Any) -> float:
+def agreement(value: Any, ground_truth: Any) -> float:
     """Return the share of leaves that agree, of all that either side has: 1.0 when the values are equal.
 
     `1` and `1.0` are the same number, `1` and `true` are not, nor `1` and `"1"`. Lists go by position. Leaves
-    that the truth does not have count against a value, so that saying more than asked gains nothing.
+    that the ground truth does not have count against a value, so that saying more than asked gains nothing.
     """
-    given, wanted = dict(_leaves(value)), dict(_leaves(truth))
+    given, wanted = dict(_leaves(value)), dict(_leaves(ground_truth))
     same = sum(path in given and _same(given[path], leaf) for path, leaf in wanted.items())
     return same / max(1, len(given.keys() | wanted.keys()))
 

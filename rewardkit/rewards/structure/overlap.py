@@ -18,7 +18,7 @@ from typing import Any
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.math.reading.extraction import final_part
-from rewardkit.rewards.structure.truth import texts
+from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
 
 _MAX_CHARS = 20_000

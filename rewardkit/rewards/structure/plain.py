@@ -20,8 +20,8 @@ from typing import Any, Literal
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.qa.reading import answer
+from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.rewards.structure.numbers import only_number
-from rewardkit.rewards.structure.truth import texts
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
@@ -175,7 +175,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     value = only_number(said.text) if said.text else None
     if value is None:
         return Score(0.0, "ok", False, said.text and said.text[:200], detail=f"{said.why}: no single number")
-    right = any(_close(value, truth, options) for truth in accepted if truth is not None)
+    right = any(_close(value, ground_truth, options) for ground_truth in accepted if ground_truth is not None)
     return Score(float(right), "ok", right, str(value), detail=said.why)
 
 
@@ -184,8 +184,8 @@ def _numbers(ground_truth: str) -> tuple[Decimal | None, ...]:
     return tuple(map(only_number, texts(ground_truth)))
 
 
-def _close(value: Decimal, truth: Decimal, options: NumberOptions) -> bool:
-    if value == truth:
+def _close(value: Decimal, ground_truth: Decimal, options: NumberOptions) -> bool:
+    if value == ground_truth:
         return True
-    allowed = max(Decimal(options.abs_tol), Decimal(options.rel_tol) * abs(truth))
-    return abs(value - truth) <= allowed
+    allowed = max(Decimal(options.abs_tol), Decimal(options.rel_tol) * abs(ground_truth))
+    return abs(value - ground_truth) <= allowed

@@ -29,8 +29,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
-from rewardkit.rewards.structure.truth import last_fence
 from rewardkit.rewards.visible import reply
 from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.types import Sample, Score, failure
@@ -92,7 +92,7 @@ class SqlOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
+class _GroundTruth:
     query: str
     databases: tuple[str, ...]
     ordered: bool
@@ -109,10 +109,10 @@ def score(sample: Sample, options: SqlOptions) -> Score:
         _SandboxFailed: the sandbox could not run it.
         SandboxUnavailable: this host has no sandbox of the level asked for.
     """
-    truth = _truth(sample.ground_truth, sample.extra_info)
-    if isinstance(truth, str):
-        return failure("invalid", truth)
-    wanted = [_expected(truth, database, options) for database in truth.databases]
+    ground_truth = _read_ground_truth(sample.ground_truth, sample.extra_info)
+    if isinstance(ground_truth, str):
+        return failure("invalid", ground_truth)
+    wanted = [_expected(ground_truth, database, options) for database in ground_truth.databases]
     broken = next((found for found in wanted if isinstance(found, str)), None)
     if broken:
         return failure("invalid", f"the ground truth's query fails: {broken}")
@@ -124,14 +124,14 @@ def score(sample: Sample, options: SqlOptions) -> Score:
     query = _query(sample.response)
     if query is None:
         return Score(0.0, "ok", False, detail="no query")
-    for database, found in zip(truth.databases, expected, strict=True):
+    for database, found in zip(ground_truth.databases, expected, strict=True):
         why = next(filter(None, (found.misfit(result) for result in _run((query,), database, options))), None)
         if why:
             return Score(0.0, "ok", False, query[:200], detail=why)
     return Score(1.0, "ok", True, query[:200], detail="the same rows")
 
 
-def _truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Truth | str:
+def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _GroundTruth | str:
     given: Any = ground_truth
     if ground_truth.lstrip().startswith("{"):
         try:
@@ -146,7 +146,7 @@ def _truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Truth | str:
     found = tuple(map(str, [schema] if schema else several))
     if not query or not found:
         return "the ground truth needs a query, and a schema or databases (there or in extra_info)"
-    return _Truth(query, found, bool(row.get("ordered", is_ordered(query))))
+    return _GroundTruth(query, found, bool(row.get("ordered", is_ordered(query))))
 
 
 def _query(response: str) -> str | None:
@@ -167,15 +167,15 @@ def _without_comments_before(query: str) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def _expected(truth: _Truth, database: str, options: SqlOptions) -> Expected | str:
+def _expected(ground_truth: _GroundTruth, database: str, options: SqlOptions) -> Expected | str:
     """What a right query gives on a database, or why the ground truth's gives nothing."""
-    results = _run((truth.query,), database, options)
+    results = _run((ground_truth.query,), database, options)
     broken = next((result.error for result in results if result.error), None)
     if broken:
         return broken
-    if not truth.ordered:
+    if not ground_truth.ordered:
         return Expected(results)
-    tied = _run(with_ties(truth.query, results[0].columns), database, options)
+    tied = _run(with_ties(ground_truth.query, results[0].columns), database, options)
     if not tied or any(result.error for result in tied):
         return Expected(results, ordered=True)
     return Expected((results[0], tied[0], tied[2]), groups(tied[0], tied[2]), ordered=True)

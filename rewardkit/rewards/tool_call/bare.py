@@ -11,7 +11,7 @@ import re
 import warnings
 from typing import Any
 
-from rewardkit.rewards.structure.truth import fences, in_answer
+from rewardkit.rewards.structure.ground_truth import fences, in_answer
 from rewardkit.rewards.tool_call.calls import BadCall, Call, first_value, from_list, is_call, loads
 
 _MAX_PYTHON = 10_000

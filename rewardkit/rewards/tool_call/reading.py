@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from rewardkit.rewards.structure.truth import last_fence
+from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.tool_call.bare import in_json, in_python
 from rewardkit.rewards.tool_call.calls import BadCall, Call, first_value, from_list, loads, object_of
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.structure.truth import without_stops
+from rewardkit.rewards.structure.ground_truth import without_stops
 from rewardkit.rewards.tool_call.calls import BadCall, Call
 from rewardkit.rewards.tool_call.matching import Choices, Wanted, best_match
 from rewardkit.rewards.tool_call.reading import Form, read

@@ -14,7 +14,7 @@ TRUTH = json.dumps(
 PLUS_ONE = "```python\nprint(int(input()) + 1)\n```"
 
 
-def test_a_failing_test_is_laid_open() -> None:
+def test_a_failing_test_is_explained() -> None:
     failing = explain(TRUTH, PLUS_ONE).tests[1]
     assert (failing.given, failing.expected, failing.got) == ("2", "4", "3\n")
     assert "expected '4', got '3" in str(explain(TRUTH, PLUS_ONE))

@@ -125,7 +125,7 @@ def test_a_problems_limit_of_time_is_for_the_language() -> None:
     assert limits == {"python": 10.0, "cpp": 2.0, "java": 4.5}
 
 
-def test_every_test_of_another_language_is_laid_open() -> None:
+def test_every_test_of_another_language_is_explained() -> None:
     needs("c")
     found = explain(json.dumps({"tests": TESTS}), fenced("c", SUM_C.replace("a + b", "3")))
     assert [test.status for test in found.tests] == ["passed", "wrong"]

@@ -1,4 +1,4 @@
-"""The far side of `compat_math_verify`: runs Math-Verify, one pair at a time."""
+"""The worker of `compat_math_verify`: runs Math-Verify, one pair at a time."""
 
 from __future__ import annotations
 

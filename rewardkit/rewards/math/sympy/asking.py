@@ -1,4 +1,4 @@
-"""The near side of `forkserver`: asks one question, and starts the server where none is running.
+"""The client of `forkserver`: asks one question, and starts the server where none is running.
 
 Every process that shares an owner asks the same server. No signals, no main thread, no event loop, and no
 state but what the kernel keeps: it works from any thread and from forked children.

@@ -1,4 +1,4 @@
-"""The last tier, near side: sends two trees to SymPy and reads its verdict."""
+"""The last tier, its client: sends two trees to SymPy and reads its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last tier, far side: builds SymPy objects from trees, node by node, and compares them.
+"""The last tier, its worker: builds SymPy objects from trees, node by node, and compares them.
 
 Runs only as a subprocess that may be killed. No text is ever handed to SymPy: every object is constructed
 from a typed node, so nothing that an answer says can be executed.
