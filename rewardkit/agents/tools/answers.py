@@ -6,7 +6,6 @@ answer costs something; unlike there, the best answer is kept from call to call.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import functools
 
@@ -107,12 +106,3 @@ class Geo3kAnswer(_Answers):
             answer: The final answer, a number or an expression.
         """
         return await self._score(answer)
-
-
-async def close_scorer() -> None:
-    """End the workers of the shared scorer; it starts afresh when it is needed again."""
-    if shared_scorer.cache_info().currsize:
-        scorer = shared_scorer()
-        shared_scorer.cache_clear()
-        atexit.unregister(scorer.close)
-        await asyncio.to_thread(scorer.close)
