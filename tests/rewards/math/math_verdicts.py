@@ -133,6 +133,10 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
     "propositions joined by another sign": [
         ("p\\land q", "p\\lor q"), ("p\\lor q", "p, q"), ("(p\\lor q)\\land r", "(p\\land q)\\lor r"), ("p\\lor q\\land r", "(p\\lor q)\\land r"),
     ],
+    "other operators, times and brackets": [
+        ("\\nabla\\cdot F", "\\nabla\\times F"), ("15:00", "3 AM"), ("3 a.m.", "15:00"), ("0:30", "12:30 p.m."), ("13:05", "1:05 a.m."),
+        ("\\neg(p\\land q)", "\\neg p\\land q"), ("33\\frac13\\%", "33"), ("90\\text{ s}", "90 min"),
+    ],
     "numbers in words that are others": [
         ("2", "twice 2"), ("2", "twice two"), ("5", "five hundred apples"), ("12\\text{ oranges}", "twelve apples"), ("5", "five or more apples"),
         ("5", "five squared"), ("1", "one in five"), ("2", "two or three apples"), ("\\frac23", "three halves"), ("120", "one hundred two"),
@@ -203,6 +207,10 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("\\{x\\in\\mathbb{R} \\mid x>0\\}", "(0,\\infty)"), ("\\{(x,y) : x=2y\\}", "\\{(a,b) : a=2b\\}"), ("[0,\\infty)", "\\mathbb{R}_{\\ge 0}"),
         ("(0,\\infty)", "\\mathbb{R}^+"), ("\\mathbb{R}", "all reals"), ("\\mathbb{R}\\setminus\\{0\\}", "all reals except 0"),
         ("(-\\infty, 3]", "]-\\infty, 3]"), ("(1,2)\\cup(3,4]", "]1,2[ \\cup ]3,4]"), ("(1,2)", "x\\in]1,2["),
+    ],
+    "times and mixed numbers with a sign": [
+        ("15:00", "3 PM"), ("3:00 p.m.", "15:00"), ("0:30", "12:30 a.m."), ("33\\frac13\\%", "\\frac13"), ("12\\frac12\\%", "0.125"),
+        ("90\\text{ s}", "1.5 min"), ("22\\frac12^\\circ", "\\frac{\\pi}{8}"), ("\\nabla\\times F", "\\nabla \\times F"),
     ],
     "propositions": [("p\\land q", "q\\land p"), ("(p\\lor q)\\land r", "r\\land(q\\lor p)"), ("x=1\\lor x=2", "x=2 \\text{ or } x=1"), ("1\\lor 2", "1, 2")],
     "values in words": [

@@ -235,7 +235,12 @@ def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
     if isinstance(a, Time) and isinstance(b, Time):
         if a.meridiem and b.meridiem and a.meridiem != b.meridiem:
             return False
-        return a.minutes % 720 == b.minutes % 720 if a.meridiem or b.meridiem else a.minutes == b.minutes
+        if bool(a.meridiem) == bool(b.meridiem):
+            return a.minutes == b.minutes
+        marked, plain = (a, b) if a.meridiem else (b, a)
+        if 60 <= plain.minutes < 780:
+            return plain.minutes % 720 == marked.minutes  # 3:00 may be either
+        return plain.minutes == marked.minutes + (720 if marked.meridiem == "p" else 0)
     return False
 
 

@@ -252,7 +252,7 @@ _CAPITALISED = re.compile(r"(?<![\\a-zA-Z])[A-Z][a-z]+\b")
 
 
 def _is_prose(text: str) -> bool:
-    return len(re.findall(r"[^\W\d_]{3,}", text)) >= 2 and not re.search(r"[\^_=<>+*/]|\d", text)
+    return len(re.findall(r"[^\W\d_]{3,}", text)) >= 2 and not re.search(r"[\\^_=<>+*/]|\d", text)
 
 
 def _by_sympy(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:

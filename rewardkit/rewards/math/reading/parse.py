@@ -313,7 +313,8 @@ class _Descent:
             token = self.peek()
             if token.kind == "op" and token.value in "*×":
                 self.advance()
-                if token.value == "×" and self.at("wrap", "vec") and not isinstance(factors[-1], Num):
+                crossed = self.at("wrap", "vec") and not isinstance(factors[-1], Num)
+                if token.value == "×" and (crossed or factors == [Sym("nabla")]):
                     factors = [Fn("cross", (_product(factors), self.unary()))]
                 else:
                     factors.append(self.unary())
@@ -350,9 +351,13 @@ class _Descent:
                 raise Unparsable("two numbers side by side")
             self.advance()
             factor = Div(factor, self.power())
-        if mixed and (fraction_sign or number_first) and _proper(factor):
+        # The sign behind a mixed number is of the whole: 33 1/3 %.
+        sign = type(factor) if isinstance(factor, (Percent, Degree)) else None
+        part = factor.value if isinstance(factor, (Percent, Degree)) else factor
+        if mixed and (fraction_sign or number_first) and _proper(part):
             assert isinstance(last, Num)
-            factors[-1] = Add((last, factor if last.num >= 0 else negate(factor)))
+            whole = Add((last, part if last.num >= 0 else negate(part)))
+            factors[-1] = whole if sign is None else sign(whole)
         elif number_first:
             raise Unparsable("two numbers side by side")
         else:

@@ -85,6 +85,8 @@ def tokenize(text: str) -> list[Token]:
             position = _other(value, text, position, tokens)
         if len(tokens) > MAX_TOKENS:
             raise TooLarge(f"more than {MAX_TOKENS} tokens")
+    if tokens[-1:] == [Token("fn", "min")] and len(tokens) > 1 and tokens[-2].kind == "num":
+        tokens[-1] = Token("text", "min")  # minutes: a function would have arguments
     return tokens
 
 
