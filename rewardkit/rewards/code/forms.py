@@ -376,6 +376,8 @@ def _text(value: Any, stream: str = "") -> str:
                 "function takes and returns; expected texts, or 'fn_name'"
             )
         return "\n".join(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # JSON that was read once too often
     if not isinstance(value, str):
         raise GroundTruthError(f"a test's input and output must be text, found {type(value).__name__}")
     return value

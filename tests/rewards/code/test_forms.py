@@ -58,6 +58,7 @@ def test_a_setup_that_is_no_python_is_no_judgement(judge: Judge) -> None:
         {"test_cases": {"inputs": ["1 2"], "outputs": ["3"]}},
         {"tests": [{"input": "1 2", "expected_output": "3"}]},
         {"input": ["1 2"], "output": ["3"]},
+        {"inputs": ["1 2"], "outputs": [3]},
     ],
 )
 def test_inputs_and_outputs_are_known_by_their_usual_names(truth: dict, judge: Judge) -> None:  # type: ignore[type-arg]
