@@ -2,8 +2,8 @@
 // nothing of the text becomes markup otherwise. Lengths are bounded: a hostile text must not hold the browser.
 "use strict";
 
-// A dollar sign before a space, or with one or a digit after its partner, is money.
-const MATHS = /\$\$([^$]{1,4000})\$\$|\$(?!\s)([^$\n]{0,2000}[^$\s])\$(?!\d)|\\\(([^]{1,2000}?)\\\)|\\\[([^]{1,4000}?)\\\]/g;
+// A dollar sign before a space, or with one or a digit after its partner, is money. A box is maths by itself.
+const MATHS = /\$\$([^$]{1,4000})\$\$|\$(?!\s)([^$\n]{0,2000}[^$\s])\$(?!\d)|\\\(([^]{1,2000}?)\\\)|\\\[([^]{1,4000}?)\\\]|(\\boxed\{(?:[^{}\n]|\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]{0,100}\}){0,200}\}){0,200}\}){1,400}\})/g;
 const MOST_FORMULAS = 400;
 
 // Put a formula into an element; false, and nothing put there, where Temml cannot read it.
