@@ -29,7 +29,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefg"
+BLIND = "abcdefgh"
 
 
 def main() -> None:

@@ -82,10 +82,12 @@ NOT = _words(
     r"lose[sr]?", r"lost", r"beaten", r"bait", r"lures?", r"allur\w+", r"seduc\w+", r"decept\w+", r"ill-\w+",
     r"drop\w*", r"forget", r"skip\w*", r"abandon\w*", r"set aside", r"goodbye", r"vetoe?d?", r"flunk\w*",
     r"br(?:eaks?|oke) down", r"f[ae]lls? (?:apart|flat)", r"collaps\w+", r"crumbl\w+",
-    r"aren't", r"nowhere", r"(?:some|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
+    r"runner.?up", r"aren't", r"nowhere", r"(?:some"
+    r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 TWICE_DENIED = re.compile(
-    r"\bif (?:i|we) (?:had|have) to \w+(?: (?:my|our) \w+| one)?(?: on (?:it|one))?,?"
+    r"\bif (?:i|we) (?:had|have) to (?:guess|choose|pick|say|decide|answer|bet|stake|commit|put|call"
+    r"|take)(?: (?:my|our) \w+| one)?(?: on (?:it|one))?,?"
     r"|\bif (?:i must|you ask me|anything|need be|memory serves(?: me)?)\b(?: \w+)?,?"
     r"|\b(?:no|not|without|never|hardly|beyond|zero|nary|any|little)"
     r"\s(?:an?\s|the\s|any\s|much\s|even\s|real\s|further\s|to\s)*"
@@ -106,6 +108,8 @@ TWICE_DENIED = re.compile(
     r"|\b(?:see|have|find|saw) no (?:reason|need) to (?:change|doubt|revise|revisit|alter)\w*(?: (?:it"
     r"|that|this|my \w+))?"
     r"|\b(?:fixed|corrected|fixing) (?:an?|the|some|my) (?:typos?|formatting|spelling|grammar)\b|^100 ?%"
+    r"|\b(?:do not|don't|cannot|can't|never|no longer) doubt(?: that)?\b"
+    r"|\bunless (?:i|we)(?:'m| am|'ve| have)? (?:mis\w+|wrong)\b[^,]*"
     r"|\bno less\b|\bnothing less than\b"
     r"|"
     r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
@@ -122,7 +126,8 @@ TWICE_DENIED = re.compile(
     r"|\bnot going to lie\b|\bno surprise\b|\bno need\b"
 )
 TWICE_BY_OTHER = re.compile(
-    r"\b(?:\w+n't|cannot|not|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but"
+    r"\bcan be (?:nothing|none|no one|no other) (?:but|other than|except|than)\b|\b(?:\w+n't|cannot|not"
+    r"|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but"
     r"|except)\b"
 )
 CONTRASTED = re.compile(
@@ -214,7 +219,11 @@ PRONOUN = re.compile(
     r"|previous|first|earlier|choice|pick))(?:'s|\b)"
 )
 RESETS = re.compile(
-    r"\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
+    r"\b(?:please )?(?:ignore|disregard|forget|strike|discard|delete) the (?:\w+ )?(?:above|lines?"
+    r"|answer|previous|first|text)\b"
+    r"|\bdo not (?:really |actually )?(?:know|trust|buy|believe)\b|\bboth (?:\w+ )?(?:are|can|could"
+    r"|have|work|seem|fit|hold)\b"
+    r"|\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
     r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b"
     r"|\btake (?:that|it|this|all) back\b|\bscratch (?:that|it|this|both|all)\b|\bno longer\b"
     r"|\bnever ?mind\b"
@@ -278,7 +287,9 @@ ENDS = re.compile(
 )
 """A few words that end in the candidate: "def B", "Tick B"."""
 SUM = re.compile(r"[=^×·]|\\cdot|\\times")
-CONCEDED = re.compile(r"(?:although|though|while|whereas|even though|even if|granted|admittedly|despite)\b")
+CONCEDED = re.compile(
+    r"(?:although|though(?!\s?[:,])|while|whereas|even though|even if|granted|admittedly|despite)\b"
+)
 AS_WELL = re.compile(
     rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"
     rf"|alternatively|though|but)?[\s,]*(?:it|that|this|the answer)\s(?:\w+\s)?(?:may|might|could"
@@ -328,6 +339,7 @@ YOU_ARE_RIGHT = re.compile(
     r"|correct)\b"
 )
 BOTH = re.compile(r"\b(?:one of|both|either|neither|nor|between|two|all|any of|whether|not|each|none)\b")
+FROM_TO = re.compile(rf"\bfrom {X} (?:over |back )?to\b")
 AND = re.compile(r",?\s(?:and|but)\s(?:to\s)?|,\s")
 NEW_CLAUSE = re.compile(
     rf"(?:(?!(?:for|of|to|the|an?|option|choice|answer|by|with|in|on|as|letter|both|or|and|not|nor|also"

@@ -2,8 +2,10 @@
 asserted, denied, left open or taken back. Shared by `choice` and `qa`.
 
 A candidate stands in the text as one character of a private range (`CANDIDATES`): an option, or an accepted
-answer. A clause commits to the one candidate in it if it has words of choosing or concluding, or says hardly
-anything else, and neither denies, hedges, asks, supposes nor reports. When in doubt it commits to nothing.
+answer. A clause commits to the one candidate in it if it has words of choosing or concluding, or says
+hardly anything else, and neither denies, hedges, asks, supposes nor reports. Without such words it leans to
+the one that stands after its verb; whatever is said more plainly overrides that. When in doubt it commits
+to nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from rewardkit.rewards.clause_words import (
     DECORATION,
     DISBELIEVED,
     ENDS,
+    FROM_TO,
     FUNCTION,
     HEAD,
     HEDGE,
@@ -216,6 +219,7 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             if TURNS.search(clause):
                 yield Step("turns", _SHAKEN if SHAKES.match(clause) else frozenset())
             clause = AFTERTHOUGHT.sub("", TWICE_DENIED.sub(" ", TWICE_BY_OTHER.sub(" must be ", clause)))
+            clause = FROM_TO.sub("to", clause)
             step, opened = _read(clause, within, scope, asked)
             if refine is not None:
                 step = refine(step, clause, "asked" if asked else opened)
@@ -224,7 +228,7 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             named_before = bool(named)
             within = named or within or frozenset()
             about_last = named or PRONOUN.match(clause) or clause.startswith("i ") or len(clause.split()) < 3
-            if within is last and not about_last:
+            if (within is last and not about_last) or step.to == {OTHER}:
                 within = None
             yield step
         last = within or last

@@ -275,5 +275,5 @@ _RETURNS = re.compile(
     r"|The (?:answer|other|correct|right|reason|rest|final|best|option)"
     r"|[A-Z]\w+\s(?:answer|choice|response)\s?:"
     r"|I (?:was|mean|am|think|hope|will|would|believe|almost"
-    r"|first|nearly|initially|had|have|know|also)|Should|If|Please|Feel|Hope|Thanks?)\b|No[,.!;:]"
+    r"|first|nearly|initially|had|have|know|also|take)|Should|If|Please|Feel|Hope|Thanks?)\b|No[,.!;:]"
 )

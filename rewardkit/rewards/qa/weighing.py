@@ -72,7 +72,8 @@ _LEAD = (
 )
 _OTHER_ANSWER = re.compile(
     _LEAD + r"(?:(?:it|that|this)(?:'s|\s(?:is|was|must be|should be|would be|has to be))"
-    r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result)\s?(?:is|was|:|=|should be|must be)"
+    r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result|winner|verdict|pick)(?:\s(?:to"
+    r"|for)\s(?:\w+\s){0,3}\w+)?\s?(?:is|was|:|=|should be|must be)"
     r"|i(?:'m|'ll| am| will| would|'d)?\s(?:\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it"
     r"|that|my answer) to"
     r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate"
@@ -211,6 +212,8 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
         return step
     if _MAY_BE.match(clause):
         return Step("resets")
+    if _ANOTHER_QUESTION.search(clause):
+        return Step("nothing")
     if _is_bare(clause, given):
         return Step("stands", frozenset((OTHER,)))
     other = _OTHER_ANSWER.match(clause)
@@ -222,6 +225,7 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
     return step
 
 
+_ANOTHER_QUESTION = re.compile(r"\b(?:previous|earlier|last|different|next) (?:question|one|problem)\b")
 _OTHER_DENIED = re.compile(
     r"\b(?:confuse\w*|mix\w* up|mistaken) (?:with|for)\b|(?:\bnot|n't)\s(?:an?\s|the\s)?[-$]?\d"
 )
@@ -250,7 +254,10 @@ def _may_answer(clause: str, given: frozenset[str]) -> bool:
     new = [word for word in _content(clause) if _stem(word) not in given]
     if any(word[0].isdigit() for word in new):
         return True
-    return bool(new) and words[-1] == new[-1] and CUE.search(clause) is not None
+    return bool(new) and words[-1] == new[-1] and (CUE.search(clause) or _WRITES.search(clause)) is not None
+
+
+_WRITES = re.compile(r"\b(?:wr(?:ite|ote|itten)|put|noted)\b")
 
 
 _READ_AGAIN = ("commits", "stands", "leans", "names", "nothing")

@@ -70,6 +70,12 @@ NOT_LEANT_TO = [
     "Steer clear of Canberra.", "My money's on Sydney, near Canberra.", "I'd write Lance Canberra Smith on the card.",
     "Last year's quiz had Canberra; this one wants Sydney.", "Sydney (Canberra)", "Sydney, Canberra",
     "You'd expect Canberra, yet the card says Sydney.", "The old answer was Canberra.", "Sydney beats Canberra.",
+    "Answer: Canberra\nPlease ignore the line above. I do not know the answer.",
+    "I changed my answer from Canberra to Sydney, and I am keeping it.",
+    "If I had to name a runner-up, it would be Canberra. The winner is Sydney.",
+    "Everybody else wrote Canberra. I wrote Sydney, and that is my final answer.",
+    "# Correct answer: Canberra\n(The line above was copied. My own answer to this question is Sydney.)",
+    "The capital is Canberra. The capital is Sydney. Both statements can be defended.",
     "My money's on Canberra. No, my money's on Sydney.", "Let me look at Canberra. This is a term that",
 ]  # fmt: skip
 
