@@ -90,6 +90,8 @@ def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewh
         ("critic.ppo_micro_batch_size=32", "critic.ppo_micro_batch_size_per_gpu=2"),
         ("actor_rollout_ref.actor.fsdp_config.strategy=fsdp", "actor_rollout_ref.actor.strategy=fsdp"),
         ("critic.optim.clip_grad=0.5", "critic.grad_clip=0.5"),
+        ("actor_rollout_ref.actor.policy_loss.tau_pos=2", "actor_rollout_ref.actor.tau_pos=2"),
+        ("actor_rollout_ref.model.lora.rank=4", "actor_rollout_ref.model.lora_rank=4"),
         ("critic.fsdp.param_offload=true", "critic.fsdp_config.param_offload=true"),
         (
             "actor_rollout_ref.actor.use_remove_padding=false",
@@ -126,6 +128,7 @@ def test_another_name_means_the_same(verl: str, ours: str) -> None:
         ("actor_rollout_ref.model.mtp.enable=False", None),
         ("reward_model.reward_manager=prime", None),
         ("model_engine=fsdp", None),
+        ("actor_rollout_ref.model.lora.merge=True", "added to the weights"),
         ("data.image_key=images", "rows with images are refused"),
         ("data.video_key=videos", "rows with videos are refused"),
         ("actor_rollout_ref.actor.calculate_sum_pi_squared=True", "where algorithm.adv_estimator needs it"),
