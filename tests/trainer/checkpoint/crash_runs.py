@@ -121,6 +121,11 @@ def main(folder: Path) -> None:
         codes[name] = run(folder, "killed", *more, kill=kill)
     start = f"trainer.resume_from_path={folder}/killed/global_step_4"
     codes["fewer"] = run(folder, "fewer", "trainer.resume_mode=resume_path", start, size=1)
+    parts = ["actor_rollout_ref.actor.ulysses_sequence_parallel_size=2", "trainer.total_training_steps=3"]
+    codes["shared"] = run(folder, "shared", *parts, "trainer.save_freq=-1")
+    dying = Kill(1, in_second("update_actor"))
+    codes["shared, killed"] = run(folder, "shared_killed", *parts, kill=dying)
+    codes["shared, again"] = run(folder, "shared_killed", *parts)
     (folder / "codes.json").write_text(json.dumps(codes))
 
 

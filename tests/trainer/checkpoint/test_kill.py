@@ -94,3 +94,13 @@ def test_a_checkpoint_of_two_processes_goes_on_in_one(runs: Path) -> None:
         assert a == pytest.approx(b, rel=1e-5, abs=1e-6)
     whole, fewer = (tensors(runs / name / "global_step_6") for name in ("whole", "fewer"))
     assert max(float((whole[key] - fewer[key]).abs().max()) for key in whole) <= 5e-7
+
+
+def test_processes_that_share_rows_go_on_bit_for_bit(runs: Path) -> None:
+    assert codes(runs)["shared, killed"][1] == -signal.SIGKILL
+    assert codes(runs)["shared"] == codes(runs)["shared, again"] == [0, 0]
+    whole, killed = (tensors(runs / name / "global_step_3") for name in ("shared", "shared_killed"))
+    assert whole.keys() == killed.keys()
+    assert [key for key in whole if not torch.equal(whole[key], killed[key])] == []
+    assert log(runs / "shared") == log(runs / "shared_killed")
+    assert [m["training/global_step"] for m in log(runs / "shared_killed")] == [1, 2, 3]
