@@ -68,7 +68,10 @@ def dry_run(config: str | None, overrides: tuple[str, ...]) -> int:
     """Check everything that training checks before it loads a model; what it refuses is raised here too."""
     from rewardkit.trainer.run.process import read_and_check
 
-    read_and_check(config, overrides)
+    checked = read_and_check(config, overrides)
+    from rewardkit.trainer.run.build import rehearse  # transformers takes seconds to import
+
+    rehearse(checked)
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from rewardkit.agents.runner import Setting
+from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
@@ -111,6 +112,19 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),
         )
         policy.rollout.close()  # not after an error: other processes may wait in a collective
+
+
+def rehearse(config: Config) -> None:
+    """Read tokenizer, agents and prompts as a run does before it loads weights; nothing is downloaded.
+
+    Raises:
+        RewardkitError: the first thing that would end the run there.
+    """
+    model = config.actor_rollout_ref.model
+    if model_folder(model.path) is None:
+        return
+    tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
+    _open_data(config, tokenizer, _open_agents(config, tokenizer), say=_printed)
 
 
 def needs_old_log_probs(config: Config) -> bool:

@@ -168,12 +168,14 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     fine = [
         f"data.train_files={parquet}",
         f"actor_rollout_ref.model.path={model_folder}",
+        "data.train_batch_size=4",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
         "trainer.val_before_train=false",
         "trainer.test_freq=-1",
         f"trainer.default_local_dir={tmp_path}/out",
     ]
     assert cli(["train", "--explain", "--config", "tiny-cpu", *fine]) == 0
-    assert "data.train_batch_size = 256  (recipe)\n    Prompts per step" in capsys.readouterr().out
+    assert "data.max_prompt_length = 40  (recipe)\n    Tokens; prompts" in capsys.readouterr().out
     assert cli(["train", "--explain", "--json", "--config", "tiny-cpu", *fine]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown[0] == {
@@ -186,11 +188,13 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     assert cli(["train", "--json", *fine]) == 2
     for wrong, why in (
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
+        ("data.train_batch_size=4000", "data.train_batch_size=4000, but only"),
+        ("data.max_prompt_length=3", "but only 0 prompts are within data.max_prompt_length"),
         ("algorithm.filter_groups.enable=true", "set actor_rollout_ref.rollout.n above 1"),
     ):
         assert cli(["train", "--explain", "--config", "tiny-cpu", *fine, wrong]) != 0
         captured = capsys.readouterr()
-        assert why in captured.err and "data.train_batch_size = 256" in captured.out
+        assert why in captured.err and "data.train_batch_size = 4" in captured.out
     assert cli(["train", "--explain", "--config", "tiny-cpu"]) != 0
     captured = capsys.readouterr()
     assert "model.path is not set" in captured.err and 'data.train_files = "???"' in captured.out
