@@ -13,7 +13,7 @@ from rewardkit.trainer.algorithms import (
 from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
 from rewardkit.trainer.algorithms.estimation import Estimator, in_groups
 from rewardkit.trainer.algorithms.objective import PolicyLoss
-from rewardkit.trainer.algorithms.token_baseline import OTB, TIR_OTB
+from rewardkit.trainer.algorithms.token_baseline import OTB
 
 ESTIMATORS: dict[str, Estimator] = {
     "gae": Estimator(advantages.estimate_gae, critic=True),
@@ -28,7 +28,7 @@ ESTIMATORS: dict[str, Estimator] = {
     ),
     "remax": Estimator(advantages.estimate_remax, greedy=True),
     "optimal_token_baseline": OTB,
-    "tir_optimal_token_baseline": TIR_OTB,
+    "tir_optimal_token_baseline": OTB,
 }
 """By the names of `algorithm.adv_estimator`."""
 

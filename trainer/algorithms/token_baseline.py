@@ -40,7 +40,11 @@ def token_baselines(
     return baselines[members]
 
 
-def _estimate(given: Experience, *, by_own_tokens: bool) -> tuple[Tensor, Tensor]:
+def estimate_otb(given: Experience) -> tuple[Tensor, Tensor]:
+    """OTB (arXiv:2602.07078): the return from a token on, less the baseline of its place in the group.
+
+    Places are counted over the policy's own tokens, so that what a tool says between them moves none.
+    """
     assert given.log_probs is not None
     assert given.squares is not None
     mask = given.mask
@@ -50,26 +54,12 @@ def _estimate(given: Experience, *, by_own_tokens: bool) -> tuple[Tensor, Tensor
     numbers = sorted({group for share in given.gather(given.groups.tolist()) for group in share})
     place = {group: k for k, group in enumerate(numbers)}
     members = torch.tensor([place[group] for group in given.groups.tolist()], device=mask.device)
-    if by_own_tokens:
-        order = (~mask.bool()).to(torch.uint8).argsort(dim=1, stable=True)
-        moved = [t.gather(1, order) for t in (returns, energy, mask)]
-        found = token_baselines(moved[0], moved[1], moved[2], members, len(numbers), given.reduce)
-        baselines = torch.zeros_like(found).scatter(1, order, found)
-    else:
-        baselines = token_baselines(returns, energy, mask, members, len(numbers), given.reduce)
+    order = (~mask.bool()).to(torch.uint8).argsort(dim=1, stable=True)
+    moved = [t.gather(1, order) for t in (returns, energy, mask)]
+    found = token_baselines(moved[0], moved[1], moved[2], members, len(numbers), given.reduce)
+    baselines = torch.zeros_like(found).scatter(1, order, found)
     advantages = where_kept(mask, returns - baselines).to(given.rewards)
     return advantages, where_kept(mask, returns).to(given.rewards)
 
 
-def estimate_otb(given: Experience) -> tuple[Tensor, Tensor]:
-    """OTB (arXiv:2602.07078): the return from a token on, less the baseline of its place in the group."""
-    return _estimate(given, by_own_tokens=False)
-
-
-def estimate_tir_otb(given: Experience) -> tuple[Tensor, Tensor]:
-    """OTB for several turns: places are counted over the policy's own tokens, as in verl."""
-    return _estimate(given, by_own_tokens=True)
-
-
 OTB = Estimator(estimate_otb, groups=True, squares=True)
-TIR_OTB = Estimator(estimate_tir_otb, groups=True, squares=True)

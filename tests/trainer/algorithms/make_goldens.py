@@ -117,7 +117,7 @@ def _verl_advantages(
     for grouping in ("groups", "uneven"):
         of_tokens = {"index": given[grouping].numpy().astype(np.int64), **beside}
         calls[f"tir_optimal_token_baseline/{grouping}"] = of_tokens
-        if mask_name == "ragged":  # with a tool's tokens within, the other one is for it
+        if mask_name == "ragged":  # with a tool's tokens within, verl's counts them
             calls[f"optimal_token_baseline/{grouping}"] = of_tokens
     out = {}
     for name, arguments in calls.items():

@@ -35,7 +35,7 @@ ALONE = World(0, 1, torch.device("cpu"))
 WIDTH = 8
 KINDS = ("mmoommo.", "mmm.....", "moomm...", "mmmmoomm", "moom....", "mm......")
 """Responses to three prompts, two each: m a token of the model's, o of an observation."""
-PER_TOKEN = ("old_log_probs", "rollout_log_probs", "ref_log_prob", "values")
+PER_TOKEN = ("old_log_probs", "rollout_log_probs", "ref_log_prob", "values", "sum_pi_squared")
 
 
 def mask_of(kind: str) -> Tensor:
