@@ -56,6 +56,7 @@ LONGEST = (
 
 UNMEASURED = (
     "generation/test_episodes.py",
+    "offline/test_run_page_browser.py",
     "rewards/test_attacks.py",
     "rewards/choice/test_choice.py",
     "rewards/math/test_math_budget.py",
@@ -65,7 +66,9 @@ UNMEASURED = (
     "sandbox/test_languages.py",
     "server/test_faults.py",
     "server/test_overload.py",
+    "server/test_page.py",
     "server/test_processes.py",
+    "test_extending.py",
     "trainer/checkpoint/test_kill.py",
     "trainer/config/test_verl_keys.py",
     "trainer/models/test_shards.py",
@@ -73,6 +76,7 @@ UNMEASURED = (
     "trainer/rollout/test_rollout_parity.py",
     "trainer/run/test_launch.py",
     "trainer/steps/test_episodes.py",
+    "trainer/test_train.py",
     "trainer/workers/test_workers_exact.py",
 )
 """Files that run the lines of others again, for many more cases or with faults: measuring the lines that they run

@@ -225,7 +225,7 @@ COMPILERS = {
         "cpp17", "template <int N, class T> struct A { using L = A<N - 1, A<N, T>>; using R = A<N - 1, A<N, A<N, T>>>; typename L::X a; typename R::X b; struct X { typename L::X a; typename R::X b; }; };\n"
         "template <class T> struct A<0, T> { struct X { int x; }; };\nint main() { return sizeof(A<40, int>::X); }", ("compile_error",),
     ),
-    "a constant without end": Attack("cpp20", "constexpr int f() { int i = 0; while (true) i ^= 1; return i; }\nconstexpr int x = f();\nint main() {}", ("compile_error",)),
+    "a constant without end": Attack("cpp17", "constexpr int f() { int i = 0; while (true) i ^= 1; return i; }\nconstexpr int x = f();\nint main() {}", ("compile_error",)),
     "macros that double": Attack(
         "c", "#define A(x) B(x) B(x)\n" + "".join(f"#define {chr(66 + i)}(x) {chr(67 + i)}(x) {chr(67 + i)}(x)\n" for i in range(23))
         + "#define Z(x) x\n#define Y(x) Z(x) Z(x) Z(x)\nint main(void) { return sizeof(\"\" A(\"aaaaaaaaaaaaaaaa\")); }", ("compile_error",)
