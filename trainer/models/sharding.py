@@ -87,6 +87,13 @@ def _whole(model: nn.Module, device: torch.device, places: Places | None) -> nn.
     return model
 
 
+def drop_gathered(model: nn.Module) -> None:
+    """Give up the weights that a forward has gathered, and that the root keeps for a backward."""
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()
+
+
 def language_model(model: nn.Module) -> nn.Module:
     """Return the Hugging Face model within a policy; anything else as it is."""
     return model.body if isinstance(model, PolicyModel) else model
@@ -101,9 +108,7 @@ def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator
     Args:
         dtype: cast to this (each shard before it travels, where there is no adapter); None: as it is.
     """
-    for module in model.modules():
-        if isinstance(module, FSDPModule):
-            module.reshard()  # after a forward alone the root still holds its copy in the computing type
+    drop_gathered(model)
     body = language_model(model)
     if getattr(body, "peft_config", None):
         for name, tensor in merged_tensors(body, gathered):

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch, prompts_of
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.sharding import drop_gathered
 from rewardkit.trainer.workers.parallel import Parallel
 
 Prompt = tuple[int, ...]
@@ -145,7 +146,10 @@ def map_rows(
     parallel: Parallel,
     model: nn.Module,
 ) -> tuple[Tensor, ...]:
-    """Return what `compute` says to each row, forward by forward, (B, T) tensors in the batch's order."""
+    """Return what `compute` says to each row, forward by forward, (B, T) tensors in the batch's order.
+
+    No backward comes: the model keeps no gathered weights afterwards.
+    """
     given = parallel.together(Batch({name: batch[name] for name in MODEL_INPUTS}, []))
     exchange = batching.exchange(given, parallel.data)
     here = exchange.there(given) if exchange else given
@@ -153,6 +157,7 @@ def map_rows(
     back = torch.cat(pieces).argsort()
     parts = zip(*(compute(here.select(piece)) for piece in pieces), strict=True)
     results = tuple(torch.cat(part)[back] for part in parts)
+    drop_gathered(model)
     return tuple(parallel.own(exchange.back(r) if exchange else r) for r in results)
 
 

@@ -13,6 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from torch.distributed.tensor import DTensor
+
 from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
@@ -326,3 +328,18 @@ def test_between_micro_batches_a_process_holds_the_shards_of_gradients_alone(
         log_probs, _ = sharded(ids, torch.arange(3).view(1, 3), places, ids[0, 1:], 1.0, "no")
         log_probs.sum().backward()
         assert all((p.grad is not None) == (last or not no_sync) for p in sharded.parameters())
+
+
+def test_after_a_forward_alone_nothing_stays_gathered(world: World, model_folder: Path, batch: Batch) -> None:
+    fsdp = FsdpConfig("bfloat16")
+    sharded = shard(load_causal_lm(str(model_folder)), world, fsdp)
+    actor = Actor(
+        sharded,
+        world,
+        actor_config(fsdp_config=fsdp),
+        samples_per_prompt=1,
+        temperature=1.0,
+        log_prob_batching=Batching(),
+    )
+    actor.log_probs_and_entropies(batch)
+    assert all(isinstance(p, DTensor) for p in sharded.parameters())
