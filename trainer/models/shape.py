@@ -27,6 +27,12 @@ class Shape:
     vocabulary: int
     intermediate: int
     """Width of the feed-forward layers."""
+    tied: bool = False
+    """The output layer's weight is the embedding's."""
+
+
+HEADS = ("lm_head.weight", "embed_out.weight", "output.weight")
+"""Names of the output layer's weight, where it is one of its own."""
 
 
 def read_shape(path: str) -> Shape | None:
@@ -39,14 +45,17 @@ def read_shape(path: str) -> Shape | None:
     heads = config.get("num_attention_heads")
     if not heads or "hidden_size" not in config:
         return None
+    headers = [_header(file) for file in files]
+    heads_of_words = any(name.endswith(HEADS) for header in headers for name in header)
     head_dim = config.get("head_dim") or config["hidden_size"] // heads
     return Shape(
-        parameters=sum(_count(file) for file in files),
+        parameters=sum(math.prod(about["shape"]) for header in headers for about in header.values()),
         layers=config["num_hidden_layers"],
         hidden=config["hidden_size"],
         kv_width=2 * head_dim * config.get("num_key_value_heads", heads),
         vocabulary=config["vocab_size"],
         intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
+        tied=bool(config.get("tie_word_embeddings")) or not heads_of_words,
     )
 
 
@@ -60,9 +69,9 @@ def has_experts(config: Mapping[str, Any]) -> bool:
     return any((config.get(key) or inner.get(key) or 0) > 1 for key in EXPERTS)
 
 
-def _count(file: Path) -> int:
-    """Numbers in a safetensors file, from its header."""
+def _header(file: Path) -> dict[str, dict[str, Any]]:
+    """The tensors of a safetensors file by name, from its header."""
     with file.open("rb") as opened:
         (length,) = struct.unpack("<Q", opened.read(8))
-        header = json.loads(opened.read(length))
-    return sum(math.prod(about["shape"]) for name, about in header.items() if name != "__metadata__")
+        header: dict[str, dict[str, Any]] = json.loads(opened.read(length))
+    return {name: about for name, about in header.items() if name != "__metadata__"}

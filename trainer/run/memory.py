@@ -49,7 +49,8 @@ def estimate(config: Config) -> dict[str, float] | None:
     policy = config.actor_rollout_ref
     critic = config.critic
     shape = read_shape(policy.model.path)
-    critic_shape = read_shape(critic.model.path)
+    has_critic = ESTIMATORS[config.algorithm.adv_estimator].critic
+    critic_shape = read_shape(critic.model.path) if has_critic else shape
     if shape is None or critic_shape is None:
         return None
     processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
@@ -58,7 +59,7 @@ def estimate(config: Config) -> dict[str, float] | None:
     phases = [{name: engine.pop(name) for name in ("cache",) if name in engine}]
     phases.append(_update(config, policy.actor, policy.model, shape, rank, processes))
     needs = {"actor": _trained(shape, policy.actor.fsdp_config, rank) / processes}
-    if ESTIMATORS[config.algorithm.adv_estimator].critic:
+    if has_critic:
         needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
         phases.append(_update(config, critic, critic.model, critic_shape, 0, processes))
     has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
@@ -148,29 +149,46 @@ def _update(
 
     Backward frees what the layers kept while it makes their gradients: so it is either its beginning, with
     all that was kept and the logits, or its end, with all gradients but that of the embedding, and one layer
-    computed anew, or that of the embedding twice. From the second micro-batch on there are gradients from the
-    beginning.
+    computed anew, or what the embedding takes then (`_of_embedding`). From the second micro-batch on there
+    are gradients from the beginning.
     """
     fsdp = worker.fsdp_config
     learning = _learning(shape, lora_rank)
     whole = fsdp.no_sync and processes > 1
     gradients = 0.0 if fsdp.param_offload and not whole else 4.0 * learning / (1 if whole else processes)
     embedding = 0.0 if lora_rank else 4.0 * shape.vocabulary * shape.hidden
+    of_policy = isinstance(worker, ActorConfig)
     tokens, responses, several = _micro_batch(config, worker, processes)
     width = _bytes(fsdp.dtype)
     layer = width * tokens * _numbers(LAYER_WIDTHS, shape)
     kept = width * tokens * _numbers(LEFT_WIDTHS, shape) * shape.layers
     if model.enable_gradient_checkpointing:
         kept = width * tokens * shape.hidden * shape.layers + layer
-    of_policy = isinstance(worker, ActorConfig)
     logits = 4.0 * LOGIT_COPIES * min(responses * shape.vocabulary, CHUNK_ELEMENTS) if of_policy else 0.0
     begin = kept + logits
-    end = max(layer - embedding / processes, embedding)
+    alone = processes == 1 and width == 4 and not fsdp.param_offload
+    last = 0.0 if lora_rank else _of_embedding(shape, width, of_policy=of_policy, alone=alone)
+    end = max(layer - embedding / processes, last)
     parts = {"gradients": gradients, "activations": max(begin, end) if several else end}
     if not several and begin > gradients + end:
         parts = {"activations": begin}
     gathered = _gathered(shape, width, processes)
     return parts | ({"gathered": gathered} if gathered else {})
+
+
+def _of_embedding(shape: Shape, width: int, *, of_policy: bool, alone: bool) -> float:
+    """Bytes at the end of a backward, when the whole gradient of embedding and output layer is there.
+
+    Of a tied weight there are both, and their sum. FSDP2 gathers and reduces the two as one, so that the
+    output layer's gradient waits for the embedding's, beside what is gathered of their weights, while their
+    shards' gradients come after; in 16 bit the sum over processes is a copy in float32. A process that keeps
+    the model whole (`alone`) has each gradient where it stays, but for those of a tied weight.
+    """
+    tied = of_policy and shape.tied
+    if alone:
+        return 4.0 * 2 * shape.vocabulary * shape.hidden * tied
+    gradients = 3 if tied else 1 + of_policy
+    return float(max(width * gradients, 4) * shape.vocabulary * shape.hidden)
 
 
 def _numbers(widths: tuple[int, int, int], shape: Shape) -> int:
