@@ -90,6 +90,8 @@ def test_the_estimate_by_hand(parquet: Path, big_model: Path, tmp_path: Path) ->
     found = estimate(settings(parquet, big_model, tmp_path, "trainer.n_gpus_per_node=2"))
     assert found is not None
     layer = 2 * 80 * (14 * 100 + 3 * 128 + 6 * 400)  # bfloat16, 80 tokens
+    tied = 3 * 2 * 1000 * 100  # both gradients of the one weight, and their sum
+    assert tied > layer - 4 * 1000 * 100 / 2
     assert found == {
         "actor": 12e9 / 2,
         "critic": 12e9 / 2,
@@ -97,7 +99,7 @@ def test_the_estimate_by_hand(parquet: Path, big_model: Path, tmp_path: Path) ->
         "rollout": 2e9,
         # The end of an update, which takes more than its beginning and than generation.
         "gradients": 4e9 / 2,
-        "activations": layer - 4 * 1000 * 100 / 2,
+        "activations": tied,
         # Embedding, head and two of ten layers, in bfloat16.
         "gathered": 2 * (2e5 + 2 * (1e9 - 2e5) / 10),
     }
