@@ -6,7 +6,7 @@ It is registered with transformers as `ATTENTION`; models ask it for their masks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -214,6 +214,16 @@ def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any
     return Visible(packed, local_size)
 
 
+def refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a model's layer changes its attention scores, which our functions do not."""
+    odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
+    if odd:
+        raise ConfigError(
+            f"{type(module).__name__} changes its attention scores ({', '.join(odd)}): set "
+            "override_config.attn_implementation=eager"
+        )
+
+
 def _attend(
     module: nn.Module,
     query: Tensor,
@@ -230,12 +240,7 @@ def _attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
         )
         return out, None
-    odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
-    if odd:
-        raise ConfigError(
-            f"{type(module).__name__} changes its attention scores ({', '.join(odd)}): set "
-            "override_config.attn_implementation=eager"
-        )
+    refuse_changed_scores(module, more)
     sharing = attention_mask.packed.sharing
     if sharing is None:
         return _within(query, key, value, attention_mask, scaling).transpose(1, 2), None

@@ -22,9 +22,8 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import positions
-from rewardkit.trainer.models.attention import why_unserved
+from rewardkit.trainer.models.attention import refuse_changed_scores, why_unserved
 
 ATTENTION = "rewardkit_decoding"
 """What `attn_implementation` is in a model that decodes by these functions."""
@@ -75,12 +74,7 @@ def _attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
         )
         return out, None
-    odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
-    if odd:
-        raise ConfigError(
-            f"{type(module).__name__} changes its attention scores ({', '.join(odd)}): set "
-            "override_config.attn_implementation=eager"
-        )
+    refuse_changed_scores(module, more)
     rows, heads, _, width = query.shape
     grouped = query.reshape(rows, key.shape[1], -1, width)
     bias = attention_mask.bias

@@ -72,12 +72,12 @@ UNCOMMITTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", "abcdefg")
+@pytest.mark.parametrize("name", "abcdefgh")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
     scores = [(case, judge(case.response, case.ground_truth, case.extra_info).correct) for case in cases]
     assert not [case for case, correct in scores if correct and not case.right]
-    assert sum(case.right and not correct for case, correct in scores) <= 20
+    assert sum(case.right and not correct for case, correct in scores) <= (34 if name == "h" else 20)
 
 
 LEANT_TO = [
@@ -86,6 +86,8 @@ LEANT_TO = [
     "A is a joke, C is a joke, B is golden.", "Without a second thought: B.", "If I had to guess, B.",
     "Nicht A, sondern B.", "Ce n'est pas A, c'est B.", "A不正确，B正确。所以选B。", "```\nB\n```", '{"answer": ["B"]}',
     "The answer is B, although I would like to look it up.", "A: Paris\nB: Lyon\nC: Nice\nD: Lille\nI'd circle B.",
+    "It can be nothing but B.", "I don't doubt that B is correct.", "I changed from A to B, keeping it.",
+    "Answer: A. I take that back. Answer: B.",
 ]  # fmt: skip
 NOT_LEANT_TO = [
     "Steer clear of B.", "I'd need to see the passage before settling on B.", "Let me think about B for a moment.",

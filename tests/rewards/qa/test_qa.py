@@ -90,7 +90,7 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-@pytest.mark.parametrize("name", "abcdefg")
+@pytest.mark.parametrize("name", "abcdefgh")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
@@ -98,7 +98,7 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
     assert not [case for case, correct in scores if correct and not case.right]
     # `e` and `f` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35}.get(name, 10)
+    assert missed < {"e": 23, "f": 35, "h": 45}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)
