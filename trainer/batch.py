@@ -150,12 +150,24 @@ def make_batch(
     return batch
 
 
-def prompts_of(batch: Batch) -> list[tuple[int, ...]]:
-    """Return the tokens of each row's prompt, without padding."""
+Prompt = tuple[int, ...]
+"""A prompt's tokens, without padding."""
+
+
+def prompts_of(batch: Batch) -> list[Prompt]:
+    """Return each row's prompt."""
     width = batch.prompt_width
     ids = batch["input_ids"][:, :width].tolist()
     padding = (batch["attention_mask"][:, :width] == 0).sum(dim=1).tolist()
     return [tuple(row[skipped:]) for row, skipped in zip(ids, padding, strict=True)]
+
+
+def rows_by_prompt(prompts: Sequence[Prompt]) -> dict[Prompt, list[int]]:
+    """Return the numbers of the rows that have each prompt, in the order of its first."""
+    found: dict[Prompt, list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        found.setdefault(prompt, []).append(i)
+    return found
 
 
 def last_tokens(mask: Tensor) -> Tensor:

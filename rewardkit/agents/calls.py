@@ -18,6 +18,7 @@ from typing import Any
 from rewardkit.agents.harmony import Part, parts_of
 from rewardkit.agents.types import Call
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.json_objects import object_of_pairs
 
 MAX_CALLS = 64
 """Of one turn. What comes after them is one call with an error."""
@@ -373,18 +374,11 @@ def _json_at(text: str, position: int) -> tuple[Any, int]:
         raise _Unreadable(f"the call is not JSON: {str(error)[:100]}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
-
-
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=object_of_pairs, parse_constant=_no_constant)
 
 
 def _name_in(text: str) -> str:

@@ -66,7 +66,8 @@ def request_output(row: RawRow) -> Parts:
 
 def lighteval(row: RawRow) -> Parts:
     """A row of lighteval's details: the document, and what the model answered."""
-    doc, answer = row["doc"], row["model_response"]
+    doc = row["doc"]
+    answer = row["model_response"]
     texts = answer.get("text") if isinstance(answer, Mapping) else None
     if not isinstance(texts, list) or not texts or not isinstance(doc, Mapping):
         raise BadRowError("'model_response' holds no text")

@@ -277,8 +277,12 @@ _LONGEST_CLAUSE = 400
 
 def _speaks(clause: str) -> bool:
     """Whether a clause names a candidate, and says something of it."""
-    bare = _CANDIDATE.sub("", clause)
-    return bare != clause and FUNCTION.sub("", bare).strip(DECORATION) != ""
+    return _CANDIDATE.search(clause) is not None and _says_more(clause)
+
+
+def _says_more(clause: str) -> bool:
+    """Whether there is more in a clause than candidates and words of grammar."""
+    return FUNCTION.sub("", _CANDIDATE.sub("", clause)).strip(DECORATION) != ""
 
 
 def _named(clause: str) -> frozenset[int]:
@@ -313,10 +317,8 @@ def _read(
         return Step("opens", named), opened
     if OTHERWISE.search(own):
         return Step("denies", named), opened
-    if IS.search(own) and not FUNCTION.sub("", _CANDIDATE.sub("", own)).strip(DECORATION):
-        return Step("commits", named), opened
-    if not FUNCTION.sub("", _CANDIDATE.sub("", own)).strip(DECORATION):
-        return Step("stands", named), opened
+    if not _says_more(own):
+        return Step("commits" if IS.search(own) else "stands", named), opened
     if CUE.search(own):
         return Step("commits", named), opened
     if PROCESS.match(own):

@@ -139,12 +139,9 @@ def divergence(
     return values.amax(dim=1, keepdim=True) if rejection.level == "seq_max" else values
 
 
-def within(
-    old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, rejections: Sequence[Rejection]
-) -> Tensor:
-    """Return the unmasked tokens that keep within all bounds, (B, T) bool."""
+def within(found: Sequence[Tensor], rejections: Sequence[Rejection], mask: Tensor) -> Tensor:
+    """Return the unmasked tokens that keep within all bounds, (B, T) bool; `found`: what each bounds."""
     kept = mask.bool()
-    for rejection in rejections:
-        found = divergence(old_log_probs, rollout_log_probs, mask, rejection)
-        kept = kept & (found >= rejection.low) & (found <= rejection.high)
+    for values, rejection in zip(found, rejections, strict=True):
+        kept = kept & (values >= rejection.low) & (values <= rejection.high)
     return kept

@@ -197,8 +197,10 @@ def _by_part(
     own = (own_part(t, sharing) for t in tokens)
     first, second = compute(*own, places - sharing.rank * width, *others)
     whole = gather_values(first, owners, sharing)
-    if second is None or second.dim() == 1:
-        return whole, None if second is None else gather_values(second, owners, sharing)
+    if second is None:
+        return whole, None
+    if second.dim() == 1:
+        return whole, gather_values(second, owners, sharing)
     return whole, torch.stack([gather_values(s, owners, sharing) for s in second.unbind(-1)], dim=-1)
 
 

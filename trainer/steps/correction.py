@@ -69,13 +69,13 @@ def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
     rejections = read_rejections(str(asked.rollout_rs), asked.rollout_rs_threshold)
     mask = batch["response_mask"]
     given = (batch["old_log_probs"], batch["rollout_log_probs"], mask)
-    batch["within_bounds"] = within(*given, rejections)
+    divergences = [divergence(*given, one) for one in rejections]
+    batch["within_bounds"] = within(divergences, rejections, mask)
     kept = mask.bool()
     values = {}
-    for one in rejections:
-        found = divergence(*given, one)
+    for one, found in zip(rejections, divergences, strict=True):
         values[one.name] = found[kept] if one.level == "token" else found[kept.any(dim=1)].squeeze(1)
-        values[f"{one.name}_masked_fraction"] = (~within(*given, [one]))[kept].float()
+        values[f"{one.name}_masked_fraction"] = (~within([found], [one], mask))[kept].float()
     values["masked_fraction"] = (~batch["within_bounds"])[kept].float()
     seen = summarize(values, run.world)
     metrics = {name.replace("/", "_"): v for name, v in seen.items() if "masked_fraction" not in name}

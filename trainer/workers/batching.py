@@ -16,12 +16,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from rewardkit.trainer.batch import Batch, prompts_of
+from rewardkit.trainer.batch import Batch, Prompt, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.sharding import drop_gathered
 from rewardkit.trainer.workers.parallel import Parallel
 
-Prompt = tuple[int, ...]
 MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses")
 
 
@@ -87,12 +86,9 @@ def _bundled(lengths: Sequence[int], prompts: Sequence[Prompt], limit: int) -> l
 
     Rows of one prompt come together, as far as they fit; a longer row stands alone.
     """
-    families: dict[Prompt, list[int]] = {}
-    for i, prompt in enumerate(prompts):
-        families.setdefault(prompt, []).append(i)
     bundles: list[list[int]] = []
     weights: list[int] = []
-    for prompt, rows in families.items():
+    for prompt, rows in rows_by_prompt(prompts).items():
         own = [lengths[i] - len(prompt) for i in rows]
         for piece in _mixtures(own, max(limit - len(prompt), 1), 1):
             bundles.append([rows[k] for k in piece])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.losses import Entropy
-from rewardkit.trainer.batch import Batch, prompts_of
+from rewardkit.trainer.batch import Batch, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.attention import Copies, Packed, like_lengths
 from rewardkit.trainer.models.heads import Packing, PolicyModel
@@ -75,9 +75,7 @@ def _laid_out(
 def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> Layout:
     """Prompts that rows have in common stand in the row once, their responses behind them."""
     lengths: list[int] = kept.sum(dim=1).tolist()
-    families: dict[tuple[int, ...], list[int]] = {}
-    for i, prompt in enumerate(prompts_of(batch)):
-        families.setdefault(prompt, []).append(i)
+    families = rows_by_prompt(prompts_of(batch))
     starts = torch.zeros(len(lengths), 2, dtype=torch.int64)  # of the prompt, and of the response less it
     width = 0
     for prompt, members in families.items():

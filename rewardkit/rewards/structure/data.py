@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from rewardkit.json_objects import object_of_pairs
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.ground_truth import in_answer, last_fence, without_stops
 from rewardkit.rewards.structure.schema import misfit
@@ -147,12 +148,7 @@ def _is_schema(given: Any) -> bool:
 
 
 def _read_json(text: str) -> Any:
-    return jsonlib.loads(text.strip(), object_pairs_hook=_no_duplicates, parse_constant=_refuse)
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else _refuse("a key stands twice")
+    return jsonlib.loads(text.strip(), object_pairs_hook=object_of_pairs, parse_constant=_refuse)
 
 
 def xml(sample: Sample, options: DataOptions) -> Score:

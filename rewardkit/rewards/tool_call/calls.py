@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.json_objects import object_of_pairs
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -63,7 +65,7 @@ def object_of(value: Any) -> dict[str, Any]:
 def loads(text: str) -> Any:
     """Return a JSON value in which no key stands twice."""
     try:
-        return json.loads(text.strip(), object_pairs_hook=_once)
+        return json.loads(text.strip(), object_pairs_hook=object_of_pairs)
     except (ValueError, RecursionError):
         raise BadCall("not JSON") from None
 
@@ -71,13 +73,6 @@ def loads(text: str) -> Any:
 def first_value(text: str, position: int) -> tuple[Any, int]:
     """Return the JSON value that begins at a place, and where it ends."""
     try:
-        return json.JSONDecoder(object_pairs_hook=_once).raw_decode(text, position)
+        return json.JSONDecoder(object_pairs_hook=object_of_pairs).raw_decode(text, position)
     except (ValueError, RecursionError):
         raise BadCall("not JSON") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found

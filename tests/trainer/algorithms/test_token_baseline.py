@@ -52,7 +52,8 @@ def by_hand(given: Experience) -> list[list[float]]:
     places: list[dict[int, tuple[int, float, float]]] = []
     for i, mask in enumerate(given.mask.tolist()):
         kept = [t for t, m in enumerate(mask) if m]
-        energy, found = 0.0, {}
+        energy = 0.0
+        found = {}
         for k, t in enumerate(kept):
             p, squares = math.exp(float(given.log_probs[i, t])), float(given.squares[i, t])  # type: ignore[index]
             weight = 1.0 if given.weights is None else float(given.weights[i, t])

@@ -69,7 +69,8 @@ def _mixed(words: list[str]) -> Fraction | None:
         before = _whole(top[:place])
         if before is None:
             return None
-        whole, top = before, top[place + 1 :]
+        whole = before
+        top = top[place + 1 :]
     count = 1 if top == ["a"] or (not top and words == ["half"]) else _whole(top)
     bottom = _PARTS[words[-1]]
     if count is None or (words[-1].endswith("s") and count == 1) or not 0 < count < max(bottom, 20):
@@ -89,7 +90,8 @@ def _whole(words: list[str]) -> int | None:
             if (group is None and not total) or place == len(words) - 1:
                 return None
         elif word == "a" and place == 0 and len(words) > 1:
-            group, open_to = 1, 0
+            group = 1
+            open_to = 0
         elif word in _ROUND or word in _SMALL:
             value = _ROUND.get(word, _SMALL.get(word, 0))
             if value >= open_to or (value == 0 and len(words) > 1):
@@ -99,12 +101,15 @@ def _whole(words: list[str]) -> int | None:
         elif word == "hundred":
             if group is None or not 0 < group < 100:
                 return None
-            group, open_to = group * 100, 100
+            group *= 100
+            open_to = 100
         elif word in SCALES and not word.endswith("s"):
             if not group or SCALES[word] >= last:
                 return None
             total += group * SCALES[word]
-            last, group, open_to = SCALES[word], None, 100
+            last = SCALES[word]
+            group = None
+            open_to = 100
         else:
             return None
     return None if group is None and not total else total + (group or 0)
