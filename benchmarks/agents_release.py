@@ -33,11 +33,11 @@ from smollm2 import GSM8K, make_model
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, run_episode
+from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.tools.arithmetic import BadExpression, calculate
 from rewardkit.agents.tools.declaring import kind_of, tool
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import Limits, TokenModel
+from rewardkit.agents.types import EpisodeLimits, TokenModel
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import open_world
 from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer
@@ -112,7 +112,7 @@ def counted_tool(book: Book) -> Any:
     return kind_of(Counted)
 
 
-def player(setting: Setting, scenario: str) -> Any:
+def player(setting: EpisodeSetup, scenario: str) -> Any:
     """Return what plays one episode of (row, seed)."""
 
     async def play(model: TokenModel, given: tuple[EpisodeRow, int]) -> Episode:
@@ -193,8 +193,8 @@ def play_here(
     scenario: str, engine: Any, tokenizer: Any, book: Book, args: argparse.Namespace
 ) -> dict[str, Any]:
     """Play a scenario in this process and return what came of it."""
-    limits = Limits(RESPONSE, turn_tokens=TURN, assistant_turns=4, tool_seconds=TOOL_SECONDS)
-    setting = Setting(limits, Transcript(tokenizer), {"calculator": counted_tool(book).open})
+    limits = EpisodeLimits(RESPONSE, turn_tokens=TURN, assistant_turns=4, tool_seconds=TOOL_SECONDS)
+    setting = EpisodeSetup(limits, Transcript(tokenizer), {"calculator": counted_tool(book).open})
     episodes = [(row, i) for i, row in enumerate(rows_of(args.gsm8k, args.episodes))]
     if scenario == "engine":
         break_engine(engine, 30)

@@ -11,7 +11,7 @@ from typing import Any
 
 from rewardkit.composition import compose
 from rewardkit.registry import REGISTRY
-from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
@@ -38,7 +38,7 @@ def rate(name: str, samples: list[Sample]) -> float:
     """Scores per CPU second, the best of five."""
     reward = REGISTRY.by_name(name)
     assert reward is not None
-    runner = Runner(reward, reward.make_options({}))
+    runner = RewardRunner(reward, reward.make_options({}))
     runner.run(samples[:100])
     seconds = []
     for _ in range(5):

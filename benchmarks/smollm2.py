@@ -25,7 +25,7 @@ from typing import Any
 import psutil
 
 from rewardkit.datasets_prep import arithmetic, gsm8k
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 GSM8K = ROOT.parent / "shared" / "data" / "gsm8k"
@@ -61,7 +61,7 @@ def make_model(folder: Path) -> None:
 def make_data(folder: Path, raw: Path) -> Path:
     """Write train.parquet: GSM8K where its files are, else word problems of our own."""
     if (raw / "train.jsonl").is_file():
-        gsm8k.prepare(folder, Settings(raw=raw))
+        gsm8k.prepare(folder, PrepSettings(raw=raw))
     else:
         arithmetic.prepare(folder, n_train=1000, n_test=10, seed=0)
     return folder / "train.parquet"

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Annotated
 
 from rewardkit.datasets_prep.common.chats import published_chat
-from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
 from rewardkit.datasets_prep.common.prompts import after
-from rewardkit.datasets_prep.common.recipe import Context, Prepared, Recipe, prepare_recipe
+from rewardkit.datasets_prep.common.recipe import PrepResult, Recipe, RowContext, prepare_recipe
 from rewardkit.datasets_prep.common.schema import Row, chat
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record
-from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.datasets_prep.math import INSTRUCTION, boxed_answer
 from rewardkit.errors import InputError
 from rewardkit.rows import value_at
@@ -36,11 +36,11 @@ HUB = {
 
 def prepare(
     out_dir: Path,
-    settings: Settings | None = None,
+    settings: PrepSettings | None = None,
     *,
     year: Annotated[int, "2024 or 2025: fetched from the hub, and part of the data source."] = 2024,
-    progress: Progress | None = None,
-) -> Prepared:
+    progress: OnWritten | None = None,
+) -> PrepResult:
     """Write one year's problems to `out_dir` as test.parquet.
 
     Raises:
@@ -50,10 +50,10 @@ def prepare(
     if year not in HUB:
         raise InputError(f"no AIME of {year} is known; choose one of {', '.join(map(str, HUB))}")
     recipe = replace(RECIPE, hub=HUB[year], to_row=partial(_to_row, year))
-    return prepare_recipe(out_dir, recipe, settings or Settings(), {"year": year}, progress)
+    return prepare_recipe(out_dir, recipe, settings or PrepSettings(), {"year": year}, progress)
 
 
-def _to_row(year: int, raw_record: Record, context: Context) -> Row:
+def _to_row(year: int, raw_record: Record, context: RowContext) -> Row:
     record = replace(raw_record, values={name.lower(): v for name, v in raw_record.values.items()})
     problem = _problem(record)
     answer = _answer(record)
@@ -96,5 +96,5 @@ def as_response(solution: object, answer: str) -> str:
 
 
 RECIPE = Recipe(
-    "aime", HUB[2024], partial(_to_row, 2024), INSTRUCTION, Layout(TEST_ONLY, "test"), repeated=True
+    "aime", HUB[2024], partial(_to_row, 2024), INSTRUCTION, SplitLayout(TEST_ONLY, "test"), repeated=True
 )

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.layout import SplitLayout
 from rewardkit.datasets_prep.common.programs import ProblemSet, inputs_outputs
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_raw
@@ -29,7 +29,7 @@ _FILES = {
 }
 
 
-def _open(raw: Path, layout: Layout) -> Source:
+def _open(raw: Path, layout: SplitLayout) -> Source:
     """Files of rows, or the original folder of one folder a problem."""
     folders = {split: _problems(raw / split) for split in ("train", "test")}
     if not any(folders.values()):

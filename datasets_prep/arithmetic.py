@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from rewardkit.datasets_prep.common.prompts import Instruction, after, read_template, shaped
-from rewardkit.datasets_prep.common.recipe import Prepared, publish
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after, read_template, shaped
+from rewardkit.datasets_prep.common.recipe import PrepResult, publish
 from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Source
-from rewardkit.datasets_prep.common.stories import Level, Problem, tell
-from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.common.stories import StoryLevel, StoryProblem, tell
+from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.datasets_prep.gsm8k import INSTRUCTION, VERL_INSTRUCTION
 from rewardkit.errors import InputError, did_you_mean
 
@@ -26,9 +26,9 @@ DATA_SOURCE = "rewardkit/arithmetic"
 
 LevelName = Literal["tiny", "easy", "medium", "hard"]
 LEVELS = {
-    "easy": Level(steps=(2, 3), largest=20, parts=False),
-    "medium": Level(steps=(3, 5), largest=60, parts=False),
-    "hard": Level(steps=(5, 8), largest=200, parts=True),
+    "easy": StoryLevel(steps=(2, 3), largest=20, parts=False),
+    "medium": StoryLevel(steps=(3, 5), largest=60, parts=False),
+    "hard": StoryLevel(steps=(5, 8), largest=200, parts=True),
 }
 """The levels told by `stories`; `tiny` is one step with operands from 1 to 9."""
 
@@ -39,14 +39,14 @@ new stays easy."""
 
 def prepare(
     out_dir: Path,
-    settings: Settings | None = None,
+    settings: PrepSettings | None = None,
     *,
     n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
     n_test: Annotated[int, "Problems in test.parquet."] = 500,
     level: Annotated[LevelName, "How hard: steps 1, 2 to 3, 3 to 5, 5 to 8."] = "easy",
     seed: Annotated[int, "Another seed draws other problems."] = 0,
-    progress: Progress | None = None,
-) -> Prepared:
+    progress: OnWritten | None = None,
+) -> PrepResult:
     """Write problems to `out_dir` as train.parquet and test.parquet.
 
     A problem's template and numbers decide whether it may be a training or a test problem, whatever the
@@ -67,10 +67,10 @@ def prepare(
         most = capacity(level, split)
         if not 1 <= wanted <= most:
             raise InputError(f"n_{split} must be from 1 to {most:,} at level {level}, not {wanted:,}")
-    settings = settings or Settings()
+    settings = settings or PrepSettings()
     settings.refuse("arithmetic", "raw", "split_name", "revision")
     # A model of half a million parameters has no use for an instruction, and every token costs.
-    ours = Instruction("" if level == "tiny" else INSTRUCTION, VERL_INSTRUCTION)
+    ours = PromptInstruction("" if level == "tiny" else INSTRUCTION, VERL_INSTRUCTION)
     instruction = ours.chosen(settings.instruction, "arithmetic")
     template = read_template(settings.template)
 
@@ -103,11 +103,11 @@ def capacity(level: str, split: str) -> int:
     return facts * len(TINY_NAMES) * len(TINY_ITEMS)
 
 
-def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
+def problems(level: str, split: str, seed: int) -> Iterator[tuple[StoryProblem, bool]]:
     """Draw problems without end, none twice; with each, whether its template is held out from training."""
     # Seeding with a string goes through SHA-512, so near seeds give unrelated streams on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
-    draw: Callable[[random.Random], tuple[Problem, str, bool]] = (
+    draw: Callable[[random.Random], tuple[StoryProblem, str, bool]] = (
         _draw_tiny if level == "tiny" else lambda r: _draw_story(r, LEVELS[level])
     )
     seen: set[bytes] = set()
@@ -135,7 +135,7 @@ def _rows(level: str, split: str, wanted: int, seed: int, instruction: str) -> I
         )
 
 
-def _draw_story(rng: random.Random, level: Level) -> tuple[Problem, str, bool]:
+def _draw_story(rng: random.Random, level: StoryLevel) -> tuple[StoryProblem, str, bool]:
     problem = tell(rng, level)
     # One in eight templates, and one in eight number sets of the others, are for testing only.
     held_out = _hash(problem.template) % 8 == 0
@@ -166,7 +166,7 @@ def _tiny_operands(operator: str) -> list[tuple[int, int]]:
 _TINY_OPERANDS = {operator: _tiny_operands(operator) for operator in TINY_TEMPLATES}
 
 
-def _draw_tiny(rng: random.Random) -> tuple[Problem, str, bool]:
+def _draw_tiny(rng: random.Random) -> tuple[StoryProblem, str, bool]:
     operator = rng.choice("+-")
     template = rng.randrange(3)
     a, b = rng.choice(_TINY_OPERANDS[operator])
@@ -175,7 +175,7 @@ def _draw_tiny(rng: random.Random) -> tuple[Problem, str, bool]:
         name=rng.choice(TINY_NAMES), a=f"{a} {items if a > 1 else items[:-1]}", b=b, items=items
     )
     answer = a + b if operator == "+" else a - b
-    problem = Problem(
+    problem = StoryProblem(
         template=f"{operator}{template}",
         numbers=(a, b),
         question=question,

@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import Layout, find_files
-from rewardkit.datasets_prep.common.prompts import Instruction
+from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
+from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, file_reader
 from rewardkit.errors import InputError
@@ -30,7 +30,7 @@ _OTHER = ("multi_turn", "memory", "web_search", "format_sensitivity", "live_rele
 _NOTHING = "None of these tools can do that."
 
 
-def _to_row(record: Record, context: Context) -> Row:
+def _to_row(record: Record, context: RowContext) -> Row:
     identity = record.text("id")
     category = identity.rpartition("_")[0].split("-")[0]
     messages = _messages(record)
@@ -95,7 +95,7 @@ def _first(values: list[Any]) -> Any:
     return value
 
 
-def _open(raw: Path, layout: Layout) -> Source:
+def _open(raw: Path, layout: SplitLayout) -> Source:
     """The questions with their answers, by id."""
     if not raw.is_dir():
         raise InputError(f"{raw} is no folder; expected one with BFCL_*.json and {ANSWERS}/")
@@ -128,11 +128,11 @@ RECIPE = Recipe(
     "bfcl",
     Hub("gorilla-llm/Berkeley-Function-Calling-Leaderboard", None, (), "all its json files"),
     _to_row,
-    Instruction(
+    PromptInstruction(
         "You have the tools below. Where they can do what is asked, answer with the calls alone, each as "
         '<tool_call>{"name": ..., "arguments": {...}}</tool_call>; where they cannot, say so without a call.'
     ),
-    Layout({"bfcl": "test"}, "test", ignore=(ANSWERS, *_OTHER)),
+    SplitLayout({"bfcl": "test"}, "test", ignore=(ANSWERS, *_OTHER)),
     open=_open,
 )
 prepare = RECIPE.prepare

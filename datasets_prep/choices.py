@@ -25,23 +25,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import ALL_THREE, TEST_ONLY, Layout
-from rewardkit.datasets_prep.common.prompts import Instruction
+from rewardkit.datasets_prep.common.layout import ALL_THREE, TEST_ONLY, SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.readers import LeftOutError
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 LETTERS = "ABCDEFGHIJ"
-INSTRUCTION = Instruction("Give the letter of the right option, as in: The answer is (A).")
+INSTRUCTION = PromptInstruction("Give the letter of the right option, as in: The answer is (A).")
 
 _BRACKETED = re.compile(r"\s*\[[^\]]*\]")
 _NO_ANSWER = "the answer is not published"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChoiceQuestion:
     """One question, its options in the order in which they are shown, and which is right."""
 
     text: str
@@ -56,8 +56,8 @@ class Choice:
 
     name: str
     hub: Hub
-    read: Callable[[Record, Context], Question]
-    layout: Layout
+    read: Callable[[Record, RowContext], ChoiceQuestion]
+    layout: SplitLayout
 
     @property
     def recipe(self) -> Recipe:
@@ -65,7 +65,7 @@ class Choice:
         return Recipe(self.name, self.hub, partial(_to_row, self), INSTRUCTION, self.layout)
 
 
-def _to_row(published: Choice, record: Record, context: Context) -> Row:
+def _to_row(published: Choice, record: Record, context: RowContext) -> Row:
     question = published.read(record, context)
     _check(question, record.where)
     shown = "\n".join(f"({letter}) {text}" for letter, text in zip(LETTERS, question.options, strict=False))
@@ -82,7 +82,7 @@ def _to_row(published: Choice, record: Record, context: Context) -> Row:
     )
 
 
-def _check(question: Question, where: str) -> None:
+def _check(question: ChoiceQuestion, where: str) -> None:
     if not 2 <= len(question.options) <= len(LETTERS):
         raise InputError(f"{where}: expected 2 to {len(LETTERS)} options, found {len(question.options)}")
     if not all(isinstance(text, str) and text.strip() for text in question.options):
@@ -91,7 +91,7 @@ def _check(question: Question, where: str) -> None:
         raise InputError(f"{where}: the right option is number {question.right} of {len(question.options)}")
 
 
-def _hellaswag(record: Record, context: Context) -> Question:
+def _hellaswag(record: Record, context: RowContext) -> ChoiceQuestion:
     label = str(record.value("label") if record.value("label") is not None else "").strip()
     if not label:
         raise LeftOutError(_NO_ANSWER)
@@ -100,17 +100,17 @@ def _hellaswag(record: Record, context: Context) -> Question:
     begun = f"{record.text('ctx_a')} {str(record.values.get('ctx_b') or '').capitalize()}"
     text = f"{record.values.get('activity_label') or 'Story'}: {begun.strip()}"
     endings = tuple(_BRACKETED.sub("", ending).strip() for ending in record.texts("endings"))
-    return Question(
+    return ChoiceQuestion(
         _BRACKETED.sub("", text), endings, int(label), {"source_id": record.values.get("source_id")}
     )
 
 
-def _mmlu(record: Record, context: Context) -> Question:
+def _mmlu(record: Record, context: RowContext) -> ChoiceQuestion:
     values = record.values.get("train")  # the hub's auxiliary_train has its rows one level down
     row = Record(record.where, record.index, values) if isinstance(values, dict) else record
     options = row.texts("choices") if "choices" in row.values else [row.text(name) for name in "ABCD"]
     subject = row.values.get("subject") or _subject(record.where)
-    return Question(row.text("question"), tuple(options), _place(row, "answer"), {"subject": subject})
+    return ChoiceQuestion(row.text("question"), tuple(options), _place(row, "answer"), {"subject": subject})
 
 
 def _subject(where: str) -> str:
@@ -118,25 +118,25 @@ def _subject(where: str) -> str:
     return re.sub(r"_(test|val|dev|train)?\.csv.*", "", where.rpartition("/")[2]).partition(" ")[0]
 
 
-def _mmlu_pro(record: Record, context: Context) -> Question:
+def _mmlu_pro(record: Record, context: RowContext) -> ChoiceQuestion:
     metadata = {name: record.values.get(name) for name in ("question_id", "category", "src")}
     options = tuple(text for text in record.texts("options") if text.strip() != "N/A")
-    return Question(record.text("question"), options, _place(record, "answer"), metadata)
+    return ChoiceQuestion(record.text("question"), options, _place(record, "answer"), metadata)
 
 
-def _gpqa(record: Record, context: Context) -> Question:
+def _gpqa(record: Record, context: RowContext) -> ChoiceQuestion:
     names = ["Correct Answer", *(f"Incorrect Answer {n}" for n in (1, 2, 3))]
     options = [record.text(name).strip() for name in names]
     order = list(range(4))
     identity = record.values.get("Record ID") or record.text("Question")
     random.Random(f"gpqa {context.seed} {identity}").shuffle(order)
     metadata = {"order": order, "seed": context.seed, "subdomain": record.values.get("Subdomain")}
-    return Question(
+    return ChoiceQuestion(
         record.text("Question").strip(), tuple(options[i] for i in order), order.index(0), metadata
     )
 
 
-def _labelled(record: Record, context: Context) -> Question:
+def _labelled(record: Record, context: RowContext) -> ChoiceQuestion:
     """ARC and CommonsenseQA, as the hub has them or as originally published."""
     asked = record.value("question")
     nested = Record(record.where, record.index, asked) if isinstance(asked, dict) else record
@@ -151,7 +151,7 @@ def _labelled(record: Record, context: Context) -> Question:
         raise LeftOutError(_NO_ANSWER)
     if not isinstance(labels, list) or not isinstance(options, list) or key not in labels:
         raise InputError(f"{record.where}: 'answerKey' {key!r} is none of the labels {labels}")
-    return Question(text, tuple(options), labels.index(key), {"id": record.values.get("id")})
+    return ChoiceQuestion(text, tuple(options), labels.index(key), {"id": record.values.get("id")})
 
 
 def _place(record: Record, name: str) -> int:
@@ -165,7 +165,7 @@ def _place(record: Record, name: str) -> int:
 
 
 _NO_TEST = {name: split for name, split in ALL_THREE.items() if split != "test"}
-_VALIDATED = Layout(_NO_TEST, ignore=("test",), validation_is_test=True)
+_VALIDATED = SplitLayout(_NO_TEST, ignore=("test",), validation_is_test=True)
 _MMLU = {"auxiliary_train": "train", "test": "test", "val": "validation", "validation": "validation"}
 
 SETS = (
@@ -181,25 +181,25 @@ SETS = (
         "mmlu",
         Hub("cais/mmlu", "all", ("auxiliary_train", "validation", "test"), "the parquet files of all/"),
         _mmlu,
-        Layout(_MMLU, ignore=("dev",), prefer=("all/",), header=("question", *"ABCD", "answer")),
+        SplitLayout(_MMLU, ignore=("dev",), prefer=("all/",), header=("question", *"ABCD", "answer")),
     ),
     Choice(
         "mmlu-pro",
         Hub("TIGER-Lab/MMLU-Pro", None, ("validation", "test"), "the parquet files of data/"),
         _mmlu_pro,
-        Layout(ALL_THREE, "test"),
+        SplitLayout(ALL_THREE, "test"),
     ),
     Choice(
         "gpqa",
         Hub("Idavidrein/gpqa", "gpqa_diamond", ("train",), "gpqa_diamond.csv (after asking for access)"),
         _gpqa,
-        Layout(TEST_ONLY, "test", prefer=("gpqa_diamond", "gpqa_main", "gpqa_extended")),
+        SplitLayout(TEST_ONLY, "test", prefer=("gpqa_diamond", "gpqa_main", "gpqa_extended")),
     ),
     Choice(
         "arc",
         Hub("allenai/ai2_arc", "ARC-Challenge", ("train", "validation", "test"), "ARC-Challenge/"),
         _labelled,
-        Layout(ALL_THREE, prefer=("arc-challenge", "challenge")),
+        SplitLayout(ALL_THREE, prefer=("arc-challenge", "challenge")),
     ),
     Choice(
         "csqa",

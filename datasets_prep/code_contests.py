@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import ALL_THREE, Layout
-from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, optional_text
+from rewardkit.datasets_prep.common.layout import ALL_THREE, SplitLayout
+from rewardkit.datasets_prep.common.programs import ProblemSet, ProgramProblem, optional_text
 from rewardkit.datasets_prep.common.solutions import MOST
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
@@ -22,7 +22,7 @@ PYTHON3 = 3
 TESTS = ("public_tests", "private_tests", "generated_tests")
 
 
-def _problem(record: Record, max_tests: int | None) -> Problem:
+def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     for column in ("input_file", "output_file"):
         if name := optional_text(record, column):
             raise InputError(
@@ -38,7 +38,7 @@ def _problem(record: Record, max_tests: int | None) -> Problem:
     solutions = _pairs(record, "solutions", "language", "solution")
     programs = (program for language, program in solutions if language == PYTHON3)
     solution, *others = [*itertools.islice(dict.fromkeys(programs), MOST)] or [""]
-    return Problem(
+    return ProgramProblem(
         question=record.text("description"),
         ground_truth=ground_truth,
         solution=solution,
@@ -67,5 +67,5 @@ prepare = ProblemSet(
     Hub("deepmind/code_contests", None, ("train", "valid", "test"), "the train and test files of data/"),
     metadata=("name", "source", "difficulty", "cf_rating", "cf_tags", "time_limit", "memory_limit_bytes"),
     problem=_problem,
-    layout=Layout(ALL_THREE),
+    layout=SplitLayout(ALL_THREE),
 ).prepare

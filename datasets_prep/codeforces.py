@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import Layout
-from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, optional_text
+from rewardkit.datasets_prep.common.layout import SplitLayout
+from rewardkit.datasets_prep.common.programs import ProblemSet, ProgramProblem, optional_text
 from rewardkit.datasets_prep.common.readers import LeftOutError
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 
-def _problem(record: Record, max_tests: int | None) -> Problem:
+def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     if optional_text(record, "interaction_format"):
         raise LeftOutError("the program has to talk to another")
     if record.values.get("input_mode") not in (None, "", "stdio"):
@@ -30,7 +30,9 @@ def _problem(record: Record, max_tests: int | None) -> Problem:
     timed = {"time_limit": float(limit)} if isinstance(limit, int | float) and limit else {}
     checker = optional_text(record, "generated_checker")
     decided = {"generated_checker": checker} if checker else {}
-    return Problem(question=_statement(record), ground_truth={"official_tests": tests, **timed, **decided})
+    return ProgramProblem(
+        question=_statement(record), ground_truth={"official_tests": tests, **timed, **decided}
+    )
 
 
 def _statement(record: Record) -> str:
@@ -61,5 +63,5 @@ prepare = ProblemSet(
     metadata=("id", "rating", "tags", "contest_name", "contest_start_year", "time_limit", "memory_limit"),
     problem=_problem,
     data_source="codeforces",
-    layout=Layout(prefer=("verifiable/",)),
+    layout=SplitLayout(prefer=("verifiable/",)),
 ).prepare

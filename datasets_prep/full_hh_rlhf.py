@@ -21,16 +21,16 @@ from typing import Annotated, Literal
 
 import pyarrow as pa
 
-from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.layout import SplitLayout
 from rewardkit.datasets_prep.common.readers import BadRows
-from rewardkit.datasets_prep.common.recipe import Prepared, publish
+from rewardkit.datasets_prep.common.recipe import PrepResult, publish
 from rewardkit.datasets_prep.common.schema import SCHEMA, AnyRow, Row, TextRow, text_schema, to_batches
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_source
-from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.errors import InputError, did_you_mean
 
-LAYOUT = Layout(ignore=("red-team",))
+LAYOUT = SplitLayout(ignore=("red-team",))
 FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
@@ -43,7 +43,7 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferencePair:
     """One raw record."""
 
     index: int
@@ -54,7 +54,7 @@ class Pair:
     """The prompt as a chat that ends with the user's turn."""
 
 
-MakeRows = Callable[[Pair, str], list[AnyRow]]
+MakeRows = Callable[[PreferencePair, str], list[AnyRow]]
 """Makes the rows of a pair of a split."""
 
 
@@ -69,7 +69,7 @@ class Preferences:
     def prepare(
         self,
         out_dir: Path,
-        settings: Settings | None = None,
+        settings: PrepSettings | None = None,
         *,
         split: Annotated[FormName, "Which form to write."] = "all",
         chosen_only: Annotated[
@@ -78,8 +78,8 @@ class Preferences:
         one_message: Annotated[
             bool, "In rl, keep the dialogue as one user message, as verl does, not as turns."
         ] = False,
-        progress: Progress | None = None,
-    ) -> Prepared:
+        progress: OnWritten | None = None,
+    ) -> PrepResult:
         """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the splits that are published.
 
         If only `train` is there, the reward model's test.parquet gets a quarter of its prompts. A limit
@@ -94,7 +94,7 @@ class Preferences:
             raise InputError(
                 f"no split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
             )
-        settings = settings or Settings()
+        settings = settings or PrepSettings()
         settings.refuse(self.name, "instruction", "template", "agent", "interaction", "split_name")
         source = open_source(settings.raw, self.hub, LAYOUT, settings.revision)
         forms = FORMS if split == "all" else (split,)
@@ -147,7 +147,7 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
 def _splits(
     form: str, source: Source, bad: BadRows, limit: int | None, make: MakeRows
 ) -> dict[str, Iterable[AnyRow]]:
-    def read(raw_split: str, bad: BadRows) -> Iterator[Pair]:
+    def read(raw_split: str, bad: BadRows) -> Iterator[PreferencePair]:
         return itertools.islice(_pairs(source.splits[raw_split](bad), bad), limit)
 
     pairs = {name: read(name, bad) for name in source.splits}
@@ -158,22 +158,22 @@ def _splits(
     return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
 
 
-def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]:
+def _rows(pairs: Iterable[PreferencePair], split: str, make: MakeRows) -> Iterator[AnyRow]:
     return (row for pair in pairs for row in make(pair, split))
 
 
-def _held_out(wanted: bool) -> Callable[[Pair], bool]:
+def _held_out(wanted: bool) -> Callable[[PreferencePair], bool]:
     """Choose the pairs of every fourth prompt, or the others: no prompt is on both sides."""
     place: dict[bytes, int] = {}
 
-    def choose(pair: Pair) -> bool:
+    def choose(pair: PreferencePair) -> bool:
         digest = hashlib.blake2b(pair.prompt.encode(), digest_size=16).digest()
         return (place.setdefault(digest, len(place)) % _HELD_OUT == _HELD_OUT - 1) is wanted
 
     return choose
 
 
-def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[Pair]:
+def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[PreferencePair]:
     for record in records:
         try:
             yield _pair(record)
@@ -181,14 +181,14 @@ def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[Pair]:
             bad.add(error)
 
 
-def _pair(record: Record) -> Pair:
+def _pair(record: Record) -> PreferencePair:
     chosen, rejected = record.text("chosen"), record.text("rejected")
     if "prompt" in record.values or "response" in record.values:
         prompt = record.text("prompt")
     else:
         prompt, chosen, rejected = _parted(record, chosen, rejected)
     try:
-        return Pair(record.index, prompt, chosen, rejected, turns(prompt))
+        return PreferencePair(record.index, prompt, chosen, rejected, turns(prompt))
     except ValueError as error:
         raise InputError(f"{record.where}: 'prompt' is no dialogue: {error}") from None
 
@@ -206,14 +206,14 @@ def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
 
 
 def _maker(form: str, data_source: str, chosen_only: bool, one_message: bool, system: str) -> MakeRows:
-    def sft(pair: Pair, split: str) -> list[AnyRow]:
+    def sft(pair: PreferencePair, split: str) -> list[AnyRow]:
         responses = (pair.chosen,) if chosen_only else (pair.chosen, pair.rejected)
         return [TextRow({"prompt": pair.prompt, "response": response}) for response in responses]
 
-    def rm(pair: Pair, split: str) -> list[AnyRow]:
+    def rm(pair: PreferencePair, split: str) -> list[AnyRow]:
         return [TextRow({"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected})]
 
-    def rl(pair: Pair, split: str) -> list[AnyRow]:
+    def rl(pair: PreferencePair, split: str) -> list[AnyRow]:
         chosen = pair.chosen.strip()
         messages = ({"role": "user", "content": pair.prompt},) if one_message else pair.messages
         return [

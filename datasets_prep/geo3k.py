@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import ALL_THREE, Layout
-from rewardkit.datasets_prep.common.prompts import Instruction, after
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.layout import ALL_THREE, SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "hiyouga/geometry3k"
-INSTRUCTION = Instruction(
+INSTRUCTION = PromptInstruction(
     "Think first, between <think> and </think>; then put the final answer in \\boxed{}.",
     "You FIRST think about the reasoning process as an internal monologue and then provide the final answer. "
     "The reasoning process MUST BE enclosed within <think> </think> tags. The final answer MUST BE put in "
@@ -26,7 +26,7 @@ INSTRUCTION = Instruction(
 )
 
 
-def _to_row(record: Record, context: Context) -> Row:
+def _to_row(record: Record, context: RowContext) -> Row:
     problem = record.text("problem")
     answer = record.text("answer")
     images = tuple(_bytes(image, record.where) for image in record.value("images") or ())
@@ -59,7 +59,7 @@ RECIPE = Recipe(
     Hub(DATA_SOURCE, None, ("train", "validation", "test"), "the parquet files of data/"),
     _to_row,
     INSTRUCTION,
-    Layout(ALL_THREE),
+    SplitLayout(ALL_THREE),
     schema=IMAGE_SCHEMA,
     tool="calc_geo3k_reward",
 )

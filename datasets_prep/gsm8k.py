@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.datasets_prep.common.layout import Layout
-from rewardkit.datasets_prep.common.prompts import Instruction, after
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.layout import SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
@@ -25,7 +25,7 @@ VERL_INSTRUCTION = 'Let\'s think step by step and output the final answer after 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
-def _to_row(record: Record, context: Context) -> Row:
+def _to_row(record: Record, context: RowContext) -> Row:
     question = record.text("question")
     answer = record.text("answer")
     return Row(
@@ -59,8 +59,8 @@ RECIPE = Recipe(
     "gsm8k",
     Hub(DATA_SOURCE, "main", ("train", "test"), "the parquet files of main/"),
     _to_row,
-    Instruction(INSTRUCTION, VERL_INSTRUCTION),
-    Layout(ignore=("socratic",)),
+    PromptInstruction(INSTRUCTION, VERL_INSTRUCTION),
+    SplitLayout(ignore=("socratic",)),
     unique=True,
     tool="calc_gsm8k_reward",
 )

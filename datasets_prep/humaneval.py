@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 
-from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
-from rewardkit.datasets_prep.common.prompts import Instruction
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 
@@ -19,7 +19,7 @@ DATA_SOURCE = "openai_humaneval"
 INSTRUCTION = "Complete this Python function. Give the whole of it in one ```python block."
 
 
-def _to_row(record: Record, context: Context) -> Row:
+def _to_row(record: Record, context: RowContext) -> Row:
     prompt, entry, test = (record.text(name) for name in ("prompt", "entry_point", "test"))
     solution = f"{prompt}{record.text('canonical_solution')}"
     return Row(
@@ -39,8 +39,8 @@ RECIPE = Recipe(
     "humaneval",
     Hub("openai/openai_humaneval", None, ("test",), "its parquet file"),
     _to_row,
-    Instruction(INSTRUCTION),
-    Layout(TEST_ONLY, "test"),
+    PromptInstruction(INSTRUCTION),
+    SplitLayout(TEST_ONLY, "test"),
     unique=True,
 )
 prepare = RECIPE.prepare

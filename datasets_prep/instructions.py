@@ -13,14 +13,14 @@ import json
 from functools import partial
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 
-def _to_row(data_source: str, record: Record, context: Context) -> Row:
+def _to_row(data_source: str, record: Record, context: RowContext) -> Row:
     prompt = record.text("prompt")
     names = record.texts("instruction_id_list")
     given = [_used(kwargs, record.where) for kwargs in _list(record)]
@@ -54,7 +54,7 @@ def _used(kwargs: Any, where: str) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if value is not None}
 
 
-_TEST = Layout(TEST_ONLY, "test")
+_TEST = SplitLayout(TEST_ONLY, "test")
 RECIPES = {
     "ifeval": Recipe(
         "ifeval",

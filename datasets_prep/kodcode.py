@@ -8,18 +8,18 @@ columns: `question`, `solution`, `test_code` (pytest functions that import from 
 
 from __future__ import annotations
 
-from rewardkit.datasets_prep.common.layout import Layout
-from rewardkit.datasets_prep.common.programs import Problem, ProblemSet
+from rewardkit.datasets_prep.common.layout import SplitLayout
+from rewardkit.datasets_prep.common.programs import ProblemSet, ProgramProblem
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 
-def _problem(record: Record, max_tests: int | None) -> Problem:
+def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     if max_tests is not None:
         raise InputError("kodcode knows no --max-tests; leave it out")
     told = record.values.get("test_info") or [{}]
     first = told[0] if isinstance(told, list) and isinstance(told[0], dict) else {}
-    return Problem(
+    return ProgramProblem(
         question=record.text("question"),
         ground_truth={"test_code": record.text("test_code")},
         solution=record.text("solution"),
@@ -32,5 +32,5 @@ prepare = ProblemSet(
     Hub("KodCode/KodCode-V1", "default", ("train",), "the files train-*.parquet of data/"),
     metadata=("question_id", "subset", "style", "gpt_difficulty"),
     problem=_problem,
-    layout=Layout({"train": "train"}, ignore=("use_with_caution",)),
+    layout=SplitLayout({"train": "train"}, ignore=("use_with_caution",)),
 ).prepare

@@ -8,16 +8,16 @@ hub's. Raw columns: `task_id`, `problem_description` (before v0.3.1 in `query` a
 
 from __future__ import annotations
 
-from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, optional_text
+from rewardkit.datasets_prep.common.programs import ProblemSet, ProgramProblem, optional_text
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 
-def _problem(record: Record, max_tests: int | None) -> Problem:
+def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     if max_tests is not None:
         raise InputError("leetcode knows no --max-tests; leave it out")
     prompt, test, entry = (record.text(name) for name in ("prompt", "test", "entry_point"))
-    return Problem(
+    return ProgramProblem(
         question=optional_text(record, "problem_description") or record.text("query"),
         ground_truth={"prompt": prompt, "test": test, "entry_point": entry},
         solution=optional_text(record, "completion"),

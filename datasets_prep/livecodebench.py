@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
-from rewardkit.datasets_prep.common.programs import Problem, ProblemSet, decode, optional_text
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
+from rewardkit.datasets_prep.common.programs import ProblemSet, ProgramProblem, decode, optional_text
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.forms import unpack
 from rewardkit.rewards.code.problem import GroundTruthError
 
 
-def _problem(record: Record, max_tests: int | None) -> Problem:
+def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     cases = [*decode(record, "public_test_cases", list), *_private(record)][:max_tests]
     metadata = decode(record, "metadata", dict) if optional_text(record, "metadata") else {}
     function = metadata.get("func_name") or ""
-    return Problem(
+    return ProgramProblem(
         question=record.text("question_content"),
         # One list: the reward scores by all of them alike.
         ground_truth={"public_test_cases": cases, "metadata": {"func_name": function} if function else {}},
@@ -52,5 +52,5 @@ prepare = ProblemSet(
     Hub("livecodebench/code_generation_lite", "release_latest", ("test",), "test*.jsonl", script=True),
     metadata=("question_id", "question_title", "platform", "difficulty", "contest_id", "contest_date"),
     problem=_problem,
-    layout=Layout(TEST_ONLY, "test"),
+    layout=SplitLayout(TEST_ONLY, "test"),
 ).prepare

@@ -8,9 +8,9 @@ DigitalLearningGmbH and EleutherAI (parquet, jsonl); `test.jsonl` of HuggingFace
 
 from __future__ import annotations
 
-from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
-from rewardkit.datasets_prep.common.prompts import Instruction, after
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
@@ -18,7 +18,7 @@ from rewardkit.rewards.math import MathOptions, extract
 
 DATA_SOURCE = "DigitalLearningGmbH/MATH-lighteval"
 MATH_500 = "HuggingFaceH4/MATH-500"
-INSTRUCTION = Instruction(
+INSTRUCTION = PromptInstruction(
     "Reason step by step, and put the final answer in \\boxed{}.",
     "Let's think step by step and output the final answer within \\boxed{}.",
 )
@@ -27,7 +27,7 @@ _METADATA = ("level", "type", "subject", "unique_id")
 _IN_A_BOX = MathOptions(methods=("boxed",))
 
 
-def _to_row(record: Record, context: Context) -> Row:
+def _to_row(record: Record, context: RowContext) -> Row:
     problem = record.text("problem")
     solution = record.text("solution")
     stated = record.text("answer") if "answer" in record.values else None
@@ -69,6 +69,6 @@ math500 = Recipe(
     Hub(MATH_500, "default", ("test",), "test.jsonl"),
     _to_row,
     INSTRUCTION,
-    Layout(TEST_ONLY, "test"),
+    SplitLayout(TEST_ONLY, "test"),
 )
 prepare = RECIPE.prepare

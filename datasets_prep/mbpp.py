@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from rewardkit.datasets_prep.common.layout import Layout
-from rewardkit.datasets_prep.common.prompts import Instruction
+from rewardkit.datasets_prep.common.layout import SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.readers import BadRows
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_raw
 
@@ -24,10 +24,10 @@ DATA_SOURCE = "mbpp"
 INSTRUCTION = "Your code has to pass this test. Give all of it in one ```python block."
 SPLITS = {"train": range(601, 975), "test": range(11, 511)}
 
-_Reader = Callable[[BadRows], Iterator[Record]]
+_FormReader = Callable[[BadRows], Iterator[Record]]
 
 
-def _to_row(record: Record, context: Context) -> Row:
+def _to_row(record: Record, context: RowContext) -> Row:
     text = record.text("text" if "text" in record.values else "prompt")
     code = record.text("code")
     tests = record.texts("test_list")
@@ -46,7 +46,7 @@ def _to_row(record: Record, context: Context) -> Row:
     )
 
 
-def _open(raw: Path, layout: Layout) -> Source:
+def _open(raw: Path, layout: SplitLayout) -> Source:
     """Divide the one published file by task number; files that name a split are that split already."""
     source = open_raw(raw, layout)
     if set(source.splits) != {"train"}:
@@ -55,7 +55,7 @@ def _open(raw: Path, layout: Layout) -> Source:
     return replace(source, splits={name: _only(read, numbers) for name, numbers in SPLITS.items()})
 
 
-def _only(read: _Reader, numbers: range) -> _Reader:
+def _only(read: _FormReader, numbers: range) -> _FormReader:
     return lambda bad: (record for record in read(bad) if record.values.get("task_id") in numbers)
 
 
@@ -64,8 +64,8 @@ RECIPE = Recipe(
     "mbpp",
     Hub("google-research-datasets/mbpp", "full", ("train", "test"), "mbpp.jsonl"),
     _to_row,
-    Instruction(INSTRUCTION),
-    Layout(prefer=("mbpp.jsonl", "full/"), ignore=("validation", "prompt")),
+    PromptInstruction(INSTRUCTION),
+    SplitLayout(prefer=("mbpp.jsonl", "full/"), ignore=("validation", "prompt")),
     open=_open,
 )
 prepare = RECIPE.prepare

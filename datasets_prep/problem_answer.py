@@ -28,17 +28,17 @@ from typing import Any
 
 from rewardkit.datasets_prep.aime import as_response
 from rewardkit.datasets_prep.common.chats import published_chat
-from rewardkit.datasets_prep.common.layout import TEST_ONLY, Layout
-from rewardkit.datasets_prep.common.prompts import Instruction, after
+from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
 from rewardkit.datasets_prep.common.readers import LeftOutError
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.datasets_prep.math import INSTRUCTION, boxed_answer
 from rewardkit.rows import ground_truth_text, value_at
 
 _NO_ANSWER = ("proof", "notfound", "not found", "none", "n/a")
-_AS_PUBLISHED = Instruction("", "")
+_AS_PUBLISHED = PromptInstruction("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Family:
     answer: tuple[str, ...] = ("answer",)
     """Empty values are passed over; `boxed` is the last box of the solution."""
     metadata: tuple[str, ...] = ()
-    instruction: Instruction = field(default_factory=lambda: INSTRUCTION)
-    layout: Layout = field(default_factory=Layout)
+    instruction: PromptInstruction = field(default_factory=lambda: INSTRUCTION)
+    layout: SplitLayout = field(default_factory=SplitLayout)
     repeated: bool = False
 
     @property
@@ -70,7 +70,7 @@ class Family:
         )
 
 
-def _to_row(family: Family, record: Record, context: Context) -> Row:
+def _to_row(family: Family, record: Record, context: RowContext) -> Row:
     question, published = _question(family, record)
     answer = _answer(family, record)
     asked = chat(after(question, context.instruction))
@@ -134,7 +134,7 @@ def _solution(record: Record, answer: str) -> object:
     return None if isinstance(value, str) and value.strip() == answer else value
 
 
-_TEST = Layout(TEST_ONLY, "test")
+_TEST = SplitLayout(TEST_ONLY, "test")
 _SOURCES = ("source", "problem_type", "question_type", "problem_is_valid", "synthetic", "uuid")
 
 FAMILIES = (
@@ -145,7 +145,7 @@ FAMILIES = (
         question=("prompt",),
         answer=("reward_model.ground_truth", "solution"),
         instruction=_AS_PUBLISHED,
-        layout=Layout(prefer=("all/",)),
+        layout=SplitLayout(prefer=("all/",)),
         repeated=True,
     ),
     Family(
@@ -174,14 +174,14 @@ FAMILIES = (
         answer=("reward_model.ground_truth",),
         metadata=("extra_info",),
         instruction=_AS_PUBLISHED,
-        layout=Layout({"math": "train", "train": "train"}, ignore=("code",)),
+        layout=SplitLayout({"math": "train", "train": "train"}, ignore=("code",)),
     ),
     Family(
         "open-r1",
         Hub("open-r1/OpenR1-Math-220k", "default", ("train",), "the files train-*.parquet of data/"),
         "open-r1/OpenR1-Math-220k",
         metadata=_SOURCES,
-        layout=Layout(
+        layout=SplitLayout(
             {"train": "train", "default": "train", "extended": "train"}, prefer=("data/", "default")
         ),
     ),
@@ -199,7 +199,7 @@ FAMILIES = (
         question=("question", "problem"),
         answer=("final_answer", "answer"),
         metadata=("id", "subfield", "answer_type", "is_multiple_answer", "unit", "error"),
-        layout=Layout(TEST_ONLY, "test", prefer=("oe_to_maths_en_comp",)),
+        layout=SplitLayout(TEST_ONLY, "test", prefer=("oe_to_maths_en_comp",)),
     ),
     Family(
         "minerva",

@@ -15,20 +15,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from rewardkit.datasets_prep.common.prompts import Instruction, after, read_template, shaped
-from rewardkit.datasets_prep.common.recipe import Prepared, publish
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after, read_template, shaped
+from rewardkit.datasets_prep.common.recipe import PrepResult, publish
 from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
-from rewardkit.datasets_prep.common.settings import Settings, check_count
+from rewardkit.datasets_prep.common.settings import PrepSettings, check_count
 from rewardkit.datasets_prep.common.sources import Source
-from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 
-INSTRUCTION = Instruction("Give the final answer between <answer> and </answer>.")
+INSTRUCTION = PromptInstruction("Give the final answer between <answer> and </answer>.")
 
 
 def prepare(
     out_dir: Path,
-    settings: Settings | None = None,
+    settings: PrepSettings | None = None,
     *,
     task: Annotated[tuple[str, ...], "Task to draw from, may be repeated."] = (
         "chain_sum",
@@ -37,15 +37,15 @@ def prepare(
     n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
     n_test: Annotated[int, "Problems in test.parquet, drawn with other seeds."] = 500,
     seed: Annotated[int, "Another seed draws other problems."] = 0,
-    progress: Progress | None = None,
-) -> Prepared:
+    progress: OnWritten | None = None,
+) -> PrepResult:
     """Write problems of some tasks, in turns, to `out_dir` as train.parquet and test.parquet.
 
     Raises:
         InputError: no such task, or the folder cannot be written.
         MissingDependencyError: the package reasoning_gym is not installed.
     """
-    settings = settings or Settings()
+    settings = settings or PrepSettings()
     settings.refuse("reasoning_gym", "raw", "split_name", "revision")
     sizes = {"train": n_train, "test": n_test}
     for split, wanted in sizes.items():

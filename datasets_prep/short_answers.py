@@ -27,18 +27,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import ALL_THREE, Layout
-from rewardkit.datasets_prep.common.prompts import Instruction, after
+from rewardkit.datasets_prep.common.layout import ALL_THREE, SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
 from rewardkit.datasets_prep.common.readers import LeftOutError
-from rewardkit.datasets_prep.common.recipe import Context, Recipe
+from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 from rewardkit.rows import value_at
 
-INSTRUCTION = Instruction("Give a short answer between <answer> and </answer>.")
+INSTRUCTION = PromptInstruction("Give a short answer between <answer> and </answer>.")
 
-Answers = list[Any]
+AcceptedAnswers = list[Any]
 """Texts, or lists of texts for answers of several spans."""
 
 _NO_ANSWER = "no answer is published"
@@ -50,13 +50,13 @@ class QA:
 
     name: str
     hub: Hub
-    answers: Callable[[Record], Answers]
+    answers: Callable[[Record], AcceptedAnswers]
     data_source: str = ""
     """Empty: the set's name on the hub; with `{source}` for the raw column `data_source`."""
     context: str = ""
     """The column of the text that the question is about."""
     expand: Callable[[Record], Iterator[Record]] | None = None
-    layout: Layout = Layout(ALL_THREE, validation_is_test=True)  # noqa: RUF009  (frozen)
+    layout: SplitLayout = SplitLayout(ALL_THREE, validation_is_test=True)  # noqa: RUF009  (frozen)
     tool: str = "search"
 
     @property
@@ -73,7 +73,7 @@ class QA:
         )
 
 
-def _to_row(published: QA, record: Record, context: Context) -> Row:
+def _to_row(published: QA, record: Record, context: RowContext) -> Row:
     name = "question" if "question" in record.values or "Question" not in record.values else "Question"
     question = record.text(name).strip()
     accepted = [answer for answer in published.answers(record) if answer]
@@ -96,7 +96,7 @@ def _to_row(published: QA, record: Record, context: Context) -> Row:
     )
 
 
-def _plain(record: Record) -> Answers:
+def _plain(record: Record) -> AcceptedAnswers:
     """A text, a list of texts, or FlashRAG's `golden_answers`."""
     value = record.values.get("golden_answers", record.values.get("answer"))
     if value is None:
@@ -104,7 +104,7 @@ def _plain(record: Record) -> Answers:
     return _texts(value, record)
 
 
-def _triviaqa(record: Record) -> Answers:
+def _triviaqa(record: Record) -> AcceptedAnswers:
     answer = record.values.get("answer", record.values.get("Answer"))
     if not isinstance(answer, dict):
         return _plain(record)
@@ -113,13 +113,13 @@ def _triviaqa(record: Record) -> Answers:
     return list(dict.fromkeys(text for text in listed if isinstance(text, str) and text and text != "<unk>"))
 
 
-def _squad(record: Record) -> Answers:
+def _squad(record: Record) -> AcceptedAnswers:
     answers = record.value("answers")
     texts = answers.get("text") if isinstance(answers, dict) else [item.get("text") for item in answers or ()]
     return list(dict.fromkeys(_texts(texts or [], record)))
 
 
-def _drop(record: Record) -> Answers:
+def _drop(record: Record) -> AcceptedAnswers:
     if "answers_spans" in record.values:
         spans = (record.values["answers_spans"] or {}).get("spans") or []
         distinct = list(dict.fromkeys(spans))
@@ -151,12 +151,12 @@ def _drop_answer(answer: Any) -> Any:
     return " ".join(part for name in ("day", "month", "year") if (part := str(date.get(name) or "").strip()))
 
 
-def _searchr1(record: Record) -> Answers:
+def _searchr1(record: Record) -> AcceptedAnswers:
     target = value_at(record.values, "reward_model.ground_truth.target")
     return _texts(target, record) if target is not None else _plain(record)
 
 
-def _texts(value: Any, record: Record) -> Answers:
+def _texts(value: Any, record: Record) -> AcceptedAnswers:
     texts = value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) for text in texts):
         raise InputError(f"{record.where}: expected answers as texts, found {str(value)[:60]!r}")
@@ -190,7 +190,7 @@ def _numbered(record: Record, rows: Iterator[dict[str, Any]]) -> Iterator[Record
         yield Record(f"{label} question {index + 1}", index, values)
 
 
-_VALIDATED = Layout(
+_VALIDATED = SplitLayout(
     {name: split for name, split in ALL_THREE.items() if split != "test"},
     ignore=("test",),
     validation_is_test=True,
@@ -219,7 +219,7 @@ SETS = (
             script=True,
         ),
         _plain,
-        layout=Layout(ALL_THREE, prefer=("distractor/",), ignore=("fullwiki",), validation_is_test=True),
+        layout=SplitLayout(ALL_THREE, prefer=("distractor/",), ignore=("fullwiki",), validation_is_test=True),
     ),
     QA(
         "squad",

@@ -127,7 +127,7 @@ class Client:
     def _send(self, batch: _Batch) -> list[Score]:
         return _decode(self._request("POST", "/score", batch.body), batch.size)
 
-    def _request(self, method: str, path: str, body: bytes | None = None) -> _Answer:
+    def _request(self, method: str, path: str, body: bytes | None = None) -> _HttpAnswer:
         attempts = _Attempts(self.url, self.timeout_s)
         while True:
             try:
@@ -245,7 +245,7 @@ class AsyncClient:
         async with self._slots:
             return _decode(await self._request(batch.body), batch.size)
 
-    async def _request(self, body: bytes) -> _Answer:
+    async def _request(self, body: bytes) -> _HttpAnswer:
         import aiohttp
 
         attempts = _Attempts(self.url, self.timeout_s)
@@ -264,7 +264,7 @@ class AsyncClient:
                 pause_s = attempts.pause_when_overloaded(answer)
             await asyncio.sleep(pause_s)
 
-    async def _exchange(self, body: bytes, headers: dict[str, str]) -> _Answer:
+    async def _exchange(self, body: bytes, headers: dict[str, str]) -> _HttpAnswer:
         import aiohttp
 
         if self._session is None:
@@ -275,7 +275,7 @@ class AsyncClient:
             )
         async with self._session.post(f"{self.url}/score", data=body, headers=headers) as response:
             retry_after = response.headers.get("retry-after", "")
-            return _Answer(str(response.url), response.status, retry_after, await response.read())
+            return _HttpAnswer(str(response.url), response.status, retry_after, await response.read())
 
     async def aclose(self) -> None:
         """Close the connections; calls still waiting are cancelled."""
@@ -313,7 +313,7 @@ class _Single:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _HttpAnswer:
     url: str
     status: int
     retry_after: str
@@ -349,7 +349,7 @@ class _Attempts:
             ) from error
         return pause_s
 
-    def pause_when_overloaded(self, answer: _Answer) -> float:
+    def pause_when_overloaded(self, answer: _HttpAnswer) -> float:
         """Seconds to wait. Raises OverloadedError when that would be too late."""
         try:
             retry_after_s = float(answer.retry_after)
@@ -375,7 +375,7 @@ class _Connections:
 
     def exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], timeout_s: float
-    ) -> _Answer:
+    ) -> _HttpAnswer:
         connection = self._take()
         try:
             connection.timeout = timeout_s
@@ -384,7 +384,7 @@ class _Connections:
             connection.request(method, self.prefix + path, body, headers)
             response = connection.getresponse()
             retry_after = response.getheader("retry-after", "")
-            answer = _Answer(f"{self.url}{path}", response.status, retry_after, response.read())
+            answer = _HttpAnswer(f"{self.url}{path}", response.status, retry_after, response.read())
         except BaseException:
             connection.close()
             raise
@@ -454,7 +454,7 @@ def _encode(sample: Sample) -> bytes:
         return json.dumps(msgspec.to_builtins(sample)).encode()
 
 
-def _decode(answer: _Answer, expected: int) -> list[Score]:
+def _decode(answer: _HttpAnswer, expected: int) -> list[Score]:
     _refuse(answer)
     try:
         scores = _scores.decode(answer.body)
@@ -465,19 +465,19 @@ def _decode(answer: _Answer, expected: int) -> list[Score]:
     return scores
 
 
-def _json(answer: _Answer) -> Any:
+def _json(answer: _HttpAnswer) -> Any:
     _refuse(answer)
     return json.loads(answer.body)
 
 
-def _refuse(answer: _Answer) -> None:
+def _refuse(answer: _HttpAnswer) -> None:
     """Raise what a status other than 200 stands for."""
     if answer.status != http.client.OK:
         kind = RefusedError if 400 <= answer.status < 500 else ServerError
         raise kind(f"{answer.url} answered {answer.status}: {_error(answer)[1]}")
 
 
-def _error(answer: _Answer) -> tuple[str, str]:
+def _error(answer: _HttpAnswer) -> tuple[str, str]:
     """The type and the message of an error, as far as the answer says."""
     try:
         error = json.loads(answer.body)["error"]

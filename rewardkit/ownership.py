@@ -13,7 +13,7 @@ OURS = "rewardkit"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class NameOwner:
     """Another distribution, and what of our name it has."""
 
     name: str
@@ -31,14 +31,14 @@ class Owner:
         )
 
 
-def other_owners() -> list[Owner]:
+def other_owners() -> list[NameOwner]:
     """Return the other distributions that own our name, by name."""
     found = {}
     for distribution in importlib.metadata.distributions():
         name = distribution.metadata["Name"]
         if not name or name.lower().replace("_", "-") == OURS:
             continue
-        owner = Owner(name, _imports(distribution), _has_script(distribution))
+        owner = NameOwner(name, _imports(distribution), _has_script(distribution))
         if owner.imports or owner.script:
             found[name] = owner
     return [found[name] for name in sorted(found)]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from weakref import WeakSet
 
 VARIABLE = "REWARDKIT_SHARED"
-_OWNERS: WeakSet[Owner] = WeakSet()
+_OWNERS: WeakSet[SharedOwner] = WeakSet()
 
 
 class Shared(NamedTuple):
@@ -25,7 +25,7 @@ class Shared(NamedTuple):
     """A file descriptor that becomes readable when the owner has closed or died."""
 
 
-class Owner:
+class SharedOwner:
     """Made by whoever starts workers: they get its `environment` and `descriptors`; it closes at the end."""
 
     def __init__(self) -> None:
@@ -66,12 +66,12 @@ class _Own:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.owner: Owner | None = None
+        self.owner: SharedOwner | None = None
 
     def shared(self) -> Shared:
         with self.lock:
             if self.owner is None or self.owner.closed:
-                self.owner = Owner()
+                self.owner = SharedOwner()
                 atexit.register(self.owner.close)
             return self.owner.shared
 

@@ -33,7 +33,7 @@ class UserFile:
     """What has been imported from its folder."""
 
 
-class _Loader(SourceFileLoader):
+class _UserFileLoader(SourceFileLoader):
     """Loads a module from a text that has been read, never from what the file holds by then."""
 
     def __init__(self, name: str, path: str, source: bytes) -> None:
@@ -47,7 +47,7 @@ class _Loader(SourceFileLoader):
         raise OSError  # so that no bytecode is looked for, or left behind
 
 
-class _Finder:
+class _UserFileFinder:
     """Finds what is imported from the folders of users' files, and keeps it as it was read.
 
     A module that stands elsewhere too, in the standard library or installed, is taken from there.
@@ -80,7 +80,7 @@ class _Finder:
         return _read(own) if own is not None else None
 
 
-_finder = _Finder()
+_finder = _UserFileFinder()
 
 
 def import_reward_file(path: Path) -> ModuleType:
@@ -118,7 +118,7 @@ def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
     """The user's file that defines this function, if one does, and what has been imported from its folder."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     loader = getattr(module, "__loader__", None)
-    if not isinstance(loader, _Loader):
+    if not isinstance(loader, _UserFileLoader):
         return None
     folder = Path(loader.path).resolve().parent
     beside = tuple(file for file in _finder.held.values() if Path(file.path).resolve().is_relative_to(folder))
@@ -173,7 +173,7 @@ def _spec(file: UserFile) -> ModuleSpec:
     spec = importlib.util.spec_from_file_location(
         file.name,
         path,
-        loader=_Loader(file.name, file.path, file.source),
+        loader=_UserFileLoader(file.name, file.path, file.source),
         submodule_search_locations=[str(path.parent)] if path.name == "__init__.py" else None,
     )
     assert spec is not None

@@ -11,25 +11,32 @@ what each level holds and what it does not.
 
 from __future__ import annotations
 
-from rewardkit.sandbox.answers import Answer, Budget
+from rewardkit.sandbox.answers import Answer, SolutionBudget
 from rewardkit.sandbox.box import Sandbox
-from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.outcome import (
+    DEFAULT_LIMITS,
+    IsolationLevel,
+    Limits,
+    Outcome,
+    OutcomeStatus,
+    SandboxUnavailable,
+)
 from rewardkit.sandbox.pool import Pool, SandboxBusy, Ticket
 from rewardkit.sandbox.worker import Job
 
 __all__ = [
     "DEFAULT_LIMITS",
     "Answer",
-    "Budget",
+    "IsolationLevel",
     "Job",
-    "Level",
     "Limits",
     "Outcome",
+    "OutcomeStatus",
     "Pool",
     "Sandbox",
     "SandboxBusy",
     "SandboxUnavailable",
-    "Status",
+    "SolutionBudget",
     "Ticket",
     "run",
 ]

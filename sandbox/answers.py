@@ -8,14 +8,14 @@ import time
 from dataclasses import dataclass, replace
 
 from rewardkit.sandbox.jail.channel import ENDED
-from rewardkit.sandbox.outcome import Limits, Outcome, Status
+from rewardkit.sandbox.outcome import Limits, Outcome, OutcomeStatus
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came of one call or one assertion."""
 
-    status: Status
+    status: OutcomeStatus
     value: bytes = b""
     """The result as the program's process encoded it: one line, hostile, for `values.loads`."""
     error: str | None = None
@@ -27,7 +27,7 @@ class Answer:
 
 
 @dataclass
-class Budget:
+class SolutionBudget:
     """What all runs of one solution may use together."""
 
     cpu_s: float = float("inf")
@@ -77,7 +77,7 @@ def read_verdict(line: bytes) -> Answer:
 
 def no_answer(outcome: Outcome) -> Answer:
     """Return the answer of a call whose run ended without one."""
-    status: Status = "runtime_error" if outcome.status == "ok" else outcome.status
+    status: OutcomeStatus = "runtime_error" if outcome.status == "ok" else outcome.status
     return Answer(status, error=explain(outcome), cpu_s=outcome.cpu_s)
 
 

@@ -17,12 +17,12 @@ from types import TracebackType
 from typing import Any
 
 from rewardkit.sandbox import levels
-from rewardkit.sandbox.answers import Answer, Budget, no_answer, read_answer, read_verdict
+from rewardkit.sandbox.answers import Answer, SolutionBudget, no_answer, read_answer, read_verdict
 from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.channel import ENDED
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON
-from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
 _ATTEMPTS = 3
@@ -44,7 +44,7 @@ class Sandbox:
         allow_unsafe: bool = False,
         builds: Builds | None = None,
     ) -> None:
-        self.level: Level = levels.choose(level, allow_unsafe=allow_unsafe)
+        self.level: IsolationLevel = levels.choose(level, allow_unsafe=allow_unsafe)
         self._builds = builds or Builds()
         self._workers: dict[tuple[str, str, tuple[str, ...]], Worker] = {}
         self._busy: list[Worker] = []
@@ -122,7 +122,7 @@ class Sandbox:
         limits: Limits = DEFAULT_LIMITS,
         *,
         keywords: Sequence[Mapping[str, Any]] | None = None,
-        budget: Budget | None = None,
+        budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
         """Call `function` of a program with each case's arguments.
@@ -140,7 +140,7 @@ class Sandbox:
             stop: Do not go on after a child that ended early.
         """
         source = _bytes(program)
-        budget = budget or Budget()
+        budget = budget or SolutionBudget()
         encoded = [values.encode(list(case)) for case in cases]
         named = [{k: values.encode(v) for k, v in case.items()} for case in keywords or []]
         answers: list[Answer] = []
@@ -169,7 +169,7 @@ class Sandbox:
         limits: Limits = DEFAULT_LIMITS,
         *,
         before: Sequence[str] | None = None,
-        budget: Budget | None = None,
+        budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
         """Run each of `tests` (assertions) in one jailed child while `program` is in another.
@@ -187,7 +187,7 @@ class Sandbox:
             stop: Do not go on after a test that failed.
         """
         source = _bytes(program)
-        budget = budget or Budget()
+        budget = budget or SolutionBudget()
         steps = list(before or [""] * len(tests))
         answers: list[Answer] = []
         while len(answers) < len(tests) and not budget.is_spent:
@@ -206,7 +206,7 @@ class Sandbox:
         return answers
 
     def _check_some(
-        self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: Budget
+        self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: SolutionBudget
     ) -> list[Answer]:
         """Run tests up to the first in which either child ends; that one's answer says how."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
@@ -223,7 +223,12 @@ class Sandbox:
         return [no_answer(self._deadly())]
 
     def _play(
-        self, candidate: Job, checker: Job, ends: tuple[socket.socket, ...], count: int, budget: Budget
+        self,
+        candidate: Job,
+        checker: Job,
+        ends: tuple[socket.socket, ...],
+        count: int,
+        budget: SolutionBudget,
     ) -> list[Answer]:
         with self._using("main", candidate) as one, self._using("second", checker) as two:
             self._begin(one, candidate)

@@ -18,13 +18,13 @@ from typing import Any
 
 from rewardkit.sandbox.languages import (
     LANGUAGES,
-    Command,
     Language,
+    LanguageCommand,
     LanguageUnavailable,
     Toolchain,
     toolchain,
 )
-from rewardkit.sandbox.outcome import Level, Limits, Outcome
+from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job
 
 BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
@@ -48,7 +48,7 @@ _ENDED = ("ok", "runtime_error")
 """Ends of a step that were the compiler's own."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
-Run = Callable[[Job], Outcome]
+RunJob = Callable[[Job], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Builds:
         self._lock = threading.Lock()
         self._found: OrderedDict[Any, Future[Build | Outcome]] = OrderedDict()
 
-    def get(self, job: Job, level: Level, run: Run) -> Build | Outcome:
+    def get(self, job: Job, level: IsolationLevel, run: RunJob) -> Build | Outcome:
         """Return the build of a job's program, or the outcome with which it failed.
 
         Args:
@@ -93,7 +93,7 @@ class Builds:
         key = (language.name, hashlib.sha256(job.program).digest())
         return self._once(key, lambda: build(language, tools, job, run))
 
-    def prove(self, language: Language, level: Level, run: Run) -> Toolchain:
+    def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
         """Return a language's toolchain once a small program has been built with it and run.
 
         Raises:
@@ -113,7 +113,7 @@ class Builds:
             raise LanguageUnavailable(_unproved(language, tools, proof))
         return tools
 
-    def _prove(self, language: Language, tools: Toolchain, hello: Job, run: Run) -> Build | Outcome:
+    def _prove(self, language: Language, tools: Toolchain, hello: Job, run: RunJob) -> Build | Outcome:
         built = build(language, tools, hello, run)
         if isinstance(built, Outcome):
             return built
@@ -166,7 +166,7 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
     )
 
 
-def build(language: Language, tools: Toolchain, job: Job, run: Run) -> Build | Outcome:
+def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
     """Build a job's program; each list of steps is tried until one succeeds.
 
     Where a compiler is stopped, no other is tried: what takes it too long in one standard does in the next.
@@ -184,7 +184,9 @@ def build(language: Language, tools: Toolchain, job: Job, run: Run) -> Build | O
     return made if failed is None else _told(failed)
 
 
-def _take_steps(steps: Sequence[Command], tools: Toolchain, given: bytes, run: Run) -> bytes | Outcome:
+def _take_steps(
+    steps: Sequence[LanguageCommand], tools: Toolchain, given: bytes, run: RunJob
+) -> bytes | Outcome:
     for step in steps:
         outcome = run(_job(step, tools, given, b"", BUILD_LIMITS, "build"))
         if not outcome.ok or not outcome.results:
@@ -211,7 +213,9 @@ def _first_message(outcome: Outcome) -> str:
     ]
 
 
-def _job(command: Command, tools: Toolchain, program: bytes, stdin: bytes, limits: Limits, mode: str) -> Job:
+def _job(
+    command: LanguageCommand, tools: Toolchain, program: bytes, stdin: bytes, limits: Limits, mode: str
+) -> Job:
     managed = command.profile == "managed"
     memory_mb = limits.memory_mb + command.extra_mb
     stack_mb = limits.memory_mb if command.stack_mb is None else command.stack_mb

@@ -18,10 +18,10 @@ from typing import Any, get_args
 
 from rewardkit.http_retry import RETRIED
 from rewardkit.sandbox import fusion_calls
-from rewardkit.sandbox.answers import Answer, Budget, explain
+from rewardkit.sandbox.answers import Answer, SolutionBudget, explain
 from rewardkit.sandbox.fusion import EXTENSION
 from rewardkit.sandbox.languages import PYTHON
-from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, OutcomeStatus, SandboxUnavailable
 
 _NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
 """What SandboxFusion calls languages where it is not what we do."""
@@ -118,7 +118,7 @@ class FusionClient:
         limits: Limits = DEFAULT_LIMITS,
         *,
         keywords: Sequence[Mapping[str, Any]] | None = None,
-        budget: Budget | None = None,
+        budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
         """Call a function of a Python program with each case's arguments, a run each; as `Sandbox.call`.
@@ -129,7 +129,7 @@ class FusionClient:
         if (unproved := self._prove_calls()) is not None:
             return [unproved]
         whole = fusion_calls.harness(_text(program))
-        budget = budget or Budget()
+        budget = budget or SolutionBudget()
         answers: list[Answer] = []
         for i, case in enumerate(cases):
             if budget.is_spent:
@@ -230,13 +230,13 @@ def _first_message(compiled: dict[str, Any], late: bool) -> str:
     return next((line.strip() for line in said if "error" in line.casefold()), "no message")[:300]
 
 
-def _measured(status: Status, result: dict[str, Any], detail: str | None) -> Outcome:
+def _measured(status: OutcomeStatus, result: dict[str, Any], detail: str | None) -> Outcome:
     """The outcome of a run, by what a service of ours says of it where it is one."""
     extension = result.get(EXTENSION)
     ours = extension if isinstance(extension, dict) else {}
     elapsed = _seconds(result.get("execution_time"))
     return Outcome(
-        ours["status"] if ours.get("status") in get_args(Status) else status,
+        ours["status"] if ours.get("status") in get_args(OutcomeStatus) else status,
         str(result.get("stdout") or "").encode("utf-8", "replace"),
         str(result.get("stderr") or "").encode("utf-8", "replace"),
         exit_code=result.get("return_code"),

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable
+from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
 LevelChoice = Literal["auto", "full", "warm", "guard", "none"]
-SECURE: tuple[Level, ...] = ("warm", "guard")
+SECURE: tuple[IsolationLevel, ...] = ("warm", "guard")
 """What `auto` tries, the strongest first."""
 
 _LIMITS = Limits(cpu_s=2.0, wall_s=4.0, memory_mb=256, output_bytes=1 << 18)
@@ -45,7 +45,7 @@ class Escape:
 
 
 @dataclass(frozen=True)
-class Finding:
+class EscapeFinding:
     """Whether one escape was held, and how."""
 
     escape: str
@@ -129,7 +129,7 @@ def _raw_call(x86: int, arm: int, *arguments: object) -> str:
     )
 
 
-def prove(level: Level) -> list[Finding]:
+def prove(level: IsolationLevel) -> list[EscapeFinding]:
     """Start a worker at `level` and run every escape in it.
 
     Raises:
@@ -143,10 +143,10 @@ def prove(level: Level) -> list[Finding]:
             raise SandboxUnavailable(f"level {level}: {error}") from None
 
 
-def _try(worker: Worker, escape: Escape) -> Finding:
+def _try(worker: Worker, escape: Escape) -> EscapeFinding:
     outcome = worker.run(Job(escape.program.encode(), limits=escape.limits))
     seen = outcome.status if outcome.detail is None else f"{outcome.status}: {outcome.detail}"
-    return Finding(escape.name, outcome.status != "sandbox_error" and escape.held(outcome), seen)
+    return EscapeFinding(escape.name, outcome.status != "sandbox_error" and escape.held(outcome), seen)
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def _canaries() -> Iterator[tuple[str, int]]:
 
 
 @functools.cache
-def why_not(level: Level) -> str | None:
+def why_not(level: IsolationLevel) -> str | None:
     """Return why `level` does not hold here, or None if it does. Tried once in a process."""
     try:
         failed = [f for f in prove(level) if not f.held]
@@ -172,7 +172,7 @@ def why_not(level: Level) -> str | None:
     return None
 
 
-def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Level:
+def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> IsolationLevel:
     """Return the level to run at: `level` itself once it is proved, or the strongest one that is.
 
     Raises:
@@ -184,7 +184,7 @@ def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Level:
                 "level 'none' runs programs without isolation; pass allow_unsafe=True to accept that"
             )
         return "none"
-    wanted: tuple[Level, ...] = SECURE if level == "auto" else (level,)
+    wanted: tuple[IsolationLevel, ...] = SECURE if level == "auto" else (level,)
     reasons = []
     for candidate in wanted:
         reason = why_not("warm" if candidate == "full" else candidate)

@@ -7,11 +7,11 @@ from typing import Literal
 
 from rewardkit.errors import RewardkitError
 
-Level = Literal["full", "warm", "guard", "none"]
+IsolationLevel = Literal["full", "warm", "guard", "none"]
 """`warm`: namespaces of the worker's own, seccomp, Landlock, rlimits. `guard`: the same without namespaces.
 `full`: `warm` with new namespaces for every run. `none`: no isolation at all."""
 
-Status = Literal[
+OutcomeStatus = Literal[
     "ok",
     "runtime_error",
     "compile_error",
@@ -70,7 +70,7 @@ DEFAULT_LIMITS = Limits()
 class Outcome:
     """How one run ended, as measured from outside."""
 
-    status: Status
+    status: OutcomeStatus
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
@@ -79,7 +79,7 @@ class Outcome:
     wall_s: float = 0.0
     peak_memory: int = 0
     """Largest resident set, bytes."""
-    level: Level = "none"
+    level: IsolationLevel = "none"
     """The isolation that it ran under."""
     detail: str | None = None
     """One line on a `sandbox_error`, or the compiler's first message."""

@@ -18,7 +18,7 @@ from rewardkit.errors import RewardkitError
 from rewardkit.sandbox import levels
 from rewardkit.sandbox.box import Sandbox
 from rewardkit.sandbox.building import Builds
-from rewardkit.sandbox.outcome import Level, Outcome
+from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.worker import Job
 
 
@@ -67,7 +67,7 @@ class Pool:
         queue_size: int = 10_000,
         allow_unsafe: bool = False,
     ) -> None:
-        self.level: Level = levels.choose(level, allow_unsafe=allow_unsafe)
+        self.level: IsolationLevel = levels.choose(level, allow_unsafe=allow_unsafe)
         self.size = size or len(os.sched_getaffinity(0))
         self.queue_size = queue_size
         self._allow_unsafe = allow_unsafe

@@ -23,7 +23,14 @@ from pathlib import Path
 
 from rewardkit.sandbox.jail import protocol
 from rewardkit.sandbox.languages import PYTHON
-from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Level, Limits, Outcome, SandboxUnavailable, Status
+from rewardkit.sandbox.outcome import (
+    DEFAULT_LIMITS,
+    IsolationLevel,
+    Limits,
+    Outcome,
+    OutcomeStatus,
+    SandboxUnavailable,
+)
 
 START_TIMEOUT_S = 60.0
 _GRACE_S = 60.0
@@ -68,7 +75,7 @@ _BOX_MB = 16
 _TOOLS_BOX_MB = 128
 _LEAST_FREE_MB = 256
 """Where a compiler works on the host's disk, less than this is a failure of the host's."""
-_STOPPED: dict[int, Status] = {
+_STOPPED: dict[int, OutcomeStatus] = {
     protocol.CPU: "cpu_timeout",
     protocol.WALL: "wall_timeout",
     protocol.IDLE: "idle_timeout",
@@ -120,7 +127,7 @@ class Job:
 class Worker:
     """One fork server, started on creation."""
 
-    def __init__(self, level: Level, flavour: str = "base", readable: tuple[str, ...] = ()) -> None:
+    def __init__(self, level: IsolationLevel, flavour: str = "base", readable: tuple[str, ...] = ()) -> None:
         self.level = level
         self.flavour = flavour
         self._readable = readable
@@ -303,7 +310,7 @@ class _Running:
             os.lseek(fd, 0, os.SEEK_SET)
         return fd
 
-    def outcome(self, report: bytes, level: Level) -> Outcome:
+    def outcome(self, report: bytes, level: IsolationLevel) -> Outcome:
         reason, wait_status, cpu_us, wall_us, peak_kib = protocol.REPORT.unpack(report)
         limit = self.job.limits.output_bytes
         stdout, out_flood = _read(self.stdout, limit)
@@ -338,7 +345,7 @@ def _read(fd: int, limit: int) -> tuple[bytes, bool]:
     return (os.pread(fd, min(size, limit), 0) if size else b""), size > limit
 
 
-def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Status:
+def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> OutcomeStatus:
     """The status of a run that ended by itself. What the program says of its failure cannot better it."""
     if exit_code == 0:
         return "ok"

@@ -25,7 +25,7 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.server import episode_routes, health, native, page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
-from rewardkit.server.dialects import ROUTERS, Context
+from rewardkit.server.dialects import ROUTERS, DialectContext
 from rewardkit.server.dialects.base import described
 from rewardkit.server.episodes import Episodes
 from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
@@ -107,7 +107,7 @@ def create_app(
     traffic = Traffic(place=siblings.place if siblings else 0)
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
-    context = Context(
+    context = DialectContext(
         request_scorer,
         ground_truths,
         on_failure,
@@ -150,7 +150,7 @@ def create_app(
     return app
 
 
-def _answer_siblings(context: Context, traffic: Traffic, metrics: Metrics) -> None:
+def _answer_siblings(context: DialectContext, traffic: Traffic, metrics: Metrics) -> None:
     """Say what this process knows when another of the same server asks."""
     context.answers["traffic"] = lambda nothing: traffic.counts()
     context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
@@ -158,7 +158,9 @@ def _answer_siblings(context: Context, traffic: Traffic, metrics: Metrics) -> No
     context.answers["refresh"] = lambda nothing: metrics.refresh()
 
 
-def _add_routes(app: FastAPI, request_scorer: RequestScorer, context: Context, state: health.Health) -> None:
+def _add_routes(
+    app: FastAPI, request_scorer: RequestScorer, context: DialectContext, state: health.Health
+) -> None:
     """Add what every server has beside `/score`."""
     app.include_router(native.router(request_scorer))
     app.include_router(health.router(state))
@@ -216,7 +218,7 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 def _lifespan(
     state: health.Health,
     metrics: Metrics,
-    context: Context,
+    context: DialectContext,
     shared: SharedLoad | None,
     episodes: Episodes | None,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:

@@ -60,7 +60,7 @@ _PREFILLS = frozenset({"", "<think>", "<think></think>", "<think> </think>"})
 """What templates put into the assistant's mouth."""
 
 
-class Turn(NamedTuple):
+class ChatTurn(NamedTuple):
     """One turn of a conversation, without its markers."""
 
     role: str
@@ -69,7 +69,7 @@ class Turn(NamedTuple):
     """Where `content` begins in the text it was found in."""
 
 
-def turns(text: str, *, bare: bool = False) -> list[Turn]:
+def turns(text: str, *, bare: bool = False) -> list[ChatTurn]:
     """Take a text apart at its role markers; without any it is one turn of the user.
 
     Text before the first marker is the system's, as DeepSeek's template has it. Empty turns are left out,
@@ -81,7 +81,7 @@ def turns(text: str, *, bare: bool = False) -> list[Turn]:
     found = list((_BARE_MARKER if bare else _MARKER).finditer(text))
     starts = [("system" if found else "user", 0), *((_role(match), match.end()) for match in found)]
     ends = [match.start() for match in found] + [len(text)]
-    made = [Turn(role, text[start:end], start) for (role, start), end in zip(starts, ends, strict=True)]
+    made = [ChatTurn(role, text[start:end], start) for (role, start), end in zip(starts, ends, strict=True)]
     return [turn for turn in made if turn.role == "assistant" or plain(turn.content)]
 
 
@@ -92,9 +92,9 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
-def message_turns(messages: Iterable[Mapping[str, Any]]) -> list[Turn]:
+def message_turns(messages: Iterable[Mapping[str, Any]]) -> list[ChatTurn]:
     """Return chat messages as turns; parts of a message that are not text are left out."""
-    return [Turn(str(m.get("role", "user")), content_text(m.get("content"))) for m in messages]
+    return [ChatTurn(str(m.get("role", "user")), content_text(m.get("content"))) for m in messages]
 
 
 def content_text(content: object) -> str:
@@ -107,7 +107,7 @@ def content_text(content: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = False) -> list[Turn]:
+def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = False) -> list[ChatTurn]:
     """Return a prompt's turns, without the empty assistant's turn that asks for a reply.
 
     Args:

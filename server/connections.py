@@ -36,7 +36,7 @@ or is none of those."""
 _log = logging.getLogger("rewardkit.server")
 
 
-class _Refused:
+class _RefusedCycle:
     """Stands for a request that is not handled: what else comes of it is not looked at."""
 
     response_complete = True
@@ -44,7 +44,7 @@ class _Refused:
     message_event = asyncio.Event()
 
 
-_REFUSED: Any = _Refused()
+_REFUSED: Any = _RefusedCycle()
 
 
 class _Corked:
@@ -117,13 +117,13 @@ class Places:
     def __init__(self, limit: int, per_address: int | None = None) -> None:
         self.limit = limit
         self.per_address = per_address or max(1, int(limit * ADDRESS_SHARE))
-        self.idle: OrderedDict[Connection, None] = OrderedDict()
+        self.idle: OrderedDict[LimitedConnection, None] = OrderedDict()
         """Those that wait for a request, the oldest first."""
-        self._open: dict[Connection, str] = {}
+        self._open: dict[LimitedConnection, str] = {}
         self._by_address: dict[str, int] = {}
         self.turned_away = 0
 
-    def enter(self, connection: Connection, address: str) -> bool:
+    def enter(self, connection: LimitedConnection, address: str) -> bool:
         """Give a new connection a place. False when there is none and nobody idle to take one from."""
         if self._by_address.get(address, 0) >= self.per_address:
             if not self._close_idle(address):
@@ -137,7 +137,7 @@ class Places:
         self.idle[connection] = None
         return True
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: LimitedConnection) -> None:
         """Give a place back. One that has none may call this too."""
         self.idle.pop(connection, None)
         address = self._open.pop(connection, None)
@@ -155,7 +155,7 @@ class Places:
         return False
 
 
-class Connection(HttpToolsProtocol):
+class LimitedConnection(HttpToolsProtocol):
     """One connection within the limits. `with_places` makes the class that uvicorn is given."""
 
     places: Places
@@ -373,11 +373,11 @@ def _nothing() -> None:
     pass
 
 
-def with_places(places: Places, at_once: AtOnce | None = None) -> type[Connection]:
+def with_places(places: Places, at_once: AtOnce | None = None) -> type[LimitedConnection]:
     """The protocol class for one server.
 
     Args:
         at_once: what answers requests that need no task of their own.
     """
     answer = None if at_once is None else staticmethod(at_once)
-    return type("Connection", (Connection,), {"places": places, "answer_at_once": answer})
+    return type("LimitedConnection", (LimitedConnection,), {"places": places, "answer_at_once": answer})

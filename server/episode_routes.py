@@ -30,7 +30,7 @@ from rewardkit.server.dialects.background import elsewhere
 from rewardkit.server.episodes import EpisodeFailed, Episodes, EpisodeStart, UnknownEpisode
 from rewardkit.server.request import CURRENT
 from rewardkit.server.siblings import Siblings
-from rewardkit.server.wire import Decoder, refusal, reply
+from rewardkit.server.wire import BodyDecoder, refusal, reply
 
 _MORE_S = 30.0
 """How much longer than a call may take its holder may need to answer, on a busy machine."""
@@ -59,9 +59,9 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
     extra_info: dict[str, Any] | None = None
 
 
-_decode_opening: Decoder[_Opening] = Decoder(_Opening, "an episode")
-_decode_calling: Decoder[_Calling] = Decoder(_Calling, "a call of a tool")
-_decode_turn: Decoder[_Turn] = Decoder(_Turn, "a turn for an interaction")
+_decode_opening: BodyDecoder[_Opening] = BodyDecoder(_Opening, "an episode")
+_decode_calling: BodyDecoder[_Calling] = BodyDecoder(_Calling, "a call of a tool")
+_decode_turn: BodyDecoder[_Turn] = BodyDecoder(_Turn, "a turn for an interaction")
 
 
 def router(

@@ -1,8 +1,8 @@
 """Episodes whose tools and interaction live here while the model is elsewhere.
 
-An episode is held by one server process; its id says by which, and the others ask that one. What nobody asks
-for is released after `Settings.idle_s`, and all of them when the server stops: a tool that was created is
-always released. No HTTP here: `episode_routes.py`.
+An episode is held by one server process; its id says by which, and the others forward requests to that one.
+One without a request for `EpisodeServiceSettings.idle_s` is released, and all are when the server stops: a
+tool that was created is always released. No HTTP here: `episode_routes.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.agents.executing import describe, execute_call, within
 from rewardkit.agents.interactions.opening import Maker, OpenInteraction
 from rewardkit.agents.rows import tools_of
 from rewardkit.agents.tools import OpenTool, Toolbox
-from rewardkit.agents.types import Call, Limits
+from rewardkit.agents.types import Call, EpisodeLimits
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, did_you_mean
 from rewardkit.types import Message
 
@@ -31,7 +31,7 @@ _STOPPING_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EpisodeServiceSettings:
     """What episodes may take, in one server process."""
 
     idle_s: float = 900.0
@@ -97,7 +97,7 @@ class Episodes:
         self,
         toolbox: Toolbox,
         interactions: Mapping[str, Maker],
-        settings: Settings = Settings(),
+        settings: EpisodeServiceSettings = EpisodeServiceSettings(),
         place: int = 0,
     ) -> None:
         self.toolbox = toolbox
@@ -107,7 +107,7 @@ class Episodes:
         self._open: dict[str, _Held] = {}
         self._opening = 0
         self._sweeper: asyncio.Task[None] | None = None
-        self._limits = Limits(
+        self._limits = EpisodeLimits(
             response_tokens=0, tool_response_chars=settings.response_chars, tool_seconds=settings.seconds
         )
 

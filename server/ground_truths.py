@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean, reason_of
 from rewardkit.rows import ground_truth_text, plain_mapping
-from rewardkit.server.chat import Turn, plain, prompt_turns, strip_end, turns
-from rewardkit.server.known import Ambiguous, KnownRow, Prompt
+from rewardkit.server.chat import ChatTurn, plain, prompt_turns, strip_end, turns
+from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
 from rewardkit.tables import column_of, names_in
 
 _BATCH_ROWS = 2_000
@@ -80,7 +80,7 @@ class GroundTruthIndex:
             f"{shown}{', ...' if len(clashes) > _SHOWN else ''}"
         )
 
-    def lookup(self, prompt: Prompt) -> KnownRow | Ambiguous | None:
+    def lookup(self, prompt: PromptValue) -> KnownRow | Ambiguous | None:
         """Return what is known of a prompt."""
         for bare in (False, True):
             reading = prompt_turns(prompt, bare=bare)
@@ -142,7 +142,7 @@ class _Pairs:
         self.most_replies = 0
         """Turns of the assistant in any prompt."""
 
-    def add(self, reading: Sequence[Turn], row: int) -> None:
+    def add(self, reading: Sequence[ChatTurn], row: int) -> None:
         self.keys.append(_key(reading))
         self.rows.append(row)
         self.most_replies = max(self.most_replies, sum(turn.role == "assistant" for turn in reading))
@@ -220,8 +220,8 @@ def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
 
 
 def _readings(
-    prompt: Prompt | None, render: Callable[[list[dict[str, Any]]], str] | None
-) -> Iterator[list[Turn]]:
+    prompt: PromptValue | None, render: Callable[[list[dict[str, Any]]], str] | None
+) -> Iterator[list[ChatTurn]]:
     """The turns of a row's prompt, and the same as the tokenizer's template would have them."""
     reading = prompt_turns(prompt or "")
     if not any(plain(turn.content) for turn in reading):
@@ -252,15 +252,15 @@ def _renderer(tokenizer: str) -> Callable[[list[dict[str, Any]]], str]:
     return render
 
 
-def _no_system(reading: Sequence[Turn]) -> list[Turn]:
+def _no_system(reading: Sequence[ChatTurn]) -> list[ChatTurn]:
     return [turn for turn in reading if turn.role != "system"]
 
 
-def _key(reading: Sequence[Turn]) -> int:
+def _key(reading: Sequence[ChatTurn]) -> int:
     return list(_keys_after(reading))[-1] if reading else 0
 
 
-def _keys_after(reading: Sequence[Turn], *, system: bool = True) -> Iterator[int]:
+def _keys_after(reading: Sequence[ChatTurn], *, system: bool = True) -> Iterator[int]:
     """The key of the turns so far, after each turn; without `system`, as if its turns were not there."""
     hashed = blake2b(digest_size=8)
     for turn in reading:

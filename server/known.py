@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-Prompt = str | Sequence[Mapping[str, Any]]
+PromptValue = str | Sequence[Mapping[str, Any]]
 """Text, plain or chat-templated, or chat messages."""
 
 

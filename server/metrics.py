@@ -34,7 +34,7 @@ _STOPPED = ("timed_out", "over_limit")
 """The parts of a score in which a reward says how many runs of a program the sandbox stopped, and why."""
 
 
-class _Tally:
+class _HistogramTally:
     """What a histogram is told of later: prometheus-client takes a lock for every figure."""
 
     __slots__ = ("_bounds", "_buckets", "_child", "_sum")
@@ -119,9 +119,9 @@ class Metrics:
         self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
         self._told: dict[str, float] = {}
-        self._request_tallies: dict[tuple[str, int], _Tally] = {}
-        self._score_tallies: dict[str, _Tally] = {}
-        self._judged_tallies: dict[tuple[str, Status], _Tally] = {}
+        self._request_tallies: dict[tuple[str, int], _HistogramTally] = {}
+        self._score_tallies: dict[str, _HistogramTally] = {}
+        self._judged_tallies: dict[tuple[str, Status], _HistogramTally] = {}
         self._sample_counts: dict[tuple[str, Status], int] = {}
         self._client_counts: dict[str, int] = {}
 
@@ -130,7 +130,7 @@ class Metrics:
         tally = self._request_tallies.get((route, status))
         if tally is None:
             child = self._requests.labels(route, status)
-            tally = self._request_tallies[route, status] = _Tally(child, _BUCKETS)
+            tally = self._request_tallies[route, status] = _HistogramTally(child, _BUCKETS)
         tally.add(seconds)
 
     def client(self, name: str, samples: int) -> None:
@@ -156,7 +156,7 @@ class Metrics:
             self._sample_counts[key] = self._sample_counts.get(key, 0) + n
             tally = self._judged_tallies.get(key)
             if tally is None:
-                tally = self._judged_tallies[key] = _Tally(self._judged.labels(*key), _BUCKETS)
+                tally = self._judged_tallies[key] = _HistogramTally(self._judged.labels(*key), _BUCKETS)
             tally.add(seconds)
         if in_sandbox:
             for one in scores:
@@ -167,7 +167,7 @@ class Metrics:
     def _count_score(self, label: str, score: float, n: int) -> None:
         tally = self._score_tallies.get(label)
         if tally is None:
-            tally = self._score_tallies[label] = _Tally(self._scores.labels(label), _SCORE_BUCKETS)
+            tally = self._score_tallies[label] = _HistogramTally(self._scores.labels(label), _SCORE_BUCKETS)
         tally.add(score, n)
 
     def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:

@@ -100,7 +100,9 @@ def serve(
             ssl_certfile=listening.certfile,
             ssl_keyfile=listening.keyfile,
         )
-        _Server(config, app.state.health, listening.drain_s, supervised, replaces).run(sockets=[socket_])
+        _DrainingServer(config, app.state.health, listening.drain_s, supervised, replaces).run(
+            sockets=[socket_]
+        )
 
 
 def _prepare(health: Health) -> None:
@@ -136,7 +138,7 @@ class _Patience:
         return now - self.first > SAME_SIGNAL_S
 
 
-class _Server(uvicorn.Server):
+class _DrainingServer(uvicorn.Server):
     """uvicorn's, with a time between the signal and the closed door."""
 
     def __init__(

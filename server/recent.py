@@ -34,7 +34,7 @@ SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecentScore:
     """One scored response."""
 
     number: int
@@ -80,7 +80,7 @@ class Recent:
 
     def __init__(self, place: int = 0) -> None:
         self._place = place
-        self._rings: dict[tuple[str, Verdict], deque[Kept]] = {}
+        self._rings: dict[tuple[str, Verdict], deque[RecentScore]] = {}
         self._number = 0
         self._size = 0
         self._second = 0
@@ -125,7 +125,7 @@ class Recent:
         self._number += 1
         size = _size(sample)
         whole = size <= LONGEST
-        kept = Kept(
+        kept = RecentScore(
             number=self._number,
             time=now,
             source=name,
@@ -164,7 +164,7 @@ class Recent:
                     return encode(kept.sample).decode()
         return None
 
-    def _of(self, source: str, verdict: str) -> Iterator[Kept]:
+    def _of(self, source: str, verdict: str) -> Iterator[RecentScore]:
         for (name, said), ring in self._rings.items():
             if source in ("", name) and verdict in ("", said):
                 yield from ring

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from rewardkit.errors import UnknownDataSourceError
-from rewardkit.scoring.jobs import Attribute, Turn
+from rewardkit.scoring.jobs import Attribute, ScoringTurn
 from rewardkit.scoring.pending import SLICE
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
@@ -67,7 +67,7 @@ class RequestScorer:
         allowed = min((request and request.timeout_s) or timeout_s or self.timeout_s, MAX_TIMEOUT_S)
         deadline = (request.clock if request else start) + allowed
         watch = request.trace.watch if request and request.trace is not None else None
-        turn = Turn(request and request.client, request and request.id, watch)
+        turn = ScoringTurn(request and request.client, request and request.id, watch)
         with self.admission.room_for(self._by_label(samples, elsewhere), allowed, turn.client):
             watching = request.cancelled_with_client() if request else contextlib.nullcontext()
             with watching:

@@ -29,7 +29,7 @@ nobody else can answer."""
 _MAX_LINE_BYTES = 1 << 24
 _LOAD = struct.Struct("qq")
 
-Answers = Mapping[str, Callable[[Any], Any]]
+SiblingAnswers = Mapping[str, Callable[[Any], Any]]
 """What siblings may ask, by name; arguments and answers are JSON-ready. An answer may be awaited for."""
 
 
@@ -49,7 +49,7 @@ class Siblings:
     n: int
     patience_s: float = _HOLDER_ANSWERS_WITHIN_S
 
-    async def listen(self, answers: Answers) -> asyncio.Server:
+    async def listen(self, answers: SiblingAnswers) -> asyncio.Server:
         """Answer the others' questions until the server that is returned is closed."""
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

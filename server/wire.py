@@ -32,7 +32,7 @@ class ErrorBody(msgspec.Struct):
     message: str
 
 
-class Decoder(Generic[T]):
+class BodyDecoder(Generic[T]):
     """Decodes a request body into a type: strictly, or tolerantly what Python's json writes beyond JSON.
 
     Args:
@@ -70,9 +70,9 @@ class Decoder(Generic[T]):
         return value
 
 
-decode_sample: Decoder[Sample] = Decoder(Sample, "a sample")
-decode_samples: Decoder[Sample | list[Sample]] = Decoder(Sample | list[Sample], "a sample")
-decode_object: Decoder[dict[str, Any]] = Decoder(dict[str, Any], "a JSON object")
+decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample")
+decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(Sample | list[Sample], "a sample")
+decode_object: BodyDecoder[dict[str, Any]] = BodyDecoder(dict[str, Any], "a JSON object")
 
 
 def encode(value: Any) -> bytes:

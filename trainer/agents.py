@@ -18,10 +18,10 @@ from rewardkit.agents.interactions.opening import load_interactions
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, agent_of, check_rows, prompt_ids
+from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, prompt_ids
 from rewardkit.agents.tools.opening import load_tools
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import Interaction, Limits, Tool
+from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError, reason_of
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
@@ -38,7 +38,7 @@ def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
     return {name or default for name in agent_names} - {SINGLE_TURN} != set()
 
 
-def open_agents(config: Config) -> Setting:
+def open_agents(config: Config) -> EpisodeSetup:
     """Return what all episodes have in common, but for the transcript.
 
     Raises:
@@ -55,7 +55,7 @@ def open_agents(config: Config) -> Setting:
         tools = {name: kind.open for name, kind in load_tools(",".join(sources)).kinds.items()}
     interactions: Mapping[str, Callable[[], Interaction]]
     interactions = load_interactions(given.interaction_config_path or DEFAULT_INTERACTION)
-    return Setting(
+    return EpisodeSetup(
         limits=limits_of(rollout),
         tools=tools,
         interactions=interactions,
@@ -64,10 +64,10 @@ def open_agents(config: Config) -> Setting:
     )
 
 
-def limits_of(rollout: RolloutConfig) -> Limits:
+def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
     """Return what an episode may use; 0 turns are no limit, as in verl."""
     given = rollout.multi_turn
-    return Limits(
+    return EpisodeLimits(
         response_tokens=rollout.response_length,
         context_tokens=rollout.max_model_len,
         turn_tokens=given.max_turn_tokens,
@@ -82,7 +82,9 @@ def limits_of(rollout: RolloutConfig) -> Limits:
     )
 
 
-def with_tokenizer(setting: Setting, config: Config, tokenizer: Any, eos_ids: Sequence[int] = ()) -> Setting:
+def with_tokenizer(
+    setting: EpisodeSetup, config: Config, tokenizer: Any, eos_ids: Sequence[int] = ()
+) -> EpisodeSetup:
     """Return the setting with the transcript of a tokenizer; `eos_ids` end the model's turns."""
     kwargs = config.data.apply_chat_template_kwargs
     return replace(setting, transcript=Transcript(tokenizer, list(eos_ids), kwargs))
@@ -134,7 +136,7 @@ def as_episode_row(
     return EpisodeRow(messages, data_source, ground_truth, extra_info, agent_name)
 
 
-def prompt_reader(setting: Setting) -> Callable[[dict[str, Any]], list[int]]:
+def prompt_reader(setting: EpisodeSetup) -> Callable[[dict[str, Any]], list[int]]:
     """Return what makes token ids of a row as `data.py` reads it: those that its episode begins with."""
     return lambda raw: prompt_ids(as_episode_row(**raw), setting)
 

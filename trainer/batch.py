@@ -48,7 +48,7 @@ class PromptRow:
     """What draws the response; None: the run's default."""
 
 
-class ScoredResponse(NamedTuple):
+class ScoredRollout(NamedTuple):
     """A response to a prompt, and its score."""
 
     row: PromptRow
@@ -150,11 +150,11 @@ def make_batch(
     return batch
 
 
-Prompt = tuple[int, ...]
+PromptTokens = tuple[int, ...]
 """A prompt's tokens, without padding."""
 
 
-def prompts_of(batch: Batch) -> list[Prompt]:
+def prompts_of(batch: Batch) -> list[PromptTokens]:
     """Return each row's prompt."""
     width = batch.prompt_width
     ids = batch["input_ids"][:, :width].tolist()
@@ -162,9 +162,9 @@ def prompts_of(batch: Batch) -> list[Prompt]:
     return [tuple(row[skipped:]) for row, skipped in zip(ids, padding, strict=True)]
 
 
-def rows_by_prompt(prompts: Sequence[Prompt]) -> dict[Prompt, list[int]]:
+def rows_by_prompt(prompts: Sequence[PromptTokens]) -> dict[PromptTokens, list[int]]:
     """Return the numbers of the rows that have each prompt, in the order of its first."""
-    found: dict[Prompt, list[int]] = {}
+    found: dict[PromptTokens, list[int]] = {}
     for i, prompt in enumerate(prompts):
         found.setdefault(prompt, []).append(i)
     return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.agents.runner import Setting
+from rewardkit.agents.runner import EpisodeSetup
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.save import Checkpoints
@@ -50,5 +50,5 @@ class TrainingRun:
     """k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
     syncs: int = 0
     """How often the rollout engine was given the actor's weights."""
-    agents: Setting | None = None
+    agents: EpisodeSetup | None = None
     """What episodes have in common; None where every response is a single turn."""

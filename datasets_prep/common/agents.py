@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from rewardkit.checks.agents import VERL_TOOLS as TOOLS
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 
 DEFAULT_AGENT = "tool_agent"
 """What runs interactions: with any other name verl ignores them without a word."""
@@ -33,7 +33,7 @@ _FIELDS = [
 ]
 
 
-def schema_for(schema: pa.Schema, settings: Settings) -> pa.Schema:
+def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
     """Return the schema of a set's rows with the columns that the settings ask for."""
     if settings.agent is None and settings.interaction is None:
         return schema
@@ -43,7 +43,7 @@ def schema_for(schema: pa.Schema, settings: Settings) -> pa.Schema:
 
 
 def multi_turn(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: Settings
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: PrepSettings
 ) -> Iterator[pa.RecordBatch]:
     """Add agent and interaction to the rows; nothing changes where the settings name neither.
 
@@ -56,7 +56,9 @@ def multi_turn(
         yield _with_columns(batch, schema, tool, settings)
 
 
-def _with_columns(batch: pa.RecordBatch, schema: pa.Schema, tool: str, settings: Settings) -> pa.RecordBatch:
+def _with_columns(
+    batch: pa.RecordBatch, schema: pa.Schema, tool: str, settings: PrepSettings
+) -> pa.RecordBatch:
     rows = batch.num_rows
     info = batch.column("extra_info")
     empty = pa.repeat("", rows)

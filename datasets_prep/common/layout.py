@@ -32,7 +32,7 @@ _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".zst", ".xz", ".bz2")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SplitLayout:
     """How a set's files are named."""
 
     splits: Mapping[str, str] = field(default_factory=lambda: TRAIN_AND_TEST)
@@ -61,7 +61,7 @@ class Found:
     """Files that were left out, each with the reason."""
 
 
-def find_files(raw: Path, layout: Layout) -> Found:
+def find_files(raw: Path, layout: SplitLayout) -> Found:
     """Return the files of each split.
 
     Raises:
@@ -98,7 +98,7 @@ def find_files(raw: Path, layout: Layout) -> Found:
     return Found({split: found[split] for split in order}, tuple(unread))
 
 
-def _candidates(raw: Path, layout: Layout) -> tuple[list[Path], list[Path]]:
+def _candidates(raw: Path, layout: SplitLayout) -> tuple[list[Path], list[Path]]:
     """All files but hidden ones, of several forms the preferred one; and the files of the other forms."""
     files = [
         path
@@ -114,7 +114,7 @@ def _candidates(raw: Path, layout: Layout) -> tuple[list[Path], list[Path]]:
     return files, []
 
 
-def _why_not(relative: Path, layout: Layout) -> str | None:
+def _why_not(relative: Path, layout: SplitLayout) -> str | None:
     """Why a file is not read; None if it is."""
     name = relative.as_posix().casefold()
     if not _is_data(relative):
@@ -131,7 +131,7 @@ def _is_data(path: Path) -> bool:
     return known and path.name not in _DESCRIPTIONS
 
 
-def _split_of(relative: Path, layout: Layout) -> str | None:
+def _split_of(relative: Path, layout: SplitLayout) -> str | None:
     for part in reversed(relative.parts):
         for word, split in layout.splits.items():
             if _has_word(part.casefold(), word):
@@ -143,7 +143,7 @@ def _has_word(text: str, word: str) -> bool:
     return re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", text) is not None
 
 
-def _nothing_in(raw: Path, layout: Layout, unread: list[str]) -> str:
+def _nothing_in(raw: Path, layout: SplitLayout, unread: list[str]) -> str:
     words = " or ".join(dict.fromkeys(layout.splits.values()))
     there = f"; not read: {', '.join(unread[:4])}" if unread else ""
     kinds = ", ".join(FORMATS)

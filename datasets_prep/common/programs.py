@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from rewardkit.datasets_prep.common.layout import Layout
-from rewardkit.datasets_prep.common.prompts import Instruction
-from rewardkit.datasets_prep.common.recipe import Context, Prepared, Recipe, prepare_recipe
+from rewardkit.datasets_prep.common.layout import SplitLayout
+from rewardkit.datasets_prep.common.prompts import PromptInstruction
+from rewardkit.datasets_prep.common.recipe import PrepResult, Recipe, RowContext, prepare_recipe
 from rewardkit.datasets_prep.common.schema import Row, chat
-from rewardkit.datasets_prep.common.settings import Settings, check_count
+from rewardkit.datasets_prep.common.settings import PrepSettings, check_count
 from rewardkit.datasets_prep.common.solutions import MOST
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_raw
-from rewardkit.datasets_prep.common.writer import Progress
+from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.problem import GroundTruthError
@@ -31,7 +31,7 @@ INSTRUCTION = "Give all of it in one ```python block."
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProgramProblem:
     """One problem as its set publishes it."""
 
     question: str
@@ -55,22 +55,22 @@ class ProblemSet:
     hub: Hub
     metadata: tuple[str, ...]
     """Raw columns to keep as metadata."""
-    problem: Callable[[Record, int | None], Problem]
+    problem: Callable[[Record, int | None], ProgramProblem]
     """Reads a record with its first so many tests, None for all; raises InputError if it cannot be used."""
     data_source: str = ""
     """Empty: the set's name on the hub."""
-    layout: Layout = field(default_factory=Layout)
-    open: Callable[[Path, Layout], Source] = open_raw
+    layout: SplitLayout = field(default_factory=SplitLayout)
+    open: Callable[[Path, SplitLayout], Source] = open_raw
     """As `Recipe.open`."""
 
     def prepare(
         self,
         out_dir: Path,
-        settings: Settings | None = None,
+        settings: PrepSettings | None = None,
         *,
         max_tests: Annotated[int | None, "Keep only the first tests of each problem."] = None,
-        progress: Progress | None = None,
-    ) -> Prepared:
+        progress: OnWritten | None = None,
+    ) -> PrepResult:
         """Write the set to `out_dir`, one file for each split that the raw data has.
 
         Raises:
@@ -82,14 +82,14 @@ class ProblemSet:
             self.name,
             self.hub,
             partial(_to_row, self, max_tests),
-            Instruction(INSTRUCTION),
+            PromptInstruction(INSTRUCTION),
             self.layout,
             open=self.open,
         )
-        return prepare_recipe(out_dir, recipe, settings or Settings(), {"max_tests": max_tests}, progress)
+        return prepare_recipe(out_dir, recipe, settings or PrepSettings(), {"max_tests": max_tests}, progress)
 
 
-def _to_row(published: ProblemSet, max_tests: int | None, record: Record, context: Context) -> Row:
+def _to_row(published: ProblemSet, max_tests: int | None, record: Record, context: RowContext) -> Row:
     problem = published.problem(record, max_tests)
     ground_truth = json.dumps(problem.ground_truth)
     try:
@@ -114,7 +114,7 @@ def _fenced(program: str) -> str:
     return f"```python\n{program}\n```"
 
 
-def inputs_outputs(record: Record, max_tests: int | None) -> Problem:
+def inputs_outputs(record: Record, max_tests: int | None) -> ProgramProblem:
     """Return the problem of a record in the columns that APPS introduced and TACO took over.
 
     These are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON
@@ -129,7 +129,7 @@ def inputs_outputs(record: Record, max_tests: int | None) -> Problem:
     solutions = decode(record, "solutions", list) if optional_text(record, "solutions") else []
     programs = (s for s in solutions if isinstance(s, str) and is_python3(s))
     solution, *others = [*itertools.islice(dict.fromkeys(programs), MOST)] or [""]
-    return Problem(
+    return ProgramProblem(
         question=record.text("question"),
         ground_truth=kept | ({"fn_name": function} if function else {}),
         solution=solution,
@@ -182,7 +182,7 @@ def optional_text(record: Record, column: str) -> str:
     return value if isinstance(value, str) and value.strip() else ""
 
 
-def _metadata(record: Record, names: tuple[str, ...], problem: Problem) -> dict[str, object]:
+def _metadata(record: Record, names: tuple[str, ...], problem: ProgramProblem) -> dict[str, object]:
     """Those columns that say something, and the starter code."""
     columns = {name: _json_ready(record.values.get(name)) for name in names}
     return {n: v for n, v in {**columns, "starter_code": problem.starter}.items() if v not in (None, "", [])}
@@ -205,7 +205,7 @@ def _first(record: Record, tests: dict[str, Any], name: str, count: int | None) 
     return cases[:count]
 
 
-def _prompt(problem: Problem, instruction: str) -> str:
+def _prompt(problem: ProgramProblem, instruction: str) -> str:
     if problem.starter.strip():
         task = f"Complete this Python code:\n\n```python\n{problem.starter.rstrip()}\n```\n\n"
     elif problem.function:

@@ -18,7 +18,7 @@ _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class PromptInstruction:
     """What a set's prompts say beside the question."""
 
     ours: str = ""

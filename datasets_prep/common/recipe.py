@@ -21,17 +21,17 @@ from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.common import steps
 from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
 from rewardkit.datasets_prep.common.card import card
-from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.layout import SplitLayout
 from rewardkit.datasets_prep.common.processes import in_processes
-from rewardkit.datasets_prep.common.prompts import Instruction, read_template, shaped
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, read_template, shaped
 from rewardkit.datasets_prep.common.readers import BadRows, LeftOutError
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, to_batches
-from rewardkit.datasets_prep.common.settings import Settings
-from rewardkit.datasets_prep.common.solutions import chosen
+from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.datasets_prep.common.solutions import Located, chosen
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_hub, open_raw
 from rewardkit.datasets_prep.common.writer import (
     Beside,
-    Progress,
+    OnWritten,
     Writing,
     WrittenFile,
     screen_of_this_run,
@@ -41,7 +41,7 @@ from rewardkit.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class RowContext:
     """What `to_row` knows beside the record."""
 
     split: str
@@ -52,12 +52,12 @@ class Context:
     """For what is drawn, such as the order of options that a set gives none to."""
 
 
-ToRow = Callable[[Record, Context], Row]
+ToRow = Callable[[Record, RowContext], Row]
 """Makes the row of a record; raises InputError for a record that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PrepResult:
     """What one run made."""
 
     files: dict[str, WrittenFile]
@@ -79,39 +79,39 @@ class Recipe:
     """As `rewardkit prep` knows it."""
     hub: Hub
     to_row: ToRow
-    instruction: Instruction = field(default_factory=Instruction)
-    layout: Layout = field(default_factory=Layout)
+    instruction: PromptInstruction = field(default_factory=PromptInstruction)
+    layout: SplitLayout = field(default_factory=SplitLayout)
     unique: bool = False
     """No question occurs twice, neither within a split nor across: one that does is a bad row."""
     repeated: bool = False
     """The set is published with its rows many times over; the first of each is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
     """Makes the records of a raw one, where a file nests them."""
-    open: Callable[[Path, Layout], Source] = open_raw
+    open: Callable[[Path, SplitLayout], Source] = open_raw
     """Finds the raw data, where it is more than files of rows."""
     schema: pa.Schema = SCHEMA
     tool: str = "code_interpreter"
     """The tool that rows get under `--agent`; one of `agents.TOOLS`."""
 
     def prepare(
-        self, out_dir: Path, settings: Settings | None = None, *, progress: Progress | None = None
-    ) -> Prepared:
+        self, out_dir: Path, settings: PrepSettings | None = None, *, progress: OnWritten | None = None
+    ) -> PrepResult:
         """Write the set to `out_dir`, one parquet file for each split.
 
         Raises:
             InputError: the raw data cannot be found or used, or the folder cannot be written.
             MissingDependencyError: no `raw`, and the package `datasets` is not installed.
         """
-        return prepare_recipe(out_dir, self, settings or Settings(), {}, progress)
+        return prepare_recipe(out_dir, self, settings or PrepSettings(), {}, progress)
 
 
 def prepare_recipe(
     out_dir: Path,
     recipe: Recipe,
-    settings: Settings,
+    settings: PrepSettings,
     own: Mapping[str, object],
-    progress: Progress | None,
-) -> Prepared:
+    progress: OnWritten | None,
+) -> PrepResult:
     """Prepare a set; `own` are the settings that it alone has, for the provenance.
 
     Raises:
@@ -122,7 +122,7 @@ def prepare_recipe(
     source = named(_open(recipe, settings), settings.split_name)
     bad = BadRows(skip=settings.skip_bad)
     rows: dict[str, Iterable[Located]] = {
-        split: _rows(recipe, settings, read(bad), Context(split, instruction, settings.seed), bad)
+        split: _rows(recipe, settings, read(bad), RowContext(split, instruction, settings.seed), bad)
         for split, read in source.splits.items()
     }
     screen = screen_of_this_run()
@@ -150,17 +150,17 @@ def publish(
     out_dir: Path,
     dataset: str,
     splits: Mapping[str, Iterable[pa.RecordBatch]],
-    settings: Settings,
+    settings: PrepSettings,
     *,
     source: Source,
     arguments: Mapping[str, object],
-    progress: Progress | None = None,
+    progress: OnWritten | None = None,
     schema: pa.Schema = SCHEMA,
     tool: str = "code_interpreter",
     bad: BadRows | None = None,
     licence: str | None = None,
     beside: tuple[Beside, ...] = (),
-) -> Prepared:
+) -> PrepResult:
     """Take batches of each split through the steps, and publish them with their provenance.
 
     The provenance says what they were made from, by which version, and how. Paths and times stay out of it,
@@ -195,7 +195,7 @@ def publish(
     files = {split: files[split] for split in (*splits, *files) if split in files}
     left_out = [f"left out {n:,} rows: {why}" for why, n in bad.left_out.most_common()]
     said = (*left_out, *notes.lines(settings))
-    return Prepared(files, bad.dropped, tuple(bad.first), source.unread, said)
+    return PrepResult(files, bad.dropped, tuple(bad.first), source.unread, said)
 
 
 def _is_train(split: str) -> bool:
@@ -241,18 +241,14 @@ def without_repeats(
     return {split: new(found) for split, found in rows.items()}
 
 
-Located = tuple[str, Row]
-"""Where a row's record stands, and the row."""
-
-
-def _open(recipe: Recipe, settings: Settings) -> Source:
+def _open(recipe: Recipe, settings: PrepSettings) -> Source:
     if settings.raw is None:
         return open_hub(recipe.hub, recipe.layout, settings.revision)
     return recipe.open(settings.raw, recipe.layout)
 
 
 def _rows(
-    recipe: Recipe, settings: Settings, records: Iterable[Record], context: Context, bad: BadRows
+    recipe: Recipe, settings: PrepSettings, records: Iterable[Record], context: RowContext, bad: BadRows
 ) -> Iterator[Located]:
     """The good rows; the bad ones are counted, or stop the run."""
     make = partial(
@@ -274,7 +270,7 @@ def _rows(
 def _made(
     to_row: ToRow,
     expand: Callable[[Record], Iterable[Record]] | None,
-    context: Context,
+    context: RowContext,
     template: str | None,
     system: str,
     record: Record,

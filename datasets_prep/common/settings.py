@@ -18,7 +18,7 @@ _NOT_RECORDED = ("raw", "num_proc", "template", "card")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PrepSettings:
     """The settings of one run; the defaults leave a set as it is published."""
 
     raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None

@@ -22,6 +22,7 @@ _ROWS = 64
 """Rows whose solutions are scored together."""
 
 Located = tuple[str, Row]
+"""Where a row's record stands, and the row."""
 _SCORER: ContextVar[Scorer | None] = ContextVar("scorer", default=None)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.datasets_prep.common.layout import Layout, find_files
+from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
 from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 
@@ -98,7 +98,7 @@ class Hub:
     """It comes as a loading script, which `datasets` no longer runs: its parquet form is taken."""
 
 
-def open_source(raw: Path | None, hub: Hub, layout: Layout, revision: str | None = None) -> Source:
+def open_source(raw: Path | None, hub: Hub, layout: SplitLayout, revision: str | None = None) -> Source:
     """Return the raw data that a user passed or, without any, the dataset on the hub.
 
     Raises:
@@ -108,13 +108,13 @@ def open_source(raw: Path | None, hub: Hub, layout: Layout, revision: str | None
     return open_hub(hub, layout, revision) if raw is None else open_raw(raw, layout)
 
 
-def open_raw(raw: Path, layout: Layout | None = None) -> Source:
+def open_raw(raw: Path, layout: SplitLayout | None = None) -> Source:
     """Return the splits found in a file or a folder, as the layout says.
 
     Raises:
         InputError: there is no such path, nothing usable in it, or a split in two formats.
     """
-    layout = layout or Layout()
+    layout = layout or SplitLayout()
     try:
         raw.stat()
         found = find_files(raw, layout)
@@ -149,14 +149,14 @@ def sha256sums(digests: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in digests)
 
 
-def open_hub(hub: Hub, layout: Layout | None = None, revision: str | None = None) -> Source:
+def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None = None) -> Source:
     """Return the splits of a dataset on the hub, streamed at one revision: that given, or this moment's.
 
     Raises:
         MissingDependencyError: the package `datasets` is not installed.
         InputError: the hub cannot be reached, or has no such dataset.
     """
-    layout = layout or Layout()
+    layout = layout or SplitLayout()
     name = hub.name
     remedy = (
         f"download {hub.raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rewardkit.datasets_prep.common.schema import BATCH_CHARS, BATCH_ROWS
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError, MissingDependencyError
 
 Batches = Iterable[pa.RecordBatch]
@@ -30,7 +30,7 @@ class Notes:
     too_long: dict[str, int] = field(default_factory=dict)
     """Of each split, the rows whose prompt was too long."""
 
-    def lines(self, settings: Settings) -> list[str]:
+    def lines(self, settings: PrepSettings) -> list[str]:
         """Return one line for each split that lost rows."""
         limit = settings.max_prompt_tokens
         return [
@@ -41,7 +41,7 @@ class Notes:
 
 
 def apply(
-    splits: Mapping[str, Batches], settings: Settings, notes: Notes, scratch: Path
+    splits: Mapping[str, Batches], settings: PrepSettings, notes: Notes, scratch: Path
 ) -> Iterator[tuple[str, Batches]]:
     """Give each split with the steps that the settings ask for, in this order: length, order, limit, parting.
 

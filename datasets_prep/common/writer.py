@@ -38,7 +38,7 @@ _REPEATED = [
 ]
 """Columns of few values, written as a dictionary; one of questions only costs time and space."""
 
-Progress = Callable[[str, int], None]
+OnWritten = Callable[[str, int], None]
 """Called with the split and the rows written so far, once for each row group."""
 
 
@@ -109,7 +109,7 @@ class Writing:
     provenance: Mapping[str, object]
     shard_rows: int | None = None
     """Rows of a file; None for one file a split."""
-    progress: Progress | None = None
+    progress: OnWritten | None = None
     beside: tuple[Beside, ...] = ()
 
 
@@ -169,7 +169,7 @@ def _write_split(
 
 
 def _counted(
-    batches: Iterable[pa.RecordBatch], split: str, progress: Progress | None
+    batches: Iterable[pa.RecordBatch], split: str, progress: OnWritten | None
 ) -> Iterator[pa.RecordBatch]:
     done = 0
     for batch in batches:

@@ -14,27 +14,27 @@ from typing import Annotated
 
 import yaml
 
-from rewardkit.datasets_prep.common.layout import Layout, find_files
-from rewardkit.datasets_prep.common.prompts import Instruction, read_template
+from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, read_template
 from rewardkit.datasets_prep.common.readers import BadRows
-from rewardkit.datasets_prep.common.recipe import Prepared, named, publish
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.recipe import PrepResult, named, publish
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, open_hub
-from rewardkit.datasets_prep.common.writer import Progress
-from rewardkit.datasets_prep.custom.blocks import Block, column_names, file_blocks, record_blocks
+from rewardkit.datasets_prep.common.writer import OnWritten
+from rewardkit.datasets_prep.custom.blocks import RowBlock, column_names, file_blocks, record_blocks
 from rewardkit.datasets_prep.custom.columns import Wording, batches
 from rewardkit.datasets_prep.custom.mapping import Columns, columns_of, read_mapping
 from rewardkit.errors import InputError
 from rewardkit.files import published
 
-LAYOUT = Layout(
+LAYOUT = SplitLayout(
     {"train": "train", "test": "test", "validation": "validation", "valid": "validation", "dev": "validation"}
 )
 
 
 def prepare(
     out_dir: Path,
-    settings: Settings | None = None,
+    settings: PrepSettings | None = None,
     *,
     data_source: Annotated[str | None, "Name of the data; its reward is --reward, or known."] = None,
     reward: Annotated[str | None, "The reward that scores the rows: math, gsm8k, choice, ..."] = None,
@@ -48,8 +48,8 @@ def prepare(
     hub: Annotated[str | None, "Set on the hub, instead of --raw."] = None,
     config: Annotated[str | None, "Its configuration."] = None,
     hub_splits: Annotated[tuple[str, ...], "Its splits, may be repeated."] = ("train",),
-    progress: Progress | None = None,
-) -> Prepared:
+    progress: OnWritten | None = None,
+) -> PrepResult:
     """Write a user's rows to `out_dir`, one parquet file for each split.
 
     Where the data source is a new name, `rewards.yaml` beside the files says what scores it.
@@ -59,7 +59,7 @@ def prepare(
         UnknownDataSourceError: nothing says what scores the rows.
         MissingDependencyError: `hub`, and the package `datasets` is not installed.
     """
-    settings = settings or Settings()
+    settings = settings or PrepSettings()
     said = read_mapping(
         mapping,
         {
@@ -76,7 +76,7 @@ def prepare(
     bad = BadRows(skip=settings.skip_bad)
     wording = Wording(
         settings.system,
-        Instruction().chosen(settings.instruction, "custom"),
+        PromptInstruction().chosen(settings.instruction, "custom"),
         read_template(settings.template),
     )
     there, readers, source = (
@@ -100,11 +100,11 @@ def prepare(
     )
 
 
-_Readers = dict[str, Callable[[tuple[str, ...]], Iterator[Block]]]
+_Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
 """For each split, a function from the columns wanted to blocks of them."""
 
 
-def _from_files(settings: Settings, bad: BadRows) -> tuple[list[str], _Readers, Source]:
+def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[list[str], _Readers, Source]:
     raw = settings.raw
     if raw is None:
         raise InputError("say where the data is: --raw FILE_OR_FOLDER, or --hub NAME")
@@ -124,12 +124,12 @@ def _from_files(settings: Settings, bad: BadRows) -> tuple[list[str], _Readers, 
     return column_names(files[0], files[0].name), readers, source
 
 
-def _file_blocks(files: list[Path], root: Path, bad: BadRows, roots: tuple[str, ...]) -> Iterator[Block]:
+def _file_blocks(files: list[Path], root: Path, bad: BadRows, roots: tuple[str, ...]) -> Iterator[RowBlock]:
     return file_blocks(files, root, roots, bad)
 
 
 def _from_hub(
-    name: str, config: str | None, splits: tuple[str, ...], settings: Settings
+    name: str, config: str | None, splits: tuple[str, ...], settings: PrepSettings
 ) -> tuple[list[str], _Readers, Source]:
     if settings.raw is not None:
         raise InputError("pass --raw or --hub, not both")
@@ -146,7 +146,7 @@ def _from_hub(
 
 def _hub_blocks(
     read: Callable[[BadRows], Iterator[Record]], label: str, roots: tuple[str, ...]
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     return record_blocks(read(BadRows()), roots, label)
 
 

@@ -35,7 +35,7 @@ Values: TypeAlias = pa.Array | list[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Some rows, column by column."""
 
     label: str
@@ -50,7 +50,7 @@ class Block:
         return f"{self.label} row {self.numbers[row]}"
 
 
-def file_blocks(files: Sequence[Path], root: Path, roots: Sequence[str], bad: BadRows) -> Iterator[Block]:
+def file_blocks(files: Sequence[Path], root: Path, roots: Sequence[str], bad: BadRows) -> Iterator[RowBlock]:
     """Read columns of some files, one after another.
 
     Raises:
@@ -62,7 +62,7 @@ def file_blocks(files: Sequence[Path], root: Path, roots: Sequence[str], bad: Ba
         last = 0
         try:
             for columns, numbers in _read(file, label, roots, bad):
-                yield Block(label, columns, numbers, before)
+                yield RowBlock(label, columns, numbers, before)
                 last = numbers[-1]
         except READ_ERRORS as error:
             why = str(error).partition("\n")[0]
@@ -72,12 +72,12 @@ def file_blocks(files: Sequence[Path], root: Path, roots: Sequence[str], bad: Ba
         before += last
 
 
-def record_blocks(records: Iterable[Record], roots: Sequence[str], label: str) -> Iterator[Block]:
+def record_blocks(records: Iterable[Record], roots: Sequence[str], label: str) -> Iterator[RowBlock]:
     """Gather records, as the hub streams them."""
     stream = iter(records)
     while chunk := list(itertools.islice(stream, _BLOCK_ROWS)):
         columns: dict[str, Values] = {name: [r.values.get(name) for r in chunk] for name in roots}
-        yield Block(label, columns, [record.index + 1 for record in chunk], 0)
+        yield RowBlock(label, columns, [record.index + 1 for record in chunk], 0)
 
 
 def column_names(file: Path, label: str) -> list[str]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from rewardkit.datasets_prep.common.prompts import pieces
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.schema import SCHEMA, SINGLE_TURN_AGENT
-from rewardkit.datasets_prep.custom.blocks import Block, Values
+from rewardkit.datasets_prep.custom.blocks import RowBlock, Values
 from rewardkit.datasets_prep.custom.extractors import Expression
 from rewardkit.datasets_prep.custom.mapping import Columns
 from rewardkit.errors import InputError
@@ -36,7 +36,7 @@ class Wording:
 
 
 def batches(
-    blocks: Iterator[Block], columns: Columns, wording: Wording, split: str, bad: BadRows
+    blocks: Iterator[RowBlock], columns: Columns, wording: Wording, split: str, bad: BadRows
 ) -> Iterator[pa.RecordBatch]:
     """Make a batch of each block, without its bad rows.
 
@@ -53,7 +53,7 @@ def batches(
         raise InputError(f"no row of split '{split}' can be used; the first: {bad.first[0]}")
 
 
-def _batch(block: Block, columns: Columns, wording: Wording, split: str, bad: BadRows) -> pa.RecordBatch:
+def _batch(block: RowBlock, columns: Columns, wording: Wording, split: str, bad: BadRows) -> pa.RecordBatch:
     values = {name: block.columns.get(name, [None] * len(block.numbers)) for name in columns.roots}
     chats = _chats(values, columns.fields["question"])
     made = {target: _texts(values, e) for target, e in columns.fields.items() if target != "question"}
@@ -149,7 +149,7 @@ def _clean(text: str | None) -> str | None:
 
 
 def _good(
-    block: Block, made: dict[str, pa.Array], columns: Columns, values: dict[str, Values], bad: BadRows
+    block: RowBlock, made: dict[str, pa.Array], columns: Columns, values: dict[str, Values], bad: BadRows
 ) -> pa.Array | None:
     """Which rows can be used; None if all can. The others are counted, or stop the run."""
     bad_rows: dict[int, str] = {}

@@ -21,7 +21,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.math import MathOptions, extract
 from rewardkit.rows import ground_truth_text
 
-Step = Callable[[str], str | None]
+ExtractStep = Callable[[str], str | None]
 
 _NUMBER = re.compile(
     r"(?:(?<![\w.)\]])-)?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+)"
@@ -42,7 +42,7 @@ class Expression:
     text: str
     """As it was written."""
     column: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExtractStep, ...]
 
     def values(self, texts: list[str | None]) -> list[str | None]:
         """Return what the steps make of a column's texts; None where one finds nothing."""
@@ -65,7 +65,7 @@ def parse(text: str) -> Expression:
     return Expression(text, column, tuple(_step(step, text) for step in steps))
 
 
-def _step(written: str, text: str) -> Step:
+def _step(written: str, text: str) -> ExtractStep:
     match = _STEP.fullmatch(written)
     name = match[1] if match else written
     if match is None or name not in _STEPS:
@@ -106,7 +106,7 @@ def letter(text: str) -> str | None:
     return found[-1] if found else None
 
 
-def _after(mark: str) -> Step:
+def _after(mark: str) -> ExtractStep:
     def step(text: str) -> str | None:
         _, found, rest = text.rpartition(mark)
         return rest.strip() or None if found else None
@@ -114,7 +114,7 @@ def _after(mark: str) -> Step:
     return step
 
 
-def _json(path: str) -> Step:
+def _json(path: str) -> ExtractStep:
     keys = [int(key) if key.lstrip("-").isdigit() else key for key in path.split(".")]
 
     def step(text: str) -> str | None:
@@ -129,7 +129,7 @@ def _json(path: str) -> Step:
     return step
 
 
-_STEPS: dict[str, Callable[[str], Step]] = {
+_STEPS: dict[str, Callable[[str], ExtractStep]] = {
     "last_number": lambda _: last_number,
     "after": _after,
     "boxed": lambda _: boxed,

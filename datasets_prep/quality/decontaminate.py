@@ -11,7 +11,7 @@ from rewardkit.checks.overlap import EvalIndex
 from rewardkit.checks.run import eval_questions
 from rewardkit.datasets_prep.quality.dedup import block_of
 from rewardkit.datasets_prep.quality.near import NearIndex
-from rewardkit.datasets_prep.quality.questions import Asked, Questions
+from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion
 from rewardkit.datasets_prep.quality.screen import Reason
 
 SIMILARITY = 0.7
@@ -55,7 +55,7 @@ class Decontaminate:
                 found[row] = Reason("contaminated", overlap.describe())
         return found | self._nearly_same(asked, found)
 
-    def _nearly_same(self, asked: Sequence[Asked], found: Mapping[int, Reason]) -> dict[int, Reason]:
+    def _nearly_same(self, asked: Sequence[RowQuestion], found: Mapping[int, Reason]) -> dict[int, Reason]:
         if self._near is None:
             return {}
         rest = [row for row in range(len(asked)) if row not in found]

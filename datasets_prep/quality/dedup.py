@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from rewardkit.checks.texts import digest
 from rewardkit.datasets_prep.quality.near import NearIndex
-from rewardkit.datasets_prep.quality.questions import Asked, Questions
+from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion
 from rewardkit.datasets_prep.quality.screen import Reason, places_of
 
 _SHORT = 256
@@ -59,14 +59,14 @@ class Dedup:
             found |= self._nearly_same(self._near, asked, fresh)
         return found
 
-    def _same(self, known: int, one: Asked) -> Reason:
+    def _same(self, known: int, one: RowQuestion) -> Reason:
         other = (
             "" if self._truths[known] == digest([one.ground_truth]) else ", which has another ground truth"
         )
         return Reason("duplicate", f"the same question as {self._place(known)}{other}")
 
     def _nearly_same(
-        self, near: NearIndex, asked: Sequence[Asked], fresh: Sequence[tuple[int, int]]
+        self, near: NearIndex, asked: Sequence[RowQuestion], fresh: Sequence[tuple[int, int]]
     ) -> dict[int, Reason]:
         """The rows among those that are new which are nearly the same as one before."""
         found: dict[int, Reason] = {}

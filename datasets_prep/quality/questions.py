@@ -14,7 +14,7 @@ from rewardkit.tables import names_in
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RowQuestion:
     """What one row asks."""
 
     forms: list[list[str]]
@@ -30,7 +30,7 @@ class Questions:
     def __init__(self) -> None:
         self._templates: dict[str, Template] = {}
 
-    def read(self, split: str, batch: pa.RecordBatch) -> Iterator[Asked]:
+    def read(self, split: str, batch: pa.RecordBatch) -> Iterator[RowQuestion]:
         """Yield what each row of a batch asks."""
         names = names_in(batch.schema)
         items = [item_of(raw, row, names, None) for row, raw in enumerate(batch.to_pylist())]
@@ -38,4 +38,4 @@ class Questions:
             self._templates[split] = file_template(items)
         template = self._templates[split]
         for item in items:
-            yield Asked(question_tokens(item, template), item.ground_truth, item.media)
+            yield RowQuestion(question_tokens(item, template), item.ground_truth, item.media)

@@ -20,7 +20,7 @@ def plain_text(value: Any) -> str:
     return _SURROGATES.sub("\ufffd", value if isinstance(value, str) else str(value))
 
 
-class Encoder:
+class TextEncoder:
     """A Hugging Face tokenizer, and which of its tokens are no text."""
 
     def __init__(self, tokenizer: Any) -> None:

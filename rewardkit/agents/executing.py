@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from rewardkit.agents.encoding import plain_text
-from rewardkit.agents.types import Call, Limits, Observation, Tool
+from rewardkit.agents.types import Call, EpisodeLimits, Observation, Tool
 from rewardkit.errors import did_you_mean
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ _GRACE_S = 1.0
 
 
 async def execute_call(
-    call: Call, tools: Mapping[str, Tool], limits: Limits, seconds: float | None
+    call: Call, tools: Mapping[str, Tool], limits: EpisodeLimits, seconds: float | None
 ) -> Observation:
     """Return what a call came to; a bad one is an observation that says what is wrong.
 
@@ -38,7 +38,7 @@ async def execute_call(
 
 
 async def _execute(
-    tool: Tool, arguments: Mapping[str, Any], limits: Limits, seconds: float | None
+    tool: Tool, arguments: Mapping[str, Any], limits: EpisodeLimits, seconds: float | None
 ) -> Observation:
     timeout = limits.tool_seconds if seconds is None else min(limits.tool_seconds, max(seconds, 0.0))
     found = Observation("", status="error")

@@ -20,7 +20,7 @@ from rewardkit.agents.executing import describe, within
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
 from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import ChatModel, Interaction, Limits, TokenModel, Tool
+from rewardkit.agents.types import ChatModel, EpisodeLimits, Interaction, TokenModel, Tool
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.types import Message
 
@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Setting:
+class EpisodeSetup:
     """What all episodes of a run have in common, short of the model."""
 
-    limits: Limits
+    limits: EpisodeLimits
     transcript: Transcript | None = None
     """Of the model's tokenizer; None with a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class EpisodePrompt:
     """What an episode begins with."""
 
     agent: Agent
@@ -57,7 +57,7 @@ class Prompt:
     """Made, and not yet created."""
 
 
-def check_rows(rows: Sequence[EpisodeRow], setting: Setting) -> None:
+def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
     """Raise InputError for the first row whose agent, tools or interaction there is not."""
     for i, row in enumerate(rows):
         try:
@@ -68,7 +68,7 @@ def check_rows(rows: Sequence[EpisodeRow], setting: Setting) -> None:
             raise InputError(f"row {i}: {error}") from None
 
 
-def agent_of(row: EpisodeRow, setting: Setting) -> Agent:
+def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
     """Return the loop of a row.
 
     Raises:
@@ -77,7 +77,7 @@ def agent_of(row: EpisodeRow, setting: Setting) -> Agent:
     return AGENTS.resolve(row.agent_name or setting.default_agent)
 
 
-def begin(row: EpisodeRow, setting: Setting) -> Prompt:
+def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
     """Return what a row's episode begins with.
 
     Raises:
@@ -89,10 +89,10 @@ def begin(row: EpisodeRow, setting: Setting) -> Prompt:
     messages = [dict(message) for message in row.messages]
     if agent.prepare is not None:
         messages = agent.prepare(messages, schemas)
-    return Prompt(agent, messages, schemas if agent.tools == "template" else [], tools)
+    return EpisodePrompt(agent, messages, schemas if agent.tools == "template" else [], tools)
 
 
-def prompt_ids(row: EpisodeRow, setting: Setting) -> list[int]:
+def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
     """Return the ids of the prompt that a row's episode begins with, without beginning it.
 
     Raises:
@@ -106,7 +106,7 @@ def prompt_ids(row: EpisodeRow, setting: Setting) -> list[int]:
 
 
 async def run_episode(
-    row: EpisodeRow, model: TokenModel | ChatModel, setting: Setting, seed: int = 0
+    row: EpisodeRow, model: TokenModel | ChatModel, setting: EpisodeSetup, seed: int = 0
 ) -> Episode:
     """Run one episode to its end and return it.
 
@@ -217,7 +217,7 @@ async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: fl
 async def run_episodes(
     rows: Sequence[EpisodeRow],
     model: TokenModel | ChatModel,
-    setting: Setting,
+    setting: EpisodeSetup,
     seeds: Sequence[int],
     *,
     concurrency: int | None = None,
@@ -291,7 +291,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
             signal.raise_signal(signal.SIGTERM)
 
 
-def _tool_names(row: EpisodeRow, agent: Agent, setting: Setting) -> tuple[str, ...]:
+def _tool_names(row: EpisodeRow, agent: Agent, setting: EpisodeSetup) -> tuple[str, ...]:
     """The tools that a row is offered: those it selects, or all that the run has."""
     if agent.tools == "none":
         return ()
@@ -302,7 +302,7 @@ def _tool_names(row: EpisodeRow, agent: Agent, setting: Setting) -> tuple[str, .
     return names
 
 
-def _interaction_name(row: EpisodeRow, agent: Agent, setting: Setting) -> str | None:
+def _interaction_name(row: EpisodeRow, agent: Agent, setting: EpisodeSetup) -> str | None:
     named = interaction_of(row.extra_info) if agent.interaction else None
     if named is None:
         return None
@@ -316,7 +316,7 @@ def _known(name: str, known: Mapping[str, object], what: str) -> None:
         raise InputError(f"there is no {what} '{name}'{did_you_mean(name, known) or has}")
 
 
-def _speaking(model: TokenModel | ChatModel, agent: Agent, setting: Setting) -> Speaking:
+def _speaking(model: TokenModel | ChatModel, agent: Agent, setting: EpisodeSetup) -> Speaking:
     name = agent.calls or setting.calls
     stop = format_named(name).stop if agent.tools != "none" else ()
     return Speaking(model, setting.transcript, partial(parse, name), (*setting.stop, *stop))

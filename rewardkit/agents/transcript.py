@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.agents.encoding import Encoder, plain_text
+from rewardkit.agents.encoding import TextEncoder, plain_text
 from rewardkit.errors import ConfigError
 from rewardkit.types import Message
 
@@ -56,7 +56,7 @@ class Transcript:
     def __post_init__(self) -> None:
         own = self.tokenizer.eos_token_id
         self.end_ids = sorted({*self.end_ids} | ({own} if own is not None else set()))
-        self.encoder = Encoder(self.tokenizer)
+        self.encoder = TextEncoder(self.tokenizer)
         self._skeletons: dict[tuple[Any, ...], Skeleton] = {}
 
     def render(self, messages: Sequence[Message], schemas: Schemas = (), *, prompt: bool = True) -> str:

@@ -30,7 +30,7 @@ ENDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EpisodeLimits:
     """What one episode may use. None: no limit."""
 
     response_tokens: int

@@ -146,7 +146,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _VerlFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds these modules when all other finders have not."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ _LOCK = threading.RLock()
 def verl_modules() -> Iterator[None]:
     """Let imports of verl succeed meanwhile; what was made for them is gone afterwards."""
     with _LOCK:
-        finder = _Finder()
+        finder = _VerlFinder()
         sys.meta_path.append(finder)
         try:
             yield

@@ -15,8 +15,8 @@ from rewardkit.checks.agents import (
     agent_names,
     agent_problem,
 )
-from rewardkit.checks.findings import Findings, Level
-from rewardkit.checks.forms import Form
+from rewardkit.checks.findings import FindingLevel, Findings
+from rewardkit.checks.forms import FileForm
 from rewardkit.checks.items import MEDIA, Item, content_text
 from rewardkit.errors import UnknownDataSourceError, did_you_mean
 from rewardkit.registry import Registry
@@ -54,10 +54,10 @@ class Known:
         return self._sources[data_source]
 
 
-def check_contents(item: Item, form: Form, file: str, known: Known, findings: Findings) -> None:
+def check_contents(item: Item, form: FileForm, file: str, known: Known, findings: Findings) -> None:
     """Look at one row by itself."""
 
-    def say(level: Level, check: str, what: str, key: str = "") -> None:
+    def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
         findings.add(level, check, file, what, item.row, key=key)
 
     if not known.any_source and (form.needs_source or item.data_source):
@@ -87,7 +87,7 @@ def _check_ground_truths(item: Item, say: Any) -> None:
         )
 
 
-def _check_prompt(item: Item, form: Form, say: Any) -> None:
+def _check_prompt(item: Item, form: FileForm, say: Any) -> None:
     prompt = item.prompt
     if not prompt or (isinstance(prompt, str) and not prompt.strip()):
         say("error", "prompt", "the prompt is empty", "empty")

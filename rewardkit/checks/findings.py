@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-Level = Literal["error", "warning", "note"]
-LEVELS: tuple[Level, ...] = ("error", "warning", "note")
+FindingLevel = Literal["error", "warning", "note"]
+LEVELS: tuple[FindingLevel, ...] = ("error", "warning", "note")
 _SHOWN_ROWS = 6
 
 
 @dataclass(slots=True)
-class Finding:
+class CheckFinding:
     """One kind of thing that is found in a file."""
 
-    level: Level
+    level: FindingLevel
     check: str
     """What was looked at, in one or two words."""
     file: str
@@ -49,20 +49,20 @@ class Findings:
     """Findings of several files, those of one kind together."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str, str], Finding] = {}
+        self._found: dict[tuple[str, str, str, str], CheckFinding] = {}
 
     def add(
-        self, level: Level, check: str, file: str, what: str, row: int | None = None, *, key: str = ""
+        self, level: FindingLevel, check: str, file: str, what: str, row: int | None = None, *, key: str = ""
     ) -> None:
         """Add a finding; of one `check` and `key` in a file the first says `what`, others add their row."""
-        known = self._found.setdefault((level, check, file, key), Finding(level, check, file, what))
+        known = self._found.setdefault((level, check, file, key), CheckFinding(level, check, file, what))
         if row is not None:
             known.rows.append(row)
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[CheckFinding]:
         """The findings: errors first, then in the order in which they were made."""
         return iter(sorted(self._found.values(), key=lambda one: LEVELS.index(one.level)))
 
-    def count(self, level: Level) -> int:
+    def count(self, level: FindingLevel) -> int:
         """Return how many findings there are of a level."""
         return sum(one.level == level for one in self._found.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known, check_contents
-from rewardkit.checks.findings import Finding, Findings
+from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.forms import check_columns, form_of
 from rewardkit.checks.ground_truths import check_ground_truths
 from rewardkit.checks.items import Item, read_items
@@ -39,7 +39,7 @@ def look_at_prompts(
     agents: tuple[str, ...] | None = None,
     tools: frozenset[str] = frozenset(),
     interactions: frozenset[str] = frozenset(),
-) -> list[Finding]:
+) -> list[CheckFinding]:
     """Return what is odd about the first rows of files of prompts, but for what is far away.
 
     Args:
@@ -79,7 +79,9 @@ def look_at_prompts(
     return [finding for finding in findings if finding.level != "note"]
 
 
-def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> list[Finding]:
+def look_at_responses(
+    paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer
+) -> list[CheckFinding]:
     """Return which ground truths in the first rows of files of responses their reward cannot use.
 
     What is far away is not looked at, nor what cannot be read: scoring says so.

@@ -22,7 +22,7 @@ QUESTION = (*PROMPT, "question", "problem", "query", "instruction", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FileForm:
     """The form of one file."""
 
     name: str
@@ -33,7 +33,7 @@ class Form:
     """A prompt is a list of chat messages; a plain text is none that verl takes."""
 
 
-def form_of(file: RowFile, chosen: RowNames) -> Form:
+def form_of(file: RowFile, chosen: RowNames) -> FileForm:
     """Recognise the form of a file by its columns.
 
     Args:
@@ -72,28 +72,28 @@ def _has(file: RowFile, first: Mapping[str, Any]) -> Callable[[str], bool]:
     return lambda name: type_of(schema, name) is not None
 
 
-def _recognised(columns: set[str], names: RowNames, path: str) -> Form:
+def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
     if {"chosen", "rejected"} <= columns:
-        return Form("preferences (TRL)", names, needs_source=False)
+        return FileForm("preferences (TRL)", names, needs_source=False)
     if "reward_model" in columns and "ground_truth" in columns:
-        return Form("rewardkit", names, needs_source=True, needs_messages=True)
+        return FileForm("rewardkit", names, needs_source=True, needs_messages=True)
     if "reward_model" in columns:
-        return Form("verl", names, needs_source=True, needs_messages=True)
+        return FileForm("verl", names, needs_source=True, needs_messages=True)
     if names.data_source is not None:
-        return Form("rows with a data source", names, needs_source=True)
+        return FileForm("rows with a data source", names, needs_source=True)
     if "messages" in columns and names.prompt is None:
-        return Form("conversations (TRL)", replace(names, prompt="messages"), needs_source=False)
+        return FileForm("conversations (TRL)", replace(names, prompt="messages"), needs_source=False)
     if "completion" in columns and names.prompt is not None and names.ground_truth is None:
-        return Form("prompts and completions (TRL)", names, needs_source=False)
+        return FileForm("prompts and completions (TRL)", names, needs_source=False)
     if names.prompt is not None:
-        return Form("prompts (TRL)", names, needs_source=False)
+        return FileForm("prompts (TRL)", names, needs_source=False)
     raise InputError(
         f"{path} has no column of prompts; expected one of {', '.join(QUESTION)} or messages (or name it "
         f"with --prompt-key); it has: {', '.join(sorted(columns))}"
     )
 
 
-def check_columns(file: RowFile, form: Form, findings: Findings, *, data_source: str | None) -> None:
+def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_source: str | None) -> None:
     """Find columns that are not there, or have a type that the form does not allow."""
     path = file.source.path
     names = form.names
@@ -116,7 +116,7 @@ def check_columns(file: RowFile, form: Form, findings: Findings, *, data_source:
             wrong(column, what)
 
 
-def _misfits(schema: pa.Schema, form: Form) -> list[tuple[str, str]]:
+def _misfits(schema: pa.Schema, form: FileForm) -> list[tuple[str, str]]:
     """Columns whose type the form does not allow, with what would be right."""
     names = form.names
     found = []
@@ -150,6 +150,6 @@ def _is_prompt(kind: pa.DataType, *, may_be_text: bool) -> bool:
     return may_be_text and is_text(kind)
 
 
-def _prompts(form: Form) -> str:
+def _prompts(form: FileForm) -> str:
     messages = "chat messages: a list of structs with role and content"
     return messages if form.needs_messages else f"a string, or {messages}"

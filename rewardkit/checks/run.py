@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rewardkit.checks.contents import Known, check_contents
 from rewardkit.checks.findings import Findings
-from rewardkit.checks.forms import Form, check_columns, form_of
+from rewardkit.checks.forms import FileForm, check_columns, form_of
 from rewardkit.checks.ground_truths import check_ground_truths
 from rewardkit.checks.items import Item, read_items
 from rewardkit.checks.lengths import Lengths
@@ -33,7 +33,7 @@ _HELD_OUT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class Settings:
+class CheckSettings:
     """What files are held against."""
 
     names: RowNames = field(default_factory=RowNames)
@@ -56,7 +56,7 @@ class CheckedFile:
 
 
 def check_files(
-    paths: Iterable[str | Path], scorer: Scorer, settings: Settings
+    paths: Iterable[str | Path], scorer: Scorer, settings: CheckSettings
 ) -> tuple[list[CheckedFile], Findings]:
     """Look at every row of files, folders, globs and URLs.
 
@@ -142,7 +142,7 @@ def eval_questions(paths: Iterable[str | Path], data_source: str | None = None) 
 def _check_file(
     source: Input,
     scorer: Scorer,
-    settings: Settings,
+    settings: CheckSettings,
     findings: Findings,
     held: Held,
     sources: set[str],
@@ -173,10 +173,10 @@ def _check_file(
 
 def check_rows(
     rows: Sequence[Item | tuple[int, str]],
-    form: Form,
+    form: FileForm,
     file: str,
     scorer: Scorer,
-    settings: Settings,
+    settings: CheckSettings,
     findings: Findings,
 ) -> list[Item]:
     """Look at some rows, each by itself, and return those that could be read."""

@@ -18,9 +18,9 @@ from rewardkit.agents.interactions.opening import interaction_names
 from rewardkit.agents.tools.opening import tool_names
 from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known
-from rewardkit.checks.findings import Finding, Findings
+from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
-from rewardkit.checks.run import CheckedFile, Settings, check_files
+from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
 from rewardkit.commands.common import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
@@ -93,7 +93,7 @@ def command(
     options = read_reward_options(reward_files, option_words, options_file)
     tools = frozenset(name for path in tool_files for name in tool_names(path))
     interactions = frozenset(name for path in interaction_files for name in interaction_names(path))
-    settings = Settings(
+    settings = CheckSettings(
         RowNames(data_source_key, None, ground_truth_key, prompt_key),
         data_source,
         Known(REGISTRY, (*agent_names(), *agents), tools, interactions),
@@ -142,7 +142,7 @@ def _counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _table(found: list[Finding]) -> Table:
+def _table(found: list[CheckFinding]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("", "check", "in", "n", "rows (from 0)", "what"):
         table.add_column(heading, justify="right" if heading == "n" else "left", overflow="fold")

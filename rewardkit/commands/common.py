@@ -11,7 +11,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from rewardkit.checks.findings import Finding
+from rewardkit.checks.findings import CheckFinding
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import load_reward_file
@@ -104,7 +104,7 @@ def register_compositions(files: tuple[Path, ...]) -> None:
                 err.print(f"warning: composition '{made.name}': {warning}", highlight=False)
 
 
-def print_findings(findings: Iterable[Finding]) -> None:
+def print_findings(findings: Iterable[CheckFinding]) -> None:
     """Print what the first look at some files has found, before the long part begins."""
     for finding in findings:
         err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)

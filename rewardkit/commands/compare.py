@@ -16,7 +16,7 @@ from rich.text import Text
 from rewardkit.commands.common import interval, signed
 from rewardkit.commands.input_options import input_options
 from rewardkit.offline import ReadOptions
-from rewardkit.offline.comparison import Comparison, Flip, compare
+from rewardkit.offline.comparison import Comparison, PromptFlip, compare
 from rewardkit.offline.intervals import Difference
 from rewardkit.offline.scored import dumps_in, read_groups
 from rewardkit.text import printable
@@ -94,7 +94,7 @@ def _cells(difference: Difference) -> list[str]:
     ]
 
 
-def _print_flips(console: Console, what: str, flips: list[Flip], limit: int) -> None:
+def _print_flips(console: Console, what: str, flips: list[PromptFlip], limit: int) -> None:
     if not flips or not limit:
         return
     console.print(

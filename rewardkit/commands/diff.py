@@ -22,10 +22,10 @@ from rewardkit.commands.scoring import note
 from rewardkit.errors import OptionsError
 from rewardkit.offline import ReadOptions, read_samples
 from rewardkit.offline.rescoring import (
-    Asked,
-    Flip,
+    GroupedSample,
     Rescoring,
     ScoreBatch,
+    ScorerFlip,
     moved,
     pick,
     read_pins,
@@ -143,7 +143,7 @@ def _variants() -> Iterator[dict[str, dict[str, Any]]]:
         yield {name: dict(options[i % len(options)]) for name, options in VARIANTS.items()}
 
 
-def _read(files: Sequence[str], read_options: ReadOptions) -> Iterator[Asked]:
+def _read(files: Sequence[str], read_options: ReadOptions) -> Iterator[GroupedSample]:
     left_out = 0
     for batch in read_samples(files, read_options):
         for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True)):
@@ -161,7 +161,7 @@ def _read(files: Sequence[str], read_options: ReadOptions) -> Iterator[Asked]:
                 if prompt
                 else f"row {row}"
             )
-            yield Asked(row, sample, group or told_apart)
+            yield GroupedSample(row, sample, group or told_apart)
     if left_out > _TOLD:
         note(f"left out: {left_out:,} rows")
 
@@ -204,7 +204,7 @@ def _print(found: Rescoring, as_json: bool) -> None:
         console.print(Text(_line(example)), soft_wrap=True)
 
 
-def _line(flip: Flip) -> str:
+def _line(flip: ScorerFlip) -> str:
     read_as = f"{_short(flip.first.extracted)} and {_short(flip.second.extracted)}"
     return (
         f"row {flip.row}: {verdict(flip.first)} to {verdict(flip.second)}; "

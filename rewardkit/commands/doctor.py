@@ -16,8 +16,8 @@ from rich.markup import escape
 from rewardkit.ownership import other_owners
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import LANGUAGES
-from rewardkit.sandbox.levels import SECURE, Finding, choose, prove
-from rewardkit.sandbox.outcome import Level
+from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove
+from rewardkit.sandbox.outcome import IsolationLevel
 
 
 @click.command(epilog="Example: rewardkit doctor")
@@ -57,7 +57,7 @@ def command(as_json: bool, verbose: bool) -> None:
         sys.exit(1)
 
 
-def _examine(level: Level) -> list[Finding] | str:
+def _examine(level: IsolationLevel) -> list[EscapeFinding] | str:
     try:
         return prove(level)
     except (SandboxUnavailable, OSError) as error:
@@ -75,7 +75,7 @@ class Standing:
     """Why programs in it cannot be run here, and what to do about it. None: they can."""
 
 
-def _languages(level: Level) -> list[Standing]:
+def _languages(level: IsolationLevel) -> list[Standing]:
     found = []
     with Sandbox(level) as sandbox:
         for name, language in LANGUAGES.items():
@@ -98,7 +98,10 @@ def _print_languages(languages: list[Standing]) -> None:
 
 
 def _print(
-    found: dict[Level, list[Finding] | str], chosen: Level | None, problem: str | None, verbose: bool
+    found: dict[IsolationLevel, list[EscapeFinding] | str],
+    chosen: IsolationLevel | None,
+    problem: str | None,
+    verbose: bool,
 ) -> None:
     console = Console(highlight=False)
     machine = f"{platform.system()} {platform.release()}, {platform.machine()}"

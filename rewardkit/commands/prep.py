@@ -20,18 +20,18 @@ from rewardkit.commands.common import compositions_option, register_compositions
 from rewardkit.commands.prep_options import own_options, settings_options
 from rewardkit.commands.prep_output import Bars, as_dict, print_list, print_run, progress_bar
 from rewardkit.commands.quality_options import (
-    Wanted,
+    QualityOptions,
     print_dropped,
     quality_options,
     screening,
     take_quality,
 )
 from rewardkit.datasets_prep import DATASETS, Dataset
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import did_you_mean
 
 if typing.TYPE_CHECKING:
-    from rewardkit.datasets_prep.common.recipe import Prepared
+    from rewardkit.datasets_prep.common.recipe import PrepResult
     from rewardkit.datasets_prep.common.verify import Verification
 
 
@@ -115,7 +115,7 @@ def _unwrapped(text: str) -> str:
 
 def _run(
     dataset: Dataset,
-    prepare: Callable[..., Prepared],
+    prepare: Callable[..., PrepResult],
     own: frozenset[str],
     *,
     out: Path,
@@ -125,7 +125,7 @@ def _run(
 ) -> int:
     register_compositions(composition_files)
     wanted = take_quality(options, dataset)
-    settings = Settings(**{name: value for name, value in options.items() if name not in own})
+    settings = PrepSettings(**{name: value for name, value in options.items() if name not in own})
     arguments = {name: options[name] for name in own}
     with progress_bar() as bar, screening(wanted) as screen:
         prepared = prepare(out, settings, **arguments, progress=Bars(bar, "writing", totals={}))
@@ -140,7 +140,7 @@ def _run(
     return 1 if any(v.failures for v in verified.values()) else 0
 
 
-def _verify(prepared: Prepared, wanted: Wanted, bar: Progress) -> dict[str, Verification]:
+def _verify(prepared: PrepResult, wanted: QualityOptions, bar: Progress) -> dict[str, Verification]:
     from rewardkit.datasets_prep.common.verify import is_quick, sum_up, verify_file
     from rewardkit.scoring.scorer import Scorer
 

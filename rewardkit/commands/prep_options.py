@@ -1,4 +1,4 @@
-"""The options of a dataset's subcommand, read from where they are defined: `Settings`, and its own
+"""The options of a dataset's subcommand, read from where they are defined: `PrepSettings`, and its own
 `prepare`.
 """
 
@@ -14,15 +14,15 @@ from typing import Any
 
 import click
 
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 
 
 def settings_options(taken: set[str]) -> list[click.Option]:
     """Return the options that all datasets share, but for names that a dataset has itself."""
-    hints = typing.get_type_hints(Settings, include_extras=True)
+    hints = typing.get_type_hints(PrepSettings, include_extras=True)
     return [
         option(field.name, hints[field.name], field.default)
-        for field in dataclasses.fields(Settings)
+        for field in dataclasses.fields(PrepSettings)
         if field.name not in taken and typing.get_origin(hints[field.name]) is typing.Annotated
     ]
 

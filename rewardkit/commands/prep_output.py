@@ -17,7 +17,7 @@ from rewardkit.commands.quality_options import print_rows
 from rewardkit.datasets_prep import DATASETS, Dataset
 
 if typing.TYPE_CHECKING:
-    from rewardkit.datasets_prep.common.recipe import Prepared
+    from rewardkit.datasets_prep.common.recipe import PrepResult
     from rewardkit.datasets_prep.common.verify import Verification
 
 _SHOWN_UNREAD = 5
@@ -77,7 +77,7 @@ class Bars:
         self._bar.update(self._tasks[split], completed=rows)
 
 
-def as_dict(dataset: Dataset, prepared: Prepared, verified: dict[str, Verification]) -> dict[str, object]:
+def as_dict(dataset: Dataset, prepared: PrepResult, verified: dict[str, Verification]) -> dict[str, object]:
     """Return all that is known of a run, JSON-ready."""
     splits: dict[str, object] = {}
     for split, file in prepared.files.items():
@@ -101,7 +101,7 @@ def as_dict(dataset: Dataset, prepared: Prepared, verified: dict[str, Verificati
     }
 
 
-def print_run(prepared: Prepared, verified: dict[str, Verification]) -> None:
+def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:
     """Print the files that were made, and what was left out or failed."""
     table = Table(box=None, pad_edge=False)
     for heading in ("split", "rows", "size", "verified", "failed", "file"):

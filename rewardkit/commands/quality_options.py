@@ -26,7 +26,7 @@ SHOWN_FAILURES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class QualityOptions:
     """What a command line says of quality."""
 
     verify: Literal["keep", "drop", "fail", "off"] | None
@@ -73,7 +73,7 @@ def quality_options() -> list[click.Parameter]:
     ]
 
 
-def take_quality(options: dict[str, Any], dataset: Dataset) -> Wanted:
+def take_quality(options: dict[str, Any], dataset: Dataset) -> QualityOptions:
     """Take these options out of a command's.
 
     Raises:
@@ -86,7 +86,7 @@ def take_quality(options: dict[str, Any], dataset: Dataset) -> Wanted:
         raise InputError(f"{dataset.name} has no solutions to verify; leave out --verify")
     dedup = _similarity(options.pop("dedup"))
     against = options.pop("against")
-    return Wanted("off" if no_verify or not dataset.verifiable else verify, dedup, against)
+    return QualityOptions("off" if no_verify or not dataset.verifiable else verify, dedup, against)
 
 
 def _similarity(given: str | None) -> float | None:
@@ -103,7 +103,7 @@ def _similarity(given: str | None) -> float | None:
 
 
 @contextlib.contextmanager
-def screening(wanted: Wanted) -> Iterator[QualityScreen]:
+def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
     """Let what is asked for see every row that is written within this context.
 
     Where nothing is published because solutions fail, they are listed.

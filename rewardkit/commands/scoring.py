@@ -18,7 +18,7 @@ from rewardkit.checks.first_look import look_at_responses
 from rewardkit.commands.common import err, figure, print_findings
 from rewardkit.errors import OptionsError
 from rewardkit.offline import ReadOptions, Report, score_file
-from rewardkit.offline.chunk import BadRows
+from rewardkit.offline.chunk import BadRowPolicy
 from rewardkit.offline.inputs import STDIN
 from rewardkit.offline.ray_workers import RaySettings, RayWorkers
 from rewardkit.offline.writing import output_name
@@ -30,7 +30,7 @@ class RunOptions:
     """How files are scored, whatever the rewards."""
 
     prefix: str = ""
-    bad_rows: BadRows = "mark"
+    bad_rows: BadRowPolicy = "mark"
     workers: int | None = None
     resume: bool = False
     restart: bool = False
@@ -202,7 +202,7 @@ def _progress() -> Progress:
     )
 
 
-def _tell_bad_rows(report: Report, bad_rows: BadRows) -> None:
+def _tell_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
     """Say which rows could not be used, why, and what may be done about it."""
     for line in report.bad_rows[:5]:
         note(line)

@@ -281,10 +281,10 @@ def _episodes(
         return None
     from rewardkit.agents.interactions import load_interactions
     from rewardkit.agents.tools import load_tools
-    from rewardkit.server.episodes import Episodes, Settings
+    from rewardkit.server.episodes import Episodes, EpisodeServiceSettings
 
     most, idle_s = limits
-    settings = Settings(idle_s=idle_s, most=most, most_per_client=max(1, most // 2))
+    settings = EpisodeServiceSettings(idle_s=idle_s, most=most, most_per_client=max(1, most // 2))
     place = siblings.place if siblings else 0
     return Episodes(load_tools(tools or ()), load_interactions(interactions or ()), settings, place)
 

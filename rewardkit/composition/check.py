@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from rewardkit.composition.combining import combine
-from rewardkit.composition.tree import Combine, Composition, Member, Node, walk
+from rewardkit.composition.tree import Combine, Composition, CompositionNode, Member, walk
 from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score
 
@@ -47,7 +47,7 @@ def _in_all(composition: Composition) -> list[str]:
     return []
 
 
-def _paid(root: Node, right: bool, scores: Mapping[str, Score]) -> float:
+def _paid(root: CompositionNode, right: bool, scores: Mapping[str, Score]) -> float:
     def lookup(node: Member | Combine) -> Score | None:
         if isinstance(node, Combine):
             return combine(node.items[0], lookup)
@@ -79,19 +79,19 @@ def _gate(node: Combine) -> list[str]:
     return []
 
 
-def knows_right(node: Node) -> bool:
+def knows_right(node: CompositionNode) -> bool:
     """Return True when a node's score depends on whether the answer is right."""
     if isinstance(node, Member):
         return node.reward.name not in SPANS
     return any(map(knows_right, node.items))
 
 
-def _swing(node: Node) -> float:
+def _swing(node: CompositionNode) -> float:
     low, high = _span(node)
     return high - low
 
 
-def _span(node: Node) -> tuple[float, float]:
+def _span(node: CompositionNode) -> tuple[float, float]:
     """Between which values a node lies, its weight included."""
     if isinstance(node, Member):
         low, high = _member_span(node)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from rewardkit.composition.tree import Combine, Member, Node
+from rewardkit.composition.tree import Combine, CompositionNode, Member
 from rewardkit.types import Score, failure
 
 Lookup = Callable[[Member | Combine], Score | None]
 """The score of a member, or of a `normalize`; None: asked for, and not there yet."""
 
 
-def combine(node: Node, lookup: Lookup) -> Score | None:
+def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
     """Return the score of a node, None while something is missing.
 
     A failure below becomes what `on_failure` says: it stays one (`fail`), or counts as a value. `drop` is
@@ -36,7 +36,9 @@ def is_right(score: Score, threshold: float) -> bool:
     return score.correct if score.correct is not None else score.score >= threshold
 
 
-def _below(nodes: Sequence[Node], lookup: Lookup) -> list[tuple[Node, Score]] | Score | None:
+def _below(
+    nodes: Sequence[CompositionNode], lookup: Lookup
+) -> list[tuple[CompositionNode, Score]] | Score | None:
     """The scores of some items, those left out that failed and may be; a failure if one may not."""
     found = [(node, combine(node, lookup)) for node in nodes]  # all are asked for before any is waited for
     if any(score is None for _, score in found):
@@ -52,7 +54,7 @@ def _below(nodes: Sequence[Node], lookup: Lookup) -> list[tuple[Node, Score]] | 
     return passed
 
 
-def _correct(found: Sequence[tuple[Node, Score]]) -> bool | None:
+def _correct(found: Sequence[tuple[CompositionNode, Score]]) -> bool | None:
     """Right if all that say so say right; None where none says."""
     said = [score.correct for _, score in found if score.correct is not None]
     return all(said) if said else None
@@ -167,7 +169,7 @@ def _gate(node: Combine, lookup: Lookup) -> Score | None:
     return Score(total, correct=right, extracted=score.extracted, detail=detail)
 
 
-def _extracted(found: Sequence[tuple[Node, Score]]) -> str | None:
+def _extracted(found: Sequence[tuple[CompositionNode, Score]]) -> str | None:
     return next((score.extracted for _, score in found if score.extracted is not None), None)
 
 

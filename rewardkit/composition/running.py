@@ -17,7 +17,7 @@ from rewardkit.composition.combining import combine
 from rewardkit.composition.tree import Combine, Composition, Member, walk
 from rewardkit.groups import group_places, z_scores
 from rewardkit.registry import NoOptions, Registry, Reward
-from rewardkit.scoring.runner import Runner, is_async
+from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
@@ -77,7 +77,7 @@ class InlineComposite:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _unpickled, (InlineComposite, *_pickled(self.composition))
 
-    def explain(self, sample: Sample) -> Explanation:
+    def explain(self, sample: Sample) -> CompositionExplanation:
         """Return the tree and what each member says of a sample."""
         return _explained(self.composition, self(sample, NoOptions()))
 
@@ -86,7 +86,7 @@ class _Inline:
     """One member, called in this thread."""
 
     def __init__(self, member: Member) -> None:
-        self.runner = Runner(member.reward, member.options)
+        self.runner = RewardRunner(member.reward, member.options)
         self.call = self.runner.reward.function
         self.options = member.options
 
@@ -125,7 +125,7 @@ class BatchComposite:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _unpickled, (BatchComposite, *_pickled(self.composition))
 
-    def explain(self, sample: Sample) -> Explanation:
+    def explain(self, sample: Sample) -> CompositionExplanation:
         """Return the tree and what each member says of a sample."""
         return _explained(self.composition, self([sample], NoOptions())[0])
 
@@ -230,7 +230,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class CompositionExplanation:
     """A composition's tree and what came of each member."""
 
     tree: str
@@ -245,8 +245,8 @@ class Explanation:
         return "\n".join([*lines, f"  = {outcome} ({self.score.detail})"])
 
 
-def _explained(composition: Composition, score: Score) -> Explanation:
-    return Explanation(composition.draw(), score, tuple(_branches(composition.root, score)))
+def _explained(composition: Composition, score: Score) -> CompositionExplanation:
+    return CompositionExplanation(composition.draw(), score, tuple(_branches(composition.root, score)))
 
 
 def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = "") -> Iterator[Branch]:

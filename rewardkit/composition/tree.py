@@ -23,8 +23,19 @@ from rewardkit.errors import OptionsError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
 from rewardkit.user_files import import_reward_file
 
-Kind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize"]
-KINDS: tuple[Kind, ...] = ("sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize")
+CombineKind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize"]
+KINDS: tuple[CombineKind, ...] = (
+    "sum",
+    "product",
+    "min",
+    "max",
+    "all",
+    "any",
+    "vote",
+    "first",
+    "gate",
+    "normalize",
+)
 OnFailure = Literal["fail", "drop"] | float
 _COMMON = ("weight", "name", "on_failure")
 _MAX_DEPTH = 40
@@ -54,11 +65,11 @@ class Combine:
     """Several items made one."""
 
     path: str
-    kind: Kind
-    items: tuple[Node, ...]
+    kind: CombineKind
+    items: tuple[CompositionNode, ...]
     """For a gate the condition alone."""
-    then: tuple[Node, ...] = ()
-    otherwise: tuple[Node, ...] = ()
+    then: tuple[CompositionNode, ...] = ()
+    otherwise: tuple[CompositionNode, ...] = ()
     until: Literal["decided", "right"] = "decided"
     """`first`: go on until a member has decided (scored and said right or wrong), or until one says right."""
     threshold: float = 1.0
@@ -72,7 +83,7 @@ class Combine:
         return self.kind
 
 
-Node = Member | Combine
+CompositionNode = Member | Combine
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Composition:
     """A tree with its name and what it scores."""
 
     name: str
-    root: Node
+    root: CompositionNode
     data_sources: tuple[str, ...]
     version: int
     """Changes with the tree, with any option in it and with the version of any member."""
@@ -102,7 +113,7 @@ def compose_tree(
     spec = dict(spec)
     given = spec.pop("data_sources", ())
     name = str(spec.pop("name", None) or name)
-    reader = _Reader(registry, name)
+    reader = _TreeReader(registry, name)
     sources = tuple(reader.sources(data_sources or given))
     if "weight" in spec or spec.get("on_failure") == "drop":
         raise reader.wrong(
@@ -114,7 +125,7 @@ def compose_tree(
     return Composition(name, root, sources, digest, members)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: CompositionNode) -> Iterator[CompositionNode]:
     """Yield a node and everything below it."""
     yield node
     if isinstance(node, Combine):
@@ -122,12 +133,12 @@ def walk(node: Node) -> Iterator[Node]:
             yield from walk(below)
 
 
-def walk_members(node: Node) -> Iterator[Member]:
+def walk_members(node: CompositionNode) -> Iterator[Member]:
     """Yield the members below a node, in order."""
     return (found for found in walk(node) if isinstance(found, Member))
 
 
-class _Reader:
+class _TreeReader:
     """Reads items, and remembers which paths are taken."""
 
     def __init__(self, registry: Registry, name: str) -> None:
@@ -136,7 +147,7 @@ class _Reader:
         self.taken: set[str] = set()
         self.count = 0
 
-    def item(self, spec: Any, above: str) -> Node:
+    def item(self, spec: Any, above: str) -> CompositionNode:
         spec = {"reward": spec} if isinstance(spec, str) else spec
         if above.count(".") > _MAX_DEPTH:
             raise self.wrong("", f"items are nested more than {_MAX_DEPTH} deep")
@@ -194,9 +205,9 @@ class _Reader:
         self.only(spec, (kind, *own), above)
         path = self.path(above, str(spec.get("name") or kind))
         given = spec[kind]
-        then: tuple[Node, ...] = ()
-        otherwise: tuple[Node, ...] = ()
-        items: tuple[Node, ...]
+        then: tuple[CompositionNode, ...] = ()
+        otherwise: tuple[CompositionNode, ...] = ()
+        items: tuple[CompositionNode, ...]
         if kind == "gate":
             if not isinstance(given, Mapping):
                 raise self.wrong(path, "a gate is a mapping: an item, with then and else")
@@ -218,7 +229,7 @@ class _Reader:
             raise self.wrong(path, "a vote has a weight of more than 0")
         return Combine(path, kind, items, then, otherwise, until, threshold)  # type: ignore[arg-type]
 
-    def several(self, given: Any, path: str) -> tuple[Node, ...]:
+    def several(self, given: Any, path: str) -> tuple[CompositionNode, ...]:
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise self.wrong(path, f"expected a list of items, found {given!r:.60}")
         return tuple(self.item(inner, path) for inner in given)
@@ -257,7 +268,7 @@ class _Reader:
         return OptionsError(f"composition '{self.name}'{f', at {path}' if path else ''}: {why}")
 
 
-def _canonical(node: Node) -> Any:
+def _canonical(node: CompositionNode) -> Any:
     """What a composition's version depends on."""
     if isinstance(node, Member):
         values = [node.reward.scorer, repr(node.options), node.reward.timeout_s]
@@ -266,7 +277,7 @@ def _canonical(node: Node) -> Any:
     return [node.kind, below, node.until, node.threshold, node.weight, node.on_failure, node.path]
 
 
-def _lines(node: Node, indent: str, *, last: bool, role: str = "") -> Iterator[str]:
+def _lines(node: CompositionNode, indent: str, *, last: bool, role: str = "") -> Iterator[str]:
     weight = "" if node.weight == 1.0 else f" x {node.weight:g}"
     yield f"{indent}{'└─ ' if last else '├─ '}{role}{node.label}{weight}"
     if isinstance(node, Member):

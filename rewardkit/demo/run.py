@@ -20,7 +20,7 @@ from rich.table import Table
 from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.demo.warmup import warm_up
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.trainer.batch import PromptRow, ScoredResponse
+from rewardkit.trainer.batch import PromptRow, ScoredRollout
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import load_rows
@@ -38,7 +38,7 @@ SAMPLED = Sampling()
 GREEDY = Sampling(do_sample=False)
 LONE = World(0, 1, torch.device("cpu"))
 
-Judged = Sequence[ScoredResponse]
+ScoredResponses = Sequence[ScoredRollout]
 
 
 @dataclass(frozen=True)
@@ -137,11 +137,11 @@ def _respond(
     tokenizer: Any,
     sampling: Sampling,
     seed: int,
-) -> Judged:
+) -> ScoredResponses:
     return respond(rows, rollout, scorer, tokenizer, LONE, sampling=sampling, prompt_length=40, seed=seed)
 
 
-def _accuracy(judged: Judged) -> float:
+def _accuracy(judged: ScoredResponses) -> float:
     return sum(one.score.score == 1.0 for one in judged) / len(judged)
 
 
@@ -157,7 +157,7 @@ def _evaluate(
     return _accuracy(sampled), _accuracy(greedy)
 
 
-def _write(judged: Judged, out: Path) -> None:
+def _write(judged: ScoredResponses, out: Path) -> None:
     """Write responses beside their scores, in the columns that `rewardkit score` reads and writes."""
     table = pa.table(
         {

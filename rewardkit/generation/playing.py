@@ -13,9 +13,9 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, agent_of, check_rows, prompt_ids, run_episode
+from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, prompt_ids, run_episode
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import ChatModel, Limits, TokenModel, Turn
+from rewardkit.agents.types import ChatModel, EpisodeLimits, TokenModel, Turn
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.generation.engines.limits import too_long
 from rewardkit.generation.types import (
@@ -82,14 +82,14 @@ class Player:
 
 def setting_of(
     settings: GenerationSettings, transcript: Transcript | None = None, context: int | None = None
-) -> Setting:
+) -> EpisodeSetup:
     """Return what the episodes of a run have in common.
 
     Raises:
         ConfigError: a tool, an interaction or the format of calls is not there.
     """
     chosen = settings.episodes or EpisodeSettings()
-    limits = Limits(
+    limits = EpisodeLimits(
         settings.max_tokens,
         context,
         chosen.max_turn_tokens,
@@ -103,7 +103,7 @@ def setting_of(
     )
     calls = _format_of(chosen, transcript)
     AGENTS.resolve(chosen.agent)
-    return Setting(
+    return EpisodeSetup(
         limits,
         transcript,
         _tools(chosen.tools),

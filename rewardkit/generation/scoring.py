@@ -12,7 +12,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 from rewardkit.generation.types import Completion, EpisodeRecord
 from rewardkit.offline.columns import score_columns
-from rewardkit.offline.layout import Layout, ReadOptions
+from rewardkit.offline.layout import ReadOptions, RowLayout
 from rewardkit.offline.records import Records
 from rewardkit.offline.report import Report
 from rewardkit.offline.samples import SampleBatch, to_batch
@@ -127,7 +127,7 @@ def samples_to_answer(table: pa.Table, options: ReadOptions) -> SampleBatch:
     if options.join is None:
         _check(table, names, options.data_source)
     table = table.append_column(_NO_RESPONSE_YET, pa.array([""] * len(table)))
-    layout = Layout(None, names, options.data_source, many=False, join=options.join)
+    layout = RowLayout(None, names, options.data_source, many=False, join=options.join)
     return to_batch(Records(0, len(table), table.combine_chunks()), layout)
 
 

@@ -15,7 +15,7 @@ To read files of responses of any known kind, for scoring, viewing or comparing,
 from __future__ import annotations
 
 from rewardkit.offline.frame import score_frame
-from rewardkit.offline.layout import Joined, Layout, ReadOptions
+from rewardkit.offline.layout import Joined, ReadOptions, RowLayout
 from rewardkit.offline.metrics import best_at_k, group_metrics, maj_at_k, pass_at_k
 from rewardkit.offline.reader import opened, read_join, read_samples
 from rewardkit.offline.report import Report, SourceReport
@@ -24,9 +24,9 @@ from rewardkit.offline.score import score_file
 
 __all__ = [
     "Joined",
-    "Layout",
     "ReadOptions",
     "Report",
+    "RowLayout",
     "SampleBatch",
     "SourceReport",
     "best_at_k",

@@ -12,13 +12,13 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.offline.columns import score_columns, score_json, score_names
-from rewardkit.offline.layout import Layout
+from rewardkit.offline.layout import RowLayout
 from rewardkit.offline.records import BadRowError, Records, parse
 from rewardkit.offline.report import Report, SourceReport
 from rewardkit.offline.samples import SampleBatch
 from rewardkit.types import Sample, Score, failure
 
-BadRows = Literal["fail", "mark", "drop"]
+BadRowPolicy = Literal["fail", "mark", "drop"]
 TOLD = 20
 """Bad rows of a chunk whose reasons are kept; the others are counted."""
 RENAMED = "logged_"
@@ -32,7 +32,7 @@ class Output:
     """What is wanted of each chunk."""
 
     prefix: str = ""
-    bad_rows: BadRows = "mark"
+    bad_rows: BadRowPolicy = "mark"
     as_lines: bool = False
     """Rows that are lines go out as lines."""
 
@@ -62,7 +62,7 @@ def usable(batch: SampleBatch) -> list[Sample]:
     return [s for i, s in enumerate(batch.samples) if i not in batch.bad] if batch.bad else batch.samples
 
 
-def finish(batch: SampleBatch, scores: Sequence[Score], layout: Layout, output: Output) -> ChunkResult:
+def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
     """Return what is written and counted of a chunk.
 
     Args:
@@ -130,7 +130,7 @@ def _lines(
     kept: list[int] | None,
     lengths: Sequence[int],
     scores: Sequence[Score],
-    layout: Layout,
+    layout: RowLayout,
     output: Output,
 ) -> bytes:
     rows = range(records.count) if kept is None else kept

@@ -17,7 +17,7 @@ from rewardkit.offline.scored import Groups, ScoredResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class PromptFlip:
     """A prompt on which one file is right more often than the other."""
 
     data_source: str
@@ -46,7 +46,7 @@ class Comparison:
     """Two files, compared on the prompts that both have and of which both have judged a response."""
 
     sources: dict[str, SourceComparison]
-    flips: list[Flip]
+    flips: list[PromptFlip]
     """By data source, those that got worse first."""
     only_first: int
     """Prompts that only the first file has; 0 unless that was allowed."""
@@ -87,7 +87,7 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
 
 
 Key = tuple[str, str]
-Pair = tuple[Key, list[ScoredResponse], list[ScoredResponse]]
+PromptPair = tuple[Key, list[ScoredResponse], list[ScoredResponse]]
 
 
 def _keys(groups: Groups) -> dict[Key, None]:
@@ -99,7 +99,7 @@ def _judged(groups: Groups, key: Key) -> list[ScoredResponse]:
     return [one for one in groups[source][prompt] if one.ok]
 
 
-def _source(pairs: Sequence[Pair], source: str | None) -> SourceComparison:
+def _source(pairs: Sequence[PromptPair], source: str | None) -> SourceComparison:
     of_source = [(a, b) for (name, _), a, b in pairs if source is None or name == source]
     scores = [([x.score or 0.0 for x in a], [x.score or 0.0 for x in b]) for a, b in of_source]
     decided = [(_correct(a), _correct(b)) for a, b in of_source]
@@ -115,11 +115,11 @@ def _correct(group: Sequence[ScoredResponse]) -> list[float]:
     return [float(one.correct) for one in group if one.correct is not None]
 
 
-def _flips(pairs: Sequence[Pair]) -> list[Flip]:
+def _flips(pairs: Sequence[PromptPair]) -> list[PromptFlip]:
     found = []
     for (source, prompt), a, b in pairs:
         before = _correct(a)
         after = _correct(b)
         if before and after and fmean(before) != fmean(after):
-            found.append(Flip(source, prompt, fmean(before), fmean(after)))
+            found.append(PromptFlip(source, prompt, fmean(before), fmean(after)))
     return sorted(found, key=lambda flip: (flip.data_source, flip.after - flip.before))

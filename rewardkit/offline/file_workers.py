@@ -20,13 +20,13 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.offline.chunk import ChunkResult, Output, finish, usable
-from rewardkit.offline.layout import Layout
+from rewardkit.offline.layout import RowLayout
 from rewardkit.offline.records import Records
 from rewardkit.offline.samples import columns_needed, to_batch
 from rewardkit.processes import die_with_parent, kill_group, start_python, take_standard_streams
 from rewardkit.registry import Reward
-from rewardkit.scoring.pending import Pending, Plan
-from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.pending import Pending, ScoringPlan
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
@@ -44,7 +44,7 @@ class _Setup(msgspec.Struct, tag="setup"):
     files: list[UserFile]
 
 
-class _Chunk(msgspec.Struct, tag="chunk"):
+class _ChunkMessage(msgspec.Struct, tag="chunk"):
     """A table follows the message, in Arrow's stream format; lines stand in it, with line ends between."""
 
     first_row: int
@@ -53,7 +53,7 @@ class _Chunk(msgspec.Struct, tag="chunk"):
     lines: bytes = b""
 
 
-class _Refused(msgspec.Struct, tag="refused"):
+class _UnknownSource(msgspec.Struct, tag="refused"):
     """A data source that the worker was not told of."""
 
 
@@ -66,8 +66,8 @@ class _UnknownSourceError(LookupError):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_requests = msgspec.msgpack.Decoder(_Setup | _Chunk)
-_answers = msgspec.msgpack.Decoder(_Done | _Refused)
+_requests = msgspec.msgpack.Decoder(_Setup | _ChunkMessage)
+_answers = msgspec.msgpack.Decoder(_Done | _UnknownSource)
 
 
 class Workers(Protocol):
@@ -133,7 +133,7 @@ class FileWorkers:
 class FileSetup:
     """What the chunks of one file mean and how they are scored, as the workers are told once."""
 
-    def __init__(self, layout: Layout, reads: Sequence[str], rewards: Rewards, output: Output) -> None:
+    def __init__(self, layout: RowLayout, reads: Sequence[str], rewards: Rewards, output: Output) -> None:
         self.layout = layout
         self.reads = tuple(reads)
         self.output = output
@@ -160,7 +160,7 @@ class _Child:
         table = pa.py_buffer(b"")
         if records.table is not None:
             table = _stream(columns_needed(records.table, self.setup.layout, self.setup.reads))
-        chunk = _Chunk(records.first_row, records.count, table.size, b"\n".join(records.lines))
+        chunk = _ChunkMessage(records.first_row, records.count, table.size, b"\n".join(records.lines))
         _write(self._to, _frame(chunk))
         _write(self._to, table)
         del chunk, table
@@ -183,7 +183,7 @@ def main(parent: int) -> None:
     while True:
         try:
             message = _requests.decode(_read(requests))
-            table = _exactly(requests, message.table_bytes) if isinstance(message, _Chunk) else None
+            table = _exactly(requests, message.table_bytes) if isinstance(message, _ChunkMessage) else None
         except EOFError:  # the parent has ended, maybe in the middle of a chunk
             return
         if isinstance(message, _Setup):
@@ -199,9 +199,9 @@ class _Inside:
     def __init__(self, setup: _Setup) -> None:
         import_as_read(setup.files)
         self._layout, self._reads, self._rewards, self._output = cloudpickle.loads(setup.pickled)
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, ScoringPlan] = {}
 
-    def score(self, chunk: _Chunk, stream: bytearray) -> _Done | _Refused:
+    def score(self, chunk: _ChunkMessage, stream: bytearray) -> _Done | _UnknownSource:
         lines = () if stream else tuple(chunk.lines.split(b"\n"))
         table = pa.ipc.open_stream(stream).read_all() if stream else None
         records = Records(chunk.first_row, chunk.count, table, lines)
@@ -209,15 +209,15 @@ class _Inside:
         try:
             scores = score_inline(usable(batch), self._plan)
         except _UnknownSourceError:
-            return _Refused()
+            return _UnknownSource()
         return _Done(finish(batch, scores, self._layout, self._output))
 
-    def _plan(self, data_source: str) -> Plan:
+    def _plan(self, data_source: str) -> ScoringPlan:
         if data_source not in self._plans:
             if data_source not in self._rewards:
                 raise _UnknownSourceError(data_source)
             reward, options = self._rewards[data_source]
-            self._plans[data_source] = Plan(reward, Runner(reward, options), None)
+            self._plans[data_source] = ScoringPlan(reward, RewardRunner(reward, options), None)
         return self._plans[data_source]
 
 
@@ -232,7 +232,7 @@ def score_inline(samples: Any, plan_of: Any) -> list[Score]:
     return pending.wait()
 
 
-def _no_workers(plan: Plan, samples: object) -> Any:
+def _no_workers(plan: ScoringPlan, samples: object) -> Any:
     raise AssertionError(f"{plan.reward.name} is no inline reward")
 
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from rewardkit.assets import asset_path
 from rewardkit.errors import InputError, MissingDependencyError, reason_of
 
-Format = Literal["parquet", "arrow", "jsonl", "csv", "json", "inspect"]
-FORMATS: dict[str, Format] = {
+FileFormat = Literal["parquet", "arrow", "jsonl", "csv", "json", "inspect"]
+FORMATS: dict[str, FileFormat] = {
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -59,7 +59,7 @@ class Input:
     """What hive partitions (`data_source=gsm8k/part-0.parquet`) say of every row."""
 
     @property
-    def format(self) -> Format:
+    def format(self) -> FileFormat:
         """The format by the file's name; standard input is jsonl.
 
         Raises:
@@ -76,7 +76,7 @@ class Input:
         return found
 
 
-def format_of(path: str) -> Format | None:
+def format_of(path: str) -> FileFormat | None:
     """Return the format that a path's suffix names; None if it names none."""
     return FORMATS.get(suffix_of(path))
 

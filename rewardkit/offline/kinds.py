@@ -37,7 +37,7 @@ class SkippedRowError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LogKind:
     """A kind of log."""
 
     name: str
@@ -60,7 +60,7 @@ class Kind:
     """Only a log without a column that usually holds responses is one."""
 
 
-def recognise(columns: Collection[str], first: RawRow) -> Kind | None:
+def recognise(columns: Collection[str], first: RawRow) -> LogKind | None:
     """Return the kind of a log by the columns it has and its first row; None if it is no known one.
 
     Raises:
@@ -77,7 +77,7 @@ def recognise(columns: Collection[str], first: RawRow) -> Kind | None:
     return None
 
 
-def by_name(name: str) -> Kind:
+def by_name(name: str) -> LogKind:
     """Return the kind of that name."""
     return next(kind for kind in KINDS if kind.name == name)
 
@@ -124,7 +124,7 @@ def _lm_eval_score(row: RawRow) -> Mapping[str, Any]:
     return {"score": value, "correct": value if value in (0, 1) else None}
 
 
-def _refuse_log_likelihoods(kind: Kind, first: RawRow) -> None:
+def _refuse_log_likelihoods(kind: LogKind, first: RawRow) -> None:
     responses = first.get("resps")
     inner = responses[0] if isinstance(responses, list) and responses else None
     if kind.read is _lm_eval and isinstance(inner, list) and inner and isinstance(inner[0], list):
@@ -261,7 +261,7 @@ def _trl(row: RawRow) -> Fields:
     )
 
 
-def _fields(read: Callable[[RawRow], chats.Parts]) -> Callable[[RawRow], Fields]:
+def _fields(read: Callable[[RawRow], chats.ChatParts]) -> Callable[[RawRow], Fields]:
     """What takes a row apart, of a function that finds its response, ground truth and prompt."""
 
     def fields(row: RawRow) -> Fields:
@@ -276,46 +276,46 @@ def _step(row: RawRow) -> str:
 
 
 KINDS = (
-    Kind(
+    LogKind(
         "lm-eval samples",
         frozenset({"doc_id", "doc", "resps", "filtered_resps"}),
         _lm_eval,
         lambda row: f"filter {row['filter']}" if row.get("filter") else "",
         _lm_eval_score,
     ),
-    Kind("batch output", frozenset({"custom_id", "response", "error"}), _batch_output, facts=_batch_facts),
-    Kind(
+    LogKind("batch output", frozenset({"custom_id", "response", "error"}), _batch_output, facts=_batch_facts),
+    LogKind(
         "inspect log",
         frozenset({"eval", "id", "epoch", "input", "target", "output"}),
         _inspect,
         facts=_inspect_facts,
     ),
-    Kind("NeMo-Gym rollouts", frozenset({"responses_create_params", "response", "reward"}), _nemo_gym),
-    Kind(
+    LogKind("NeMo-Gym rollouts", frozenset({"responses_create_params", "response", "reward"}), _nemo_gym),
+    LogKind(
         "verifiers results",
         frozenset({"example_id", "prompt", "completion", "reward", "is_completed"}),
         _verifiers,
     ),
-    Kind("verl rollout dump", frozenset({"input", "output", "gts", "score", "step"}), _verl_dump, _step),
-    Kind("TRL completions", frozenset({"step", "prompt", "completion", "advantage"}), _trl, _step),
-    Kind(
+    LogKind("verl rollout dump", frozenset({"input", "output", "gts", "score", "step"}), _verl_dump, _step),
+    LogKind("TRL completions", frozenset({"step", "prompt", "completion", "advantage"}), _trl, _step),
+    LogKind(
         "LLaMA-Factory predictions", frozenset({"predict", "label"}), _fields(chats.under("predict", "label"))
     ),
-    Kind(
+    LogKind(
         "rollouts with labels",
         frozenset({"prompt", "response", "label"}),
         _fields(chats.under("response", "label")),
     ),
-    Kind(
+    LogKind(
         "ms-swift results",
         frozenset({"messages", "response", "labels"}),
         _fields(chats.under("response", "labels")),
     ),
-    Kind("Anthropic batch results", frozenset({"custom_id", "result"}), _fields(chats.anthropic_batch)),
-    Kind("vLLM outputs", frozenset({"request_id", "outputs"}), _fields(chats.request_output)),
-    Kind("lighteval details", frozenset({"doc", "model_response"}), _fields(chats.lighteval)),
+    LogKind("Anthropic batch results", frozenset({"custom_id", "result"}), _fields(chats.anthropic_batch)),
+    LogKind("vLLM outputs", frozenset({"request_id", "outputs"}), _fields(chats.request_output)),
+    LogKind("lighteval details", frozenset({"doc", "model_response"}), _fields(chats.lighteval)),
     *(
-        Kind("chats", frozenset({name}), _fields(chats.chat), unless_answered=True)
+        LogKind("chats", frozenset({name}), _fields(chats.chat), unless_answered=True)
         for name in ("messages", "conversations")
     ),
 )

@@ -14,7 +14,7 @@ from rewardkit.rows import find_names, has_value, value_at
 _ASSISTANT = ("assistant", "gpt", "model")
 _TURNS = ("messages", "conversations", "conversation")
 
-Parts = tuple[Any, Any, Any]
+ChatParts = tuple[Any, Any, Any]
 """Response, ground truth and prompt."""
 
 
@@ -24,7 +24,7 @@ def truth_of(row: RawRow) -> Any:
     return value_at(row, names.ground_truth)
 
 
-def chat(row: RawRow) -> Parts:
+def chat(row: RawRow) -> ChatParts:
     """A chat whose last turn is the response: `messages` as OpenAI and ms-swift write them, or ShareGPT's
     `conversations`."""
     turns = next((row[name] for name in _TURNS if isinstance(row.get(name), list)), None) or []
@@ -43,7 +43,7 @@ def _message(turn: Any) -> dict[str, Any]:
     return {"role": "user" if role == "human" else role, "content": "" if content is None else content}
 
 
-def anthropic_batch(row: RawRow) -> Parts:
+def anthropic_batch(row: RawRow) -> ChatParts:
     """A result of Anthropic's message batches."""
     result = row["result"]
     message = result.get("message") if isinstance(result, Mapping) else None
@@ -55,7 +55,7 @@ def anthropic_batch(row: RawRow) -> Parts:
     return text, truth_of(row), None
 
 
-def request_output(row: RawRow) -> Parts:
+def request_output(row: RawRow) -> ChatParts:
     """vLLM's RequestOutput, written as JSON."""
     outputs = row["outputs"]
     if not isinstance(outputs, list) or not outputs or not all(isinstance(one, Mapping) for one in outputs):
@@ -64,7 +64,7 @@ def request_output(row: RawRow) -> Parts:
     return texts if len(texts) > 1 else texts[0], truth_of(row), row.get("prompt")
 
 
-def lighteval(row: RawRow) -> Parts:
+def lighteval(row: RawRow) -> ChatParts:
     """A row of lighteval's details: the document, and what the model answered."""
     doc = row["doc"]
     answer = row["model_response"]
@@ -81,6 +81,6 @@ def lighteval(row: RawRow) -> Parts:
     return texts if len(texts) > 1 else texts[0], truth, doc.get("query")
 
 
-def under(response: str, ground_truth: str) -> Callable[[RawRow], Parts]:
+def under(response: str, ground_truth: str) -> Callable[[RawRow], ChatParts]:
     """Return what reads rows with these names."""
     return lambda row: (row[response], row[ground_truth], row.get("prompt"))

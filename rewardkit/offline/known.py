@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from rewardkit.offline.formats import ParquetRows, RowFile
 from rewardkit.offline.inputs import STDIN, Input
-from rewardkit.offline.layout import Layout
+from rewardkit.offline.layout import RowLayout
 from rewardkit.offline.samples import to_batch
 from rewardkit.tables import column_of, top_level
 
@@ -20,7 +20,7 @@ UNKNOWN_BYTES = 4 << 20
 """Files far away and standard input count as so large."""
 
 
-def data_sources_of(file: RowFile, layout: Layout) -> list[str]:
+def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
     """Return the data sources of a file: all where a column has them, else those of the first chunk."""
     if layout.data_source is not None:
         return [layout.data_source]
@@ -51,7 +51,7 @@ def identity_of(source: Input) -> list[Any]:
     return [str(Path(source.path).resolve()), stat.st_size, stat.st_mtime_ns]
 
 
-def bytes_of(files: list[tuple[RowFile, Layout]]) -> int:
+def bytes_of(files: list[tuple[RowFile, RowLayout]]) -> int:
     """Return the bytes of all files together; those far away and standard input count as large."""
     total = 0
     for file, _ in files:

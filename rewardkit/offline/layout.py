@@ -38,7 +38,7 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """What the rows of one file mean."""
 
     kind: str | None
@@ -61,7 +61,7 @@ class Layout:
         return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
 
 
-def layout_of(file: RowFile, options: ReadOptions) -> Layout:
+def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     """Return what the rows of a file mean.
 
     Raises:
@@ -74,7 +74,7 @@ def layout_of(file: RowFile, options: ReadOptions) -> Layout:
     kind = None if chosen.response else recognise(columns, first)
     found = find_names(lambda name: _has(file, first, name))
     names = RowNames(*(getattr(chosen, name) or getattr(found, name) for name in _FIELDS))
-    layout = Layout(
+    layout = RowLayout(
         kind=kind.name if kind else None,
         names=names,
         data_source=options.data_source or file.source.keys.get("data_source"),
@@ -99,7 +99,7 @@ def _has(file: RowFile, first: RawRow, name: str) -> bool:
     return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
 
 
-def _check(layout: Layout, file: RowFile, first: RawRow, columns: Collection[str]) -> None:
+def _check(layout: RowLayout, file: RowFile, first: RawRow, columns: Collection[str]) -> None:
     names = layout.names
     if layout.kind is None and names.response is None:
         raise _no_column(file, "response", "--response-key", columns)
@@ -123,7 +123,7 @@ def _check(layout: Layout, file: RowFile, first: RawRow, columns: Collection[str
         )
 
 
-def _first_fields(layout: Layout, first: RawRow) -> Fields:
+def _first_fields(layout: RowLayout, first: RawRow) -> Fields:
     try:
         return reader_of(layout)(first)
     except (BadRowError, SkippedRowError, KeyError, TypeError, AttributeError):
@@ -156,7 +156,7 @@ def _is_response(found: pa.DataType) -> bool:
     return is_text(found)
 
 
-def _has_many(layout: Layout, file: RowFile, first: RawRow) -> bool:
+def _has_many(layout: RowLayout, file: RowFile, first: RawRow) -> bool:
     if file.schema is not None and layout.kind is None:
         found = type_of(file.schema, layout.names.response or "")
         return found is not None and is_list(found) and not pa.types.is_struct(found.value_type)
@@ -168,6 +168,6 @@ def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) 
     return InputError(f"{file.source.path}: no column '{name}'{hint}; it has: {', '.join(columns)}")
 
 
-def reader_of(layout: Layout) -> Callable[[RawRow], Fields]:
+def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:
     """Return what takes a row of this layout apart."""
     return by_name(layout.kind).read if layout.kind else named(layout.names)

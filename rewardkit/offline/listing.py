@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.offline.scored import ScoredRow, scored_response
 
-Rows = Callable[[], Iterator[ScoredRow]]
+ReadRows = Callable[[], Iterator[ScoredRow]]
 """Reads the rows from the beginning."""
 
 ORDERS = ("score", "length", "disagreement")
@@ -49,7 +49,7 @@ class PromptSummary:
         return pstdev(self.scores) if len(self.scores) > 1 else 0.0
 
 
-def in_order(rows: Rows, order: str, limit: int) -> Iterator[ScoredRow]:
+def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
     """Yield the first `limit` rows (0: all) in one of `ORDERS`; holds no more rows than that.
 
     Rows that are equal in it stay in the order of the files.
@@ -67,7 +67,7 @@ def in_order(rows: Rows, order: str, limit: int) -> Iterator[ScoredRow]:
     yield from heapq.nsmallest(limit, rows(), key) if limit else sorted(rows(), key=key)
 
 
-def by_prompt(rows: Rows, order: str | None) -> list[PromptSummary]:
+def by_prompt(rows: ReadRows, order: str | None) -> list[PromptSummary]:
     """Return a summary for each prompt, in the order of the files or in one of `ORDERS`."""
     found: dict[tuple[str, str], PromptSummary] = {}
     for row in rows():
@@ -89,7 +89,7 @@ def by_prompt(rows: Rows, order: str | None) -> list[PromptSummary]:
     return summaries
 
 
-def _disagreements(rows: Rows) -> dict[tuple[str, str], float]:
+def _disagreements(rows: ReadRows) -> dict[tuple[str, str], float]:
     scores: dict[tuple[str, str], list[float]] = {}
     for row in rows():
         one = scored_response(row)

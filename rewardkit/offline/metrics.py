@@ -19,7 +19,7 @@ from rewardkit.types import Score
 DRAWS = 200
 """maj@k is exact up to this many ways to choose k of n; beyond, the mean over so many seeded draws."""
 
-Vote = tuple[str | None, bool]
+AnswerVote = tuple[str | None, bool]
 """An answer, None where there was none to extract, and whether it is correct."""
 
 
@@ -46,7 +46,7 @@ def best_at_k(scores: Sequence[float], k: int) -> float:
     return weighted / comb(len(scores), k)
 
 
-def maj_at_k(votes: Sequence[Vote], k: int) -> float:
+def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
     """Return the probability that the commonest answer among k is correct; of a tie, one is drawn."""
     counts = Counter(answer for answer, _ in votes if answer is not None)
     right = dict(votes)

@@ -107,7 +107,7 @@ class RayWorkers:
         """Chunks on their way at once: one that is scored and one that waits for each actor."""
         files, arguments = self._scorer.for_another_process()
         pickled = cloudpickle.dumps(arguments)
-        remote = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES_AGAIN)(_Actor)
+        remote = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES_AGAIN)(_ScoringActor)
         self.actors = [remote.remote(files, pickled) for _ in range(count)]
         return self
 
@@ -140,7 +140,7 @@ class RayWorkers:
             found.set_result(None)
 
 
-class _Actor:
+class _ScoringActor:
     """What runs on the cluster."""
 
     def __init__(self, files: list[UserFile], arguments: bytes) -> None:

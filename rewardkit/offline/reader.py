@@ -20,7 +20,7 @@ from rewardkit.errors import InputError
 from rewardkit.offline.formats import KeyedRows, RowFile, columns_of, open_rows
 from rewardkit.offline.inputs import Input, find_inputs
 from rewardkit.offline.kinds import Fields
-from rewardkit.offline.layout import Joined, Layout, ReadOptions, layout_of
+from rewardkit.offline.layout import Joined, ReadOptions, RowLayout, layout_of
 from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.offline.samples import ALL, SampleBatch, parsed, to_batch
 from rewardkit.rows import find_names, ground_truth_text, has_value, value_at
@@ -32,7 +32,7 @@ PLAIN = ReadOptions()
 @contextlib.contextmanager
 def opened(
     source: Input, options: ReadOptions, *, with_keys: bool = True
-) -> Iterator[tuple[RowFile, Layout]]:
+) -> Iterator[tuple[RowFile, RowLayout]]:
     """Open a file of responses and recognise what its rows mean; close it on leaving.
 
     Args:

@@ -27,7 +27,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class ScorerFlip:
     """A response on which the scorers differ."""
 
     row: int
@@ -66,12 +66,12 @@ class Rescoring:
     """What two scorers say of the same responses."""
 
     sources: dict[str, SourceDifference]
-    examples: list[Flip]
+    examples: list[ScorerFlip]
     """Some of the responses on which they differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GroupedSample:
     """A response, and what it has in common with the others to its prompt."""
 
     row: int
@@ -94,12 +94,17 @@ def same(first: Score, second: Score) -> bool:
 
 
 def rescore(
-    asked: Iterable[Asked], first: ScoreBatch, second: ScoreBatch, *, examples: int = 20, batch: int = 1024
+    asked: Iterable[GroupedSample],
+    first: ScoreBatch,
+    second: ScoreBatch,
+    *,
+    examples: int = 20,
+    batch: int = 1024,
 ) -> Rescoring:
     """Score every response with both scorers and say what changes."""
     sources: dict[str, SourceDifference] = defaultdict(SourceDifference)
     groups: dict[tuple[str, str], list[tuple[Score, Score]]] = defaultdict(list)
-    shown: list[Flip] = []
+    shown: list[ScorerFlip] = []
     for some in _batches(asked, batch):
         samples = [one.sample for one in some]
         for one, a, b in zip(some, first(samples), second(samples), strict=True):
@@ -112,7 +117,7 @@ def rescore(
             found.changed += 1
             found.flips[f"{verdict(a)} to {verdict(b)}"] += 1
             if len(shown) < examples:
-                shown.append(Flip(one.row, source, one.sample.ground_truth, one.sample.response, a, b))
+                shown.append(ScorerFlip(one.row, source, one.sample.ground_truth, one.sample.response, a, b))
     for (source, _), pairs in groups.items():
         _compare_advantages(sources[source], pairs)
     for found in sources.values():
@@ -133,8 +138,8 @@ def _compare_advantages(found: SourceDifference, pairs: Sequence[tuple[Score, Sc
     found.advantage_change += sum(changes) / len(changes)
 
 
-def _batches(asked: Iterable[Asked], size: int) -> Iterator[list[Asked]]:
-    some: list[Asked] = []
+def _batches(asked: Iterable[GroupedSample], size: int) -> Iterator[list[GroupedSample]]:
+    some: list[GroupedSample] = []
     for one in asked:
         some.append(one)
         if len(some) == size:
@@ -164,7 +169,12 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def pick(
-    asked: Iterable[Asked], scorer: ScoreBatch, others: Sequence[ScoreBatch], n: int, *, batch: int = 1024
+    asked: Iterable[GroupedSample],
+    scorer: ScoreBatch,
+    others: Sequence[ScoreBatch],
+    n: int,
+    *,
+    batch: int = 1024,
 ) -> list[Pin]:
     """Return the `n` responses that best tell changes of a scorer apart, with its verdicts.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.offline.kinds import Fields, SkippedRowError
-from rewardkit.offline.layout import Layout, reader_of
+from rewardkit.offline.layout import RowLayout, reader_of
 from rewardkit.offline.records import BadRowError, RawRow, Records, parse
 from rewardkit.rows import ground_truth_text, plain_mapping, prompt_of, response_text, responses_of, value_at
 from rewardkit.tables import column_of, is_list, is_text, type_of
@@ -48,7 +48,7 @@ class SampleBatch:
 # --- rows one by one ----------------------------------------------------------------------------------
 
 
-def to_batch(records: Records, layout: Layout, reads: Collection[str] = ALL) -> SampleBatch:
+def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) -> SampleBatch:
     """Return the samples of some records.
 
     Args:
@@ -84,7 +84,7 @@ def _parsed_table(table: pa.Table) -> Iterator[RawRow | BadRowError]:
             yield BadRowError(why) if why else {name: values[i] for name, (values, _) in columns.items()}
 
 
-def _from_rows(records: Records, layout: Layout, reads: Collection[str]) -> SampleBatch:
+def _from_rows(records: Records, layout: RowLayout, reads: Collection[str]) -> SampleBatch:
     read = reader_of(layout)
     samples: list[Sample] = []
     bad: dict[int, str] = {}
@@ -123,7 +123,7 @@ def _from_rows(records: Records, layout: Layout, reads: Collection[str]) -> Samp
 
 
 def _row_samples(
-    row: RawRow, read: Callable[[RawRow], Fields], layout: Layout, reads: Collection[str]
+    row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout, reads: Collection[str]
 ) -> tuple[list[tuple[Sample, str | None]], str | None]:
     """The samples of a row, each with why it cannot be used, and the row's group."""
     if layout.filter is not None and row.get("filter") != layout.filter:
@@ -153,7 +153,7 @@ def _row_samples(
     return samples, group
 
 
-def _completed(fields: Fields, row: RawRow, layout: Layout) -> Fields:
+def _completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
     """The fields with what the user says of all rows, and what stands in the joined file."""
     if layout.kind is not None and fields.ground_truth is None:
         fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))
@@ -171,7 +171,7 @@ def _completed(fields: Fields, row: RawRow, layout: Layout) -> Fields:
     return fields if layout.data_source is None else fields._replace(data_source=layout.data_source)
 
 
-def _lacking(layout: Layout, source: Any, ground_truth: str | None) -> str | None:
+def _lacking(layout: RowLayout, source: Any, ground_truth: str | None) -> str | None:
     if not layout.to_score:
         return None
     if source is None:
@@ -199,7 +199,7 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
         return values, bad
 
 
-def columns_needed(table: pa.Table, layout: Layout, reads: Collection[str]) -> pa.Table:
+def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> pa.Table:
     """Return the columns that `to_batch` looks at, when rows are read by columns."""
     names = layout.names
     wanted = [names.response, names.ground_truth, None if layout.data_source else names.data_source]
@@ -213,7 +213,9 @@ def columns_needed(table: pa.Table, layout: Layout, reads: Collection[str]) -> p
     return table.select(list(heads))
 
 
-def _from_columns(records: Records, table: pa.Table, layout: Layout, reads: Collection[str]) -> SampleBatch:
+def _from_columns(
+    records: Records, table: pa.Table, layout: RowLayout, reads: Collection[str]
+) -> SampleBatch:
     names = layout.names
     responses, unusable = cells(table, names.response or "")
     lengths = [len(one) if one is not None else 1 for one in responses] if layout.many else None
@@ -272,7 +274,7 @@ def _spreader(lengths: list[int] | None) -> Callable[[list[Any]], list[Any]]:
 
 
 def _bad_samples(
-    columns: list[list[Any]], layout: Layout, unusable: list[str | None] | None
+    columns: list[list[Any]], layout: RowLayout, unusable: list[str | None] | None
 ) -> dict[int, str]:
     sources, responses, ground_truths, _, _ = columns
     if unusable is None and None not in sources and None not in responses and None not in ground_truths:

@@ -20,13 +20,13 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError, UnknownDataSourceError
-from rewardkit.offline.chunk import TOLD, BadRows, ChunkResult, Output, finish, usable
+from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish, usable
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.formats import RowFile, columns_of
 from rewardkit.offline.inputs import STDIN, Input, find_inputs, format_of
 from rewardkit.offline.known import bytes_of, data_sources_of, identity_of
-from rewardkit.offline.layout import Layout, ReadOptions
+from rewardkit.offline.layout import ReadOptions, RowLayout
 from rewardkit.offline.progress import Progress
 from rewardkit.offline.reader import PLAIN, opened
 from rewardkit.offline.records import Records
@@ -59,7 +59,7 @@ class _Settings:
     scorer: Scorer
     options: ReadOptions
     prefix: str
-    bad_rows: BadRows
+    bad_rows: BadRowPolicy
     resume: bool
     restart: bool
     force: bool
@@ -74,7 +74,7 @@ def score_file(
     scorer: Scorer,
     options: ReadOptions = PLAIN,
     prefix: str = "",
-    bad_rows: BadRows = "mark",
+    bad_rows: BadRowPolicy = "mark",
     resume: bool = False,
     restart: bool = False,
     force: bool = False,
@@ -162,11 +162,11 @@ def _score_to(
             if layout.kind is not None:
                 settings.on_note(f"{file.source.path}: {layout.describe(file.total)}")
             _refuse_taken_names(file, layout, settings.prefix)
-        run = _Run(files, out, kind, settings, workers)
+        run = _FileRun(files, out, kind, settings, workers)
         return run.go()
 
 
-def _refuse_taken_names(file: RowFile, layout: Layout, prefix: str) -> None:
+def _refuse_taken_names(file: RowFile, layout: RowLayout, prefix: str) -> None:
     """A log's own scores move aside; in other files the names are the user's to choose."""
     columns = columns_of(file)
     taken = [name for name in score_names(prefix) if name in columns]
@@ -178,7 +178,7 @@ def _refuse_taken_names(file: RowFile, layout: Layout, prefix: str) -> None:
 
 
 @dataclass
-class _Chunk:
+class _ScoringChunk:
     """A chunk on its way."""
 
     index: int
@@ -192,10 +192,10 @@ class _Chunk:
 
 
 @dataclass
-class _Run:
+class _FileRun:
     """One output, from the files whose rows go into it."""
 
-    files: list[tuple[RowFile, Layout]]
+    files: list[tuple[RowFile, RowLayout]]
     out: str
     kind: str
     settings: _Settings
@@ -323,9 +323,9 @@ class _Run:
                 f"the files' columns do not go together: {error}; name a folder as --out"
             ) from None
 
-    def _scored(self, progress: Progress | None) -> Iterator[tuple[_Chunk, ChunkResult]]:
+    def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:
         """The chunks in order, each as soon as it is scored, with a few more on their way."""
-        waiting: deque[_Chunk] = deque()
+        waiting: deque[_ScoringChunk] = deque()
         small = not self.workers.takes_all and bytes_of(self.files) < SMALL_BYTES
         for chunk in self._chunks():
             if progress is not None and progress.has(chunk.index):
@@ -338,7 +338,7 @@ class _Run:
         while waiting:
             yield self._finish(waiting.popleft(), progress)
 
-    def _chunks(self) -> Iterator[_Chunk]:
+    def _chunks(self) -> Iterator[_ScoringChunk]:
         index = 0
         for number, (file, _) in enumerate(self.files):
             for position, records in enumerate(file.chunks()):
@@ -347,10 +347,10 @@ class _Run:
                         f"{file.source.path} is read in several pieces, and '{self.by_group}' has to see all "
                         "responses to a prompt at once; split the file by prompt, or score it as a frame"
                     )
-                yield _Chunk(index, number, records)
+                yield _ScoringChunk(index, number, records)
                 index += 1
 
-    def _start(self, chunk: _Chunk, small: bool) -> None:
+    def _start(self, chunk: _ScoringChunk, small: bool) -> None:
         layout = self.files[chunk.file][1]
         if self.setups is not None and not small and chunk.records.damaged is None:
             chunk.future = self.workers.submit(self.setups[chunk.file], chunk.records)
@@ -358,7 +358,7 @@ class _Run:
             chunk.batch = to_batch(chunk.records, layout, self.reads)
             chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
 
-    def _finish(self, chunk: _Chunk, progress: Progress | None) -> tuple[_Chunk, ChunkResult]:
+    def _finish(self, chunk: _ScoringChunk, progress: Progress | None) -> tuple[_ScoringChunk, ChunkResult]:
         if chunk.done is not None:
             return chunk, chunk.done
         result = chunk.future.result() if chunk.future is not None else None
@@ -380,7 +380,7 @@ class _Run:
             progress.save(chunk.index, result)
         return chunk, result
 
-    def _count(self, chunk: _Chunk, result: ChunkResult) -> None:
+    def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
         self.report.merge(result.sources)
         self.report.bad_count += result.bad_count
         path = self.files[chunk.file][0].source.path

@@ -21,7 +21,7 @@ from rewardkit.errors import InputError
 from rewardkit.offline.formats import columns_of
 from rewardkit.offline.inputs import find_inputs
 from rewardkit.offline.kinds import by_name
-from rewardkit.offline.layout import Layout, ReadOptions
+from rewardkit.offline.layout import ReadOptions, RowLayout
 from rewardkit.offline.reader import PLAIN, opened
 from rewardkit.offline.samples import SampleBatch, parsed, to_batch
 from rewardkit.rows import GROUND_TRUTH, PROMPT, RESPONSE
@@ -180,7 +180,7 @@ def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> I
                     number += 1
 
 
-def _rows_of(batch: SampleBatch, layout: Layout, prefix: str) -> Iterator[ScoredRow]:
+def _rows_of(batch: SampleBatch, layout: RowLayout, prefix: str) -> Iterator[ScoredRow]:
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
@@ -207,7 +207,7 @@ def _rows_of(batch: SampleBatch, layout: Layout, prefix: str) -> Iterator[Scored
             at += 1
 
 
-def _named(raw: Mapping[str, Any], layout: Layout, prefix: str) -> ScoredRow:
+def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str) -> ScoredRow:
     """A row's columns but those of its Sample, those of scoring under our names."""
     if layout.kind is None:
         heads = (layout.names.response, layout.names.ground_truth, layout.names.prompt)

@@ -59,7 +59,7 @@ class Gsm8kOptions:
 
 _Number = int | Decimal | Fraction
 
-_Answer = tuple[str, _Number | None, bool, str | None]
+_ReadAnswer = tuple[str, _Number | None, bool, str | None]
 """What was found, its value (None: not a single answer), whether it is in format, and why it is no answer."""
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
@@ -211,7 +211,7 @@ def _plain_ending(text: str) -> str:
     return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
 
 
-def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _Answer:
+def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _ReadAnswer:
     """What the last `####` with anything after it says."""
     at = text.rfind("####")
     if at >= 0 and at + 8 > len(text):
@@ -279,7 +279,7 @@ def _more_lines(text: str, end: int) -> bool:
     return _BARE_NUMBER_LINE.fullmatch(line) is not None
 
 
-def _last_number(text: str) -> _Answer | None:
+def _last_number(text: str) -> _ReadAnswer | None:
     """The last number of the text, which `near` its last digit must hold."""
     last_digit = max(map(text.rfind, "0123456789０１２３４５６７８９"))
     if last_digit < 0:

@@ -26,7 +26,7 @@ from rewardkit.rewards.wordings import (
     settled_before,
 )
 
-Kind = Literal["tags", "boxed", "marker", "choosing", "heading"]
+StatedKind = Literal["tags", "boxed", "marker", "choosing", "heading"]
 
 _WINDOW = 20_000
 """Characters at the end of a response that are read."""
@@ -63,7 +63,7 @@ _RETRACTION = re.compile(
 class Statement:
     """One place where a response says what its answer is."""
 
-    kind: Kind
+    kind: StatedKind
     text: str
     start: int
     end: int
@@ -193,7 +193,7 @@ def _markers(text: str) -> Iterator[Statement]:
             if not _claimed(text, match.start()) or text[end : end + 1] in ("?", "？"):
                 continue
             if text[start:end].strip(" *_`:：.\"'"):
-                kind: Kind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
+                kind: StatedKind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
                 tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
                 said = _listed(text, start) or text[tentative.start() if tentative else start : end]
                 yield Statement(kind, said, match.start(), end)

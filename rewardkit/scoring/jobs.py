@@ -91,7 +91,7 @@ Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
 """Is told what took place, from when to when by `time.monotonic`, and more about it; from any thread."""
 
 
-class Turn(NamedTuple):
+class ScoringTurn(NamedTuple):
     """For whom a batch is scored: chunks of different ones take turns."""
 
     client: Hashable = None
@@ -100,7 +100,7 @@ class Turn(NamedTuple):
     """Who wants to know what becomes of it: `queue`, `score` and `sandbox`."""
 
 
-NOBODY = Turn()
+NOBODY = ScoringTurn()
 """Where nobody says for whom: one client's one request, first come first served."""
 
 
@@ -108,7 +108,11 @@ class Chunk:
     """Samples of one job that go to a worker together, and where the score of each goes."""
 
     def __init__(
-        self, job: ScoringJob, samples: list[msgspec.Raw], slots: list[tuple[Batch, int]], turn: Turn
+        self,
+        job: ScoringJob,
+        samples: list[msgspec.Raw],
+        slots: list[tuple[IncomingScores, int]],
+        turn: ScoringTurn,
     ) -> None:
         self.job = job
         self.samples = samples
@@ -183,7 +187,7 @@ class Scores(Future[list[Score]]):
         """What has come in yet; stays readable after cancelling."""
 
 
-class Batch:
+class IncomingScores:
     """The scores of one `submit` as they come in, and the future that gets them all."""
 
     def __init__(self, size: int) -> None:

@@ -1,7 +1,7 @@
 """One batch on its way: split by data source, once, into what is scored in this thread and what the workers
 get, for callers that wait and for event loops alike.
 
-How a data source is scored (its `Plan`) and where the workers are is the scorer's business.
+How a data source is scored (its `ScoringPlan`) and where the workers are is the scorer's business.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 from rewardkit.registry import Reward
 from rewardkit.scoring.jobs import Scores, ScoringJob, encode
-from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score, failure
 
 SLICE = 64
@@ -33,19 +33,19 @@ _STRIDE = 8_192
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScoringPlan:
     """How the samples of one data source are scored."""
 
     reward: Reward
-    runner: Runner
+    runner: RewardRunner
     job: ScoringJob | None
     """None: in the calling thread."""
 
 
-PlanOf = Callable[[str], Plan | Score]
+PlanOf = Callable[[str], ScoringPlan | Score]
 """The plan for a data source, or the Score that all its samples get since it is unknown."""
 
-Send = Callable[[Plan, Sequence[msgspec.Raw | Score]], Scores]
+Send = Callable[[ScoringPlan, Sequence[msgspec.Raw | Score]], Scores]
 """Hands encoded samples to the workers; those that could not be encoded are Scores already."""
 
 
@@ -135,7 +135,7 @@ class Pending:
             else:
                 yield from self._score_in_workers(plan, mine)
 
-    def _score_here(self, plan: Plan, places: list[int]) -> Iterator[None]:
+    def _score_here(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
         if plan.reward.batch:  # it is promised its samples together
             self._put(places, plan.runner.run([self._samples[i] for i in places]))
             return
@@ -143,7 +143,7 @@ class Pending:
             self._put(some, plan.runner.run([self._samples[i] for i in some]))
             yield
 
-    def _score_in_workers(self, plan: Plan, places: list[int]) -> Iterator[None]:
+    def _score_in_workers(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
         encoded: list[msgspec.Raw | Score] = []
         for some in slices(self._samples, places):
             encoded += [_encoded(self._samples[i], plan.reward) for i in some]
@@ -173,7 +173,7 @@ class Pending:
         return [late if score is None else score for score in self.cancel()]
 
 
-def is_inline(plan: Plan | Score) -> bool:
+def is_inline(plan: ScoringPlan | Score) -> bool:
     """True when samples of this plan need no worker."""
     return isinstance(plan, Score) or plan.job is None
 

@@ -29,10 +29,10 @@ import msgspec
 
 from rewardkit import processes
 from rewardkit.errors import ScoringError
-from rewardkit.scoring.jobs import NOBODY, Batch, Chunk, Scores, ScoringJob, Turn
+from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringJob, ScoringTurn
 from rewardkit.scoring.turns import Waiting
-from rewardkit.scoring.worker import Loaded, Run, Scored, frame
-from rewardkit.shared import Owner
+from rewardkit.scoring.worker import Loaded, Scored, WorkerRun, frame
+from rewardkit.shared import SharedOwner
 from rewardkit.types import Sample, Score, Status, failure
 
 _DEAR_S = 0.5
@@ -45,7 +45,7 @@ _decoder = msgspec.msgpack.Decoder(Loaded | Scored)
 class _Worker:
     """One child process, the chunk it works on and when it must have answered."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: SharedOwner) -> None:
         self.process = processes.start_python(
             "rewardkit.scoring.worker:main", descriptors=owner.descriptors, environment=owner.environment
         )
@@ -65,7 +65,7 @@ class _Worker:
         self.chunk = chunk
         job = chunk.job
         # The samples are encoded already; the worker decodes them as Samples.
-        run = frame(Run(job.reward_id, cast("list[Sample]", chunk.samples), job.stream))
+        run = frame(WorkerRun(job.reward_id, cast("list[Sample]", chunk.samples), job.stream))
         if job.reward_id in self.loaded:
             self.outgoing = memoryview(run)
             self.deadline = time.monotonic() + job.patience_s
@@ -136,7 +136,11 @@ class WorkerPool:
         self._thread.start()
 
     def submit(
-        self, job: ScoringJob, samples: Sequence[msgspec.Raw | Score], chunk_size: int, turn: Turn = NOBODY
+        self,
+        job: ScoringJob,
+        samples: Sequence[msgspec.Raw | Score],
+        chunk_size: int,
+        turn: ScoringTurn = NOBODY,
     ) -> Scores:
         """Score encoded samples in the workers; the future has one Score for each, in order.
 
@@ -153,9 +157,9 @@ class WorkerPool:
             raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
         if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's
             self._start_thread()
-        batch = Batch(len(samples))
+        batch = IncomingScores(len(samples))
         encoded: list[msgspec.Raw] = []
-        slots: list[tuple[Batch, int]] = []
+        slots: list[tuple[IncomingScores, int]] = []
         for position, sample in enumerate(samples):
             if isinstance(sample, Score):
                 batch.put(position, sample)
@@ -206,7 +210,7 @@ class _Loop:
         self.workers: list[_Worker] = []
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
-        self.owner = Owner()
+        self.owner = SharedOwner()
         """Of what runs once for all the workers, such as the maths reward's SymPy."""
         self.stopped_by: Exception | None = None
         self.prune = False

@@ -38,7 +38,7 @@ runs them; elsewhere the one line in `Score.detail` is what is shown."""
 VERL_PARAMETERS = ["data_source", "solution_str", "ground_truth"]
 
 
-class Runner:
+class RewardRunner:
     """One reward bound to its options, ready to call."""
 
     def __init__(self, reward: Reward, options: Any) -> None:

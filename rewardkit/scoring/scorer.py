@@ -24,10 +24,10 @@ import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
-from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, Turn
-from rewardkit.scoring.pending import Pending, Plan, is_inline
+from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn
+from rewardkit.scoring.pending import Pending, ScoringPlan, is_inline
 from rewardkit.scoring.pool import Counts, WorkerPool
-from rewardkit.scoring.runner import Runner, is_async
+from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import UserFile, user_reward_file
 
@@ -82,7 +82,7 @@ class Scorer:
         self._inline_in_workers = inline_in_workers
         self._express = express
         self._registry = registry
-        self._plans: dict[str, Plan | Score] = {}
+        self._plans: dict[str, ScoringPlan | Score] = {}
         self._jobs: dict[tuple[str, str], ScoringJob] = {}
         self._pools: dict[int | None, WorkerPool] = {}
         """The shared one under None, and those of rewards with workers of their own under their job's id."""
@@ -117,7 +117,7 @@ class Scorer:
         return (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
-        self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: Turn = NOBODY
+        self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: ScoringTurn = NOBODY
     ) -> list[Score]:
         """Like `score_batch`, never holding the event loop for more than some milliseconds.
 
@@ -136,7 +136,7 @@ class Scorer:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
         be in one batch."""
         plan = self._plan(data_source)
-        return isinstance(plan, Plan) and plan.reward.batch == "group"
+        return isinstance(plan, ScoringPlan) and plan.reward.batch == "group"
 
     def runs_inline(self, data_source: str) -> bool:
         """True when samples of this data source are scored in the calling thread (unknown ones are, too)."""
@@ -300,7 +300,7 @@ class Scorer:
             elif not any(c in key for c in "*?["):
                 self._registry.resolve(key).make_options(values)
 
-    def _plan(self, data_source: str) -> Plan | Score:
+    def _plan(self, data_source: str) -> ScoringPlan | Score:
         """The plan for a data source, or the Score that all its samples get since it is unknown."""
         plan = self._plans.get(data_source)
         if plan is None:
@@ -311,13 +311,13 @@ class Scorer:
                 self._plans[data_source] = plan
         return plan
 
-    def _sole_inline_plan(self, samples: Sequence[Sample]) -> Plan | None:
+    def _sole_inline_plan(self, samples: Sequence[Sample]) -> ScoringPlan | None:
         """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
-        return plan if isinstance(plan, Plan) and plan.job is None else None
+        return plan if isinstance(plan, ScoringPlan) and plan.job is None else None
 
-    def _make_plan(self, data_source: str) -> Plan | Score:
+    def _make_plan(self, data_source: str) -> ScoringPlan | Score:
         if len(data_source) > _MAX_NAME:
             return failure("invalid", f"data_source is over {_MAX_NAME} characters: {data_source:.40}...")
         try:
@@ -327,13 +327,15 @@ class Scorer:
         options = self.options_for(data_source)
         inline = reward.runs == "inline" and not is_async(reward)
         if inline and not self._inline_in_workers:
-            return Plan(reward, Runner(reward, options), None)
+            return ScoringPlan(reward, RewardRunner(reward, options), None)
         key = (reward.name, repr(options))
         if key not in self._jobs:
             self._jobs[key] = ScoringJob(len(self._jobs), reward, options)
-        return Plan(reward, Runner(reward, options), self._jobs[key])
+        return ScoringPlan(reward, RewardRunner(reward, options), self._jobs[key])
 
-    def _send(self, plan: Plan, samples: Sequence[msgspec.Raw | Score], turn: Turn = NOBODY) -> Scores:
+    def _send(
+        self, plan: ScoringPlan, samples: Sequence[msgspec.Raw | Score], turn: ScoringTurn = NOBODY
+    ) -> Scores:
         job = plan.job
         assert job is not None
         key = job.reward_id if job.own_workers else None

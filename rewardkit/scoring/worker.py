@@ -14,7 +14,7 @@ import msgspec
 
 from rewardkit import processes
 from rewardkit.errors import RewardkitError
-from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, import_as_read
 
@@ -27,7 +27,7 @@ class Load(msgspec.Struct, tag="load"):
     files: list[UserFile]
 
 
-class Run(msgspec.Struct, tag="run"):
+class WorkerRun(msgspec.Struct, tag="run"):
     """Score a chunk. `stream`: answer after every sample rather than once at the end."""
 
     reward_id: int
@@ -48,7 +48,7 @@ class Scored(msgspec.Struct, tag="scored"):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Load | Run)
+_decoder = msgspec.msgpack.Decoder(Load | WorkerRun)
 
 
 def frame(message: msgspec.Struct) -> bytes:
@@ -66,7 +66,7 @@ def main(parent: int) -> None:
             sig, lambda number, frame: None
         )  # rather than SIG_IGN, which what we start would inherit
     requests, answers = processes.take_standard_streams()
-    runners: dict[int, Runner] = {}
+    runners: dict[int, RewardRunner] = {}
     while (message := _read(requests)) is not None:
         if isinstance(message, Load):
             _send(answers, _load(message, runners))
@@ -74,11 +74,11 @@ def main(parent: int) -> None:
             _run(runners[message.reward_id], message, answers)
 
 
-def _read(requests: Any) -> Load | Run | None:
+def _read(requests: Any) -> Load | WorkerRun | None:
     header = requests.read(4)
     if len(header) < 4:
         return None
-    message: Load | Run = _decoder.decode(requests.read(int.from_bytes(header, "big")))
+    message: Load | WorkerRun = _decoder.decode(requests.read(int.from_bytes(header, "big")))
     return message
 
 
@@ -87,11 +87,11 @@ def _send(answers: Any, message: Loaded | Scored) -> None:
     answers.flush()
 
 
-def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
+def _load(message: Load, runners: dict[int, RewardRunner]) -> Loaded:
     try:
         import_as_read(message.files)
         reward, options = cloudpickle.loads(message.pickled)
-        runner = Runner(reward, options)
+        runner = RewardRunner(reward, options)
         runner.load()
         runners[message.reward_id] = runner
     except Exception as error:
@@ -101,7 +101,7 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
     return Loaded(None)
 
 
-def _run(runner: Runner, message: Run, answers: Any) -> None:
+def _run(runner: RewardRunner, message: WorkerRun, answers: Any) -> None:
     if message.stream:
         for sample in message.samples:
             _send(answers, Scored([runner.run_one(sample)]))

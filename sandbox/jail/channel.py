@@ -26,7 +26,7 @@ class CandidateError(Exception):
     """The other side raised something that has no name here, or answered nonsense."""
 
 
-class Ended(BaseException):
+class ChannelEnded(BaseException):
     """The other side died. No `except Exception` of a test is to take that for what it expects."""
 
 
@@ -85,7 +85,7 @@ class Channel:
             value, raised = self._exchange(request, args, op)
         except OSError:
             value = None
-            raised = Ended(ENDED)
+            raised = ChannelEnded(ENDED)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
             value = None
             raised = CandidateError(f"an unreadable answer: {error}")
@@ -115,7 +115,7 @@ class Channel:
             if "op" not in message:
                 return self._take(message, args, op)
             write_frame(self.fd, self.answer(message))
-        return None, Ended(ENDED)
+        return None, ChannelEnded(ENDED)
 
     def _take(
         self, message: dict[str, Any], args: tuple[Any, ...], op: str

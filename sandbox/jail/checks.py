@@ -93,7 +93,7 @@ def _outcome(source: str, names: _Names) -> dict[str, Any]:
     try:
         exec(code, names)
     except BaseException as error:
-        if isinstance(error, proxies.Unsupported | ModuleNotFoundError) and not vars(error):
+        if isinstance(error, proxies.UnsupportedTest | ModuleNotFoundError) and not vars(error):
             return {"passed": False, "unusable": describe(error)}  # whatever the program is
         return {"passed": False, "error": describe(error)}
     return {"passed": True}

@@ -28,7 +28,7 @@ PROFILES = {"native": seccomp.NATIVE, "managed": seccomp.MANAGED, "shell": secco
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExecutionPlan:
     """What is executed, and with what around it."""
 
     argv: list[str]
@@ -47,14 +47,14 @@ class Plan:
     """Bytes; -1: as much as its memory."""
 
 
-def read_plan() -> Plan:
+def read_plan() -> ExecutionPlan:
     """Read the plan from its descriptor, which is then closed."""
-    plan = Plan(**json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0)))
+    plan = ExecutionPlan(**json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0)))
     os.close(REQUEST)
     return plan
 
 
-def place_files(plan: Plan, program: int) -> None:
+def place_files(plan: ExecutionPlan, program: int) -> None:
     """Put the program and what else it is planned to find into the working directory."""
     if plan.file:
         _put(plan.file, os.pread(program, os.fstat(program).st_size, 0))
@@ -70,7 +70,7 @@ def _put(name: str, content: bytes) -> None:
     os.close(fd)
 
 
-def run(plan: Plan, program: int, entered: int) -> int:
+def run(plan: ExecutionPlan, program: int, entered: int) -> int:
     """Become the program. Returns only if the kernel refuses: the exit status to end with.
 
     That the program's own file cannot be executed is the program's doing (an odd interpreter in its header);

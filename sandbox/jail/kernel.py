@@ -12,7 +12,7 @@ import signal
 import struct
 from collections.abc import Iterable
 
-from .seccomp import OWN_PID, Instruction
+from .seccomp import OWN_PID, BpfInstruction
 
 libc = ctypes.CDLL(None, use_errno=True)
 # Forking with the lock held and without Python's own after-fork work: the fork server has one thread, and
@@ -213,7 +213,7 @@ _SET_FILTER = ctypes.c_long(_SECCOMP)
 class Filter:
     """A seccomp program in the form the kernel takes, ready to be installed by a child."""
 
-    def __init__(self, program: list[Instruction]) -> None:
+    def __init__(self, program: list[BpfInstruction]) -> None:
         self._code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *i) for i in program))
         self._pids = [8 * n + 4 for n, i in enumerate(program) if i[3] == OWN_PID]
         self._header = ctypes.create_string_buffer(

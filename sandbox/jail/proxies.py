@@ -25,7 +25,7 @@ def channel() -> Any:
     return current[0]
 
 
-class Unsupported(Exception):
+class UnsupportedTest(Exception):
     """The test does something that cannot be done with a program in another process, whatever program."""
 
 
@@ -219,7 +219,7 @@ class RemoteClass(type):
     """The class of stand-ins that stands in for a class of the program."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> RemoteClass:
-        raise Unsupported(f"the test derives the class {name} from one of the program")
+        raise UnsupportedTest(f"the test derives the class {name} from one of the program")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         found = channel().ask("call", cls, *args, **kwargs)

@@ -12,7 +12,7 @@ import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-Instruction = tuple[int, int, int, int]
+BpfInstruction = tuple[int, int, int, int]
 """One BPF instruction: code, jump if true, jump if false, constant."""
 
 # From linux/bpf_common.h and linux/seccomp.h.
@@ -145,7 +145,7 @@ MANAGED = Profile(execute=True, counted=True)
 SHELL = Profile(execute=True, fork=True)
 
 
-def build(profile: Profile) -> list[Instruction]:
+def build(profile: Profile) -> list[BpfInstruction]:
     """Return the program for this machine. `OWN_PID` in it has yet to be replaced.
 
     Raises:
@@ -155,7 +155,7 @@ def build(profile: Profile) -> list[Instruction]:
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no system call table for {machine}; there is one for x86_64, aarch64")
     column, audit_code = _ARCHITECTURES[machine]
-    leaves: dict[int, list[Instruction]] = {}
+    leaves: dict[int, list[BpfInstruction]] = {}
     for names, leaf in _groups(profile):
         leaves.update({n: leaf for numbers in names.values() if (n := numbers[column]) is not None})
     for name, check in _checks(profile).items():
@@ -172,7 +172,9 @@ def build(profile: Profile) -> list[Instruction]:
     ]
 
 
-def _groups(profile: Profile) -> Iterator[tuple[dict[str, tuple[int | None, int | None]], list[Instruction]]]:
+def _groups(
+    profile: Profile,
+) -> Iterator[tuple[dict[str, tuple[int | None, int | None]], list[BpfInstruction]]]:
     """The calls that do not depend on an argument, with what becomes of them."""
     yield _PLAIN, [_return(_ALLOW)]
     yield _PRETENDED, [_return(_PRETEND)]
@@ -186,7 +188,7 @@ def _groups(profile: Profile) -> Iterator[tuple[dict[str, tuple[int | None, int 
         yield _GROUPS, [_return(_ALLOW)]
 
 
-def _checks(profile: Profile) -> dict[str, list[Instruction]]:
+def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
     """The calls that depend on an argument, each as a block that returns."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
     opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)  # truncates what it only reads
@@ -213,10 +215,10 @@ def _checks(profile: Profile) -> dict[str, list[Instruction]]:
     }
 
 
-def _intervals(leaves: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
+def _intervals(leaves: dict[int, list[BpfInstruction]]) -> list[tuple[int, list[BpfInstruction]]]:
     """Cover all numbers with (first number, what happens from there on), neighbours merged."""
     deny = [_return(_DENY)]
-    cover: list[tuple[int, list[Instruction]]] = [(0, deny)]
+    cover: list[tuple[int, list[BpfInstruction]]] = [(0, deny)]
     for number in range(max(leaves) + 2):
         leaf = leaves.get(number, deny)
         if leaf != cover[-1][1]:
@@ -224,7 +226,7 @@ def _intervals(leaves: dict[int, list[Instruction]]) -> list[tuple[int, list[Ins
     return cover[1:] if len(cover) > 1 and cover[1][0] == 0 else cover
 
 
-def _search(cover: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
+def _search(cover: list[tuple[int, list[BpfInstruction]]]) -> list[BpfInstruction]:
     if len(cover) == 1:
         return cover[0][1]
     middle = len(cover) // 2
@@ -238,16 +240,16 @@ def _argument(index: int, *, high: bool = False) -> int:
     return 16 + 8 * index + (4 if high else 0)
 
 
-def _return(action: int) -> Instruction:
+def _return(action: int) -> BpfInstruction:
     return (_RETURN, 0, 0, action)
 
 
-def _if_among(index: int, values: tuple[int, ...]) -> list[Instruction]:
+def _if_among(index: int, values: tuple[int, ...]) -> list[BpfInstruction]:
     tests = [(_JUMP_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
     return [(_LOAD, 0, 0, _argument(index)), *tests, _return(_DENY), _return(_ALLOW)]
 
 
-def _counted_mapping() -> list[Instruction]:
+def _counted_mapping() -> list[BpfInstruction]:
     """No stack, and of shared memory only files that are read."""
     return [
         (_LOAD, 0, 0, _argument(3)),
@@ -265,7 +267,7 @@ def _counted_mapping() -> list[Instruction]:
     ]
 
 
-def _any_but_first() -> list[Instruction]:
+def _any_but_first() -> list[BpfInstruction]:
     """Signal by number whatever is in the namespace or one's own group, but not its first process."""
     return [
         (_LOAD, 0, 0, _argument(0)),
@@ -276,7 +278,7 @@ def _any_but_first() -> list[Instruction]:
     ]
 
 
-def _if_masked(index: int, mask: int, wanted: int, then: int, otherwise: int) -> list[Instruction]:
+def _if_masked(index: int, mask: int, wanted: int, then: int, otherwise: int) -> list[BpfInstruction]:
     return [
         (_LOAD, 0, 0, _argument(index)),
         (_AND, 0, 0, mask),
@@ -286,5 +288,5 @@ def _if_masked(index: int, mask: int, wanted: int, then: int, otherwise: int) ->
     ]
 
 
-def _unless_zero(index: int, *, high: bool) -> list[Instruction]:
+def _unless_zero(index: int, *, high: bool) -> list[BpfInstruction]:
     return [(_LOAD, 0, 0, _argument(index, high=high)), (_JUMP_EQUAL, 1, 0, 0), _return(_DENY)]

@@ -87,7 +87,7 @@ def main(setup: Setup) -> None:
     """Serve until the driver is gone. Never returns."""
     control = socket.socket(fileno=_above_reserved(setup.socket))
     try:
-        server = _Server(setup, control)
+        server = _JailServer(setup, control)
     except BaseException as error:
         with contextlib.suppress(OSError):
             control.send(f"{type(error).__name__}: {error}".encode()[:4000])
@@ -117,7 +117,7 @@ def _above_reserved(fd: int) -> int:
     return moved
 
 
-class _Server:
+class _JailServer:
     def __init__(self, setup: Setup, control: socket.socket) -> None:
         self.control = control
         self.setup = setup

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 
-from rewardkit.sandbox.languages.base import Command, Language, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
 from rewardkit.sandbox.languages.go import GO
 from rewardkit.sandbox.languages.java import JAVA
@@ -19,8 +19,8 @@ from rewardkit.sandbox.languages.sql import SQL
 __all__ = [
     "LANGUAGES",
     "PYTHON",
-    "Command",
     "Language",
+    "LanguageCommand",
     "LanguageUnavailable",
     "Toolchain",
     "find",

@@ -25,7 +25,7 @@ class LanguageUnavailable(SandboxUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class LanguageCommand:
     """One program that the jail executes: a step of a build, or the run itself."""
 
     argv: tuple[str, ...] = ()
@@ -58,9 +58,9 @@ class Toolchain:
     version: str
     readable: tuple[str, ...]
     """Absolute paths that it reads, beyond the shared libraries."""
-    run: Callable[[str, Limits], Command]
+    run: Callable[[str, Limits], LanguageCommand]
     """The command that runs a program, given its source and its limits."""
-    build: Callable[[str], Sequence[Sequence[Command]]] = lambda source: ()
+    build: Callable[[str], Sequence[Sequence[LanguageCommand]]] = lambda source: ()
     """The steps that make the program from its source; more than one list of steps: the next is tried where
     one fails. None at all: the source itself is run."""
 

@@ -9,7 +9,14 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from rewardkit.sandbox.languages.base import Command, Language, LanguageUnavailable, Toolchain, ask, program
+from rewardkit.sandbox.languages.base import (
+    Language,
+    LanguageCommand,
+    LanguageUnavailable,
+    Toolchain,
+    ask,
+    program,
+)
 from rewardkit.sandbox.outcome import Limits
 
 _FLAGS = ("-O2", "-pthread")
@@ -30,22 +37,24 @@ def _discover(compilers: tuple[str, ...], source: str, standards: tuple[str, ...
     raise LanguageUnavailable(problems[0])
 
 
-def _always(attempts: Sequence[Sequence[Command]], source: str) -> Sequence[Sequence[Command]]:
+def _always(
+    attempts: Sequence[Sequence[LanguageCommand]], source: str
+) -> Sequence[Sequence[LanguageCommand]]:
     return attempts  # whatever the source is
 
 
-def _steps(compiler: str, source: str, standard: str) -> Sequence[Command]:
+def _steps(compiler: str, source: str, standard: str) -> Sequence[LanguageCommand]:
     said = ask(compiler, "-###", *_FLAGS, f"-std={standard}", source, "-o", "program", "-lm")
     return steps(said, source)
 
 
-def steps(said: str, source: str) -> list[Command]:
+def steps(said: str, source: str) -> list[LanguageCommand]:
     """Return the commands in what a driver says with `-###`, each fed with what the one before makes.
 
     Raises:
         LanguageUnavailable: it is not understood.
     """
-    found: list[Command] = []
+    found: list[LanguageCommand] = []
     given = source
     for line in said.splitlines():
         if not line.startswith(" "):
@@ -57,7 +66,7 @@ def steps(said: str, source: str) -> list[Command]:
         name = f"{len(found)}{os.path.splitext(output)[1]}" if output != "program" else output
         renamed = [{given: found[-1].output if found else source, output: name}.get(w, w) for w in words]
         argv = (_executable(renamed[0]), *renamed[1:])
-        found.append(Command(argv, file=found[-1].output if found else source, output=name))
+        found.append(LanguageCommand(argv, file=found[-1].output if found else source, output=name))
         given = output
     if not found or found[-1].output != "program":
         raise LanguageUnavailable(f"the compiler says nothing of how it makes a program: {said[-200:]!r}")
@@ -75,9 +84,9 @@ def _executable(name: str) -> str:
     return program(name, "install binutils")
 
 
-def run(source: str, limits: Limits) -> Command:
+def run(source: str, limits: Limits) -> LanguageCommand:
     """Return the command that runs a compiled program: itself."""
-    return Command(tools=False)
+    return LanguageCommand(tools=False)
 
 
 _HELLO_C = (

@@ -11,8 +11,8 @@ import os
 from collections.abc import Sequence
 
 from rewardkit.sandbox.languages.base import (
-    Command,
     Language,
+    LanguageCommand,
     Toolchain,
     ask,
     can_hold,
@@ -35,7 +35,7 @@ def _discover() -> Toolchain:
     root, cache = (os.path.realpath(ask(go, "env", name, env=env).strip()) for name in ("GOROOT", "GOCACHE"))
     readable = (root, cache) if f"={cache}/" in packages else (root,)
 
-    def build(source: str) -> Sequence[Sequence[Command]]:
+    def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         known = (("packages", packages.encode()),)
         compile_it = (
             "compile",
@@ -76,13 +76,13 @@ def _environment(go: str) -> dict[str, str]:
 
 def _step(
     tools: str, words: tuple[str, ...], given: str, output: str, files: tuple[tuple[str, bytes], ...]
-) -> Command:
+) -> LanguageCommand:
     argv = (os.path.join(tools, words[0]), *words[1:])
-    return Command(argv, given, output, files, extra_mb=2048, env=(("GOMAXPROCS", "2"),))
+    return LanguageCommand(argv, given, output, files, extra_mb=2048, env=(("GOMAXPROCS", "2"),))
 
 
-def _run(source: str, limits: Limits) -> Command:
-    return Command(profile="managed", extra_mb=64, env=(("GOMAXPROCS", "2"),), tools=False)
+def _run(source: str, limits: Limits) -> LanguageCommand:
+    return LanguageCommand(profile="managed", extra_mb=64, env=(("GOMAXPROCS", "2"),), tools=False)
 
 
 _HELLO = """package main

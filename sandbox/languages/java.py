@@ -6,7 +6,14 @@ import os
 import re
 from collections.abc import Sequence
 
-from rewardkit.sandbox.languages.base import Command, Language, Toolchain, ask, linked_folders, program
+from rewardkit.sandbox.languages.base import (
+    Language,
+    LanguageCommand,
+    Toolchain,
+    ask,
+    linked_folders,
+    program,
+)
 from rewardkit.sandbox.outcome import Limits
 
 # One collector and no profiling file: cheaper to start, and the same on any number of cores.
@@ -52,15 +59,15 @@ def _discover() -> Toolchain:
     home = os.path.dirname(os.path.dirname(javac))
     java = os.path.join(home, "bin", "java")
 
-    def build(source: str) -> Sequence[Sequence[Command]]:
+    def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         file = f"{names(source)[0]}.java"
         flags = [f"-J{flag}" for flag in (*_VM, "-Xmx1024m")]
         argv = (javac, *flags, "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", ".", file)
-        return [[Command(argv, file, "*.class", profile="managed", extra_mb=512, stack_mb=64)]]
+        return [[LanguageCommand(argv, file, "*.class", profile="managed", extra_mb=512, stack_mb=64)]]
 
-    def run(source: str, limits: Limits) -> Command:
+    def run(source: str, limits: Limits) -> LanguageCommand:
         flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", "program.jar", names(source)[1])
-        return Command((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
+        return LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
 
     version = ask(javac, "-version").strip()
     folders = (home, *linked_folders(f"{home}/conf"), *linked_folders(f"{home}/lib"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewardkit.sandbox.languages.base import Command, Language, Toolchain, ask, program
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, Toolchain, ask, program
 from rewardkit.sandbox.outcome import Limits
 
 _STACK_MB = 64
@@ -15,10 +15,10 @@ def _discover() -> Toolchain:
     node = program("node", "install Node.js (Debian: apt-get install nodejs)")
     version = ask(node, "--version").strip()
 
-    def run(source: str, limits: Limits) -> Command:
+    def run(source: str, limits: Limits) -> LanguageCommand:
         # V8 counts the stack in KiB, and has to leave some of it to what it calls.
         flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
-        return Command(
+        return LanguageCommand(
             (node, *flags, "main.js"),
             "main.js",
             env=(("OPENSSL_CONF", "/dev/null"),),  # its own lies where a program has no business

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rewardkit.sandbox.languages.base import (
-    Command,
     Language,
+    LanguageCommand,
     LanguageUnavailable,
     Toolchain,
     ask,
@@ -41,17 +41,17 @@ def _discover() -> Toolchain:
     with temporary_folder() as folder:
         link = _link(rustc, folder)
     words = ("--emit=obj", "--cap-lints", "allow", "-o", "main.o", "main.rs")
-    compile_it = Command(
+    compile_it = LanguageCommand(
         (rustc, *_FLAGS, *words), "main.rs", "main.o", profile="managed", extra_mb=1024, stack_mb=64
     )
 
-    def build(source: str) -> Sequence[Sequence[Command]]:
+    def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         return [[compile_it, link]]
 
     return Toolchain(version, (root, "/usr/bin", "/bin"), run, build)
 
 
-def _link(rustc: str, folder: str) -> Command:
+def _link(rustc: str, folder: str) -> LanguageCommand:
     """Return the command that links the object of a program."""
     Path(folder, "main.rs").write_text(_HELLO)
     asked = ("--print", "link-args", "-C", "save-temps", "-C", "linker=cc", "-o", "main", "main.rs")
@@ -69,7 +69,7 @@ def _link(rustc: str, folder: str) -> Command:
     (link,) = steps(ask("cc", "-###", *words, folder=folder), "main.o")
     others = [os.path.basename(word) for word in objects if word != own]
     files = tuple((name, Path(folder, name).read_bytes()) for name in others)
-    return Command((*link.argv, "--strip-all"), "main.o", "program", files)
+    return LanguageCommand((*link.argv, "--strip-all"), "main.o", "program", files)
 
 
 def _is_left_out(word: str) -> bool:

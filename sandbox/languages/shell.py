@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.sandbox.languages.base import Command, Language, Toolchain, ask, program
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, Toolchain, ask, program
 from rewardkit.sandbox.outcome import Limits
 
 _READABLE = ("/usr/bin", "/bin", "/usr/share/awk", "/etc/alternatives")
@@ -12,8 +12,8 @@ def _discover() -> Toolchain:
     bash = program("bash", "install it (Debian: apt-get install bash)")
     version = ask(bash, "--version").splitlines()[0]
 
-    def run(source: str, limits: Limits) -> Command:
-        return Command((bash, "main.sh"), "main.sh", profile="shell", extra_mb=64, stack_mb=8)
+    def run(source: str, limits: Limits) -> LanguageCommand:
+        return LanguageCommand((bash, "main.sh"), "main.sh", profile="shell", extra_mb=64, stack_mb=8)
 
     return Toolchain(version, _READABLE, run)
 

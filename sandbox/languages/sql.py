@@ -6,7 +6,7 @@ columns separated by `|`, as the command `sqlite3` prints it.
 
 from __future__ import annotations
 
-from rewardkit.sandbox.languages.base import Command, Language, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.outcome import Limits
 
 _SCRIPT = """
@@ -52,8 +52,8 @@ def _discover() -> Toolchain:
     except ImportError:
         raise LanguageUnavailable("this Python has no sqlite3; use one that was built with SQLite") from None
 
-    def run(source: str, limits: Limits) -> Command:
-        return Command(script=_SCRIPT.replace("PROGRAM", repr(source)), tools=False)
+    def run(source: str, limits: Limits) -> LanguageCommand:
+        return LanguageCommand(script=_SCRIPT.replace("PROGRAM", repr(source)), tools=False)
 
     return Toolchain(f"SQLite {sqlite3.sqlite_version}", (), run)
 

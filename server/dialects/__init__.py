@@ -18,10 +18,10 @@ from rewardkit.server.dialects import (
     slime,
     vllm,
 )
-from rewardkit.server.dialects.base import Context as Context
+from rewardkit.server.dialects.base import DialectContext as DialectContext
 from rewardkit.server.dialects.base import ScoreSamples as ScoreSamples
 
-ROUTERS: tuple[Callable[[Context], APIRouter], ...] = (
+ROUTERS: tuple[Callable[[DialectContext], APIRouter], ...] = (
     openrlhf.router,
     slime.router,
     llama_factory.router,

@@ -34,7 +34,7 @@ MAX_KEPT = 100_000
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class BackgroundSubmission:
     """One submission."""
 
     until: float
@@ -69,7 +69,7 @@ class Store:
         self._place = place
         self._limit = limit
         self._kept_s = kept_s
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, BackgroundSubmission] = {}
         self._next_sweep = 0.0
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Store:
         except OverloadedError:
             answering.close()
             raise
-        kept = Kept(time.monotonic() + self._kept_s, body_bytes)
+        kept = BackgroundSubmission(time.monotonic() + self._kept_s, body_bytes)
         request_id = f"{self._place}-{uuid.uuid4().hex}"
         self._kept[request_id] = kept
         request = CURRENT.get()
@@ -108,7 +108,7 @@ class Store:
             raise OverloadedError(kept.failed, 2.0)
         return request_id
 
-    async def _finish(self, kept: Kept, answering: Coroutine[Any, Any, bytes]) -> None:
+    async def _finish(self, kept: BackgroundSubmission, answering: Coroutine[Any, Any, bytes]) -> None:
         try:
             kept.answer = await answering
         except RewardkitError as error:
@@ -120,12 +120,12 @@ class Store:
         self._admission.give_back_bytes(kept.held - held)
         kept.held = held
 
-    def get(self, request_id: str) -> Kept | None:
+    def get(self, request_id: str) -> BackgroundSubmission | None:
         """Return what was submitted under this id, if it is still kept."""
         kept = self._kept.get(request_id)
         return kept if kept is not None and kept.until > time.monotonic() else None
 
-    def answered(self, kept: Kept) -> None:
+    def answered(self, kept: BackgroundSubmission) -> None:
         """The answer has been given: it is not kept for much longer."""
         kept.fetched = True
         kept.until = min(kept.until, time.monotonic() + ASKED_KEPT_S)

@@ -18,7 +18,7 @@ from rewardkit.registry import REGISTRY
 from rewardkit.rows import ground_truth_text
 from rewardkit.server.admission import Admission
 from rewardkit.server.chat import content_text, messages_of, split
-from rewardkit.server.known import Ambiguous, KnownRow, Prompt
+from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal
@@ -51,7 +51,7 @@ _log = logging.getLogger("rewardkit.server")
 
 
 @dataclass(frozen=True)
-class Context:
+class DialectContext:
     """What a dialect is given."""
 
     score_samples: ScoreSamples
@@ -78,7 +78,7 @@ class Context:
             _log.warning("%s (further ones of this kind are not logged)", kind)
 
 
-class Asked(NamedTuple):
+class SampleOrProblem(NamedTuple):
     """A sample, or why there can be none."""
 
     sample: Sample
@@ -86,13 +86,13 @@ class Asked(NamedTuple):
 
 
 def ask(
-    context: Context,
+    context: DialectContext,
     response: str,
     *,
-    prompt: Prompt | None = None,
+    prompt: PromptValue | None = None,
     label: object = None,
     data_source: str | None = None,
-) -> Asked:
+) -> SampleOrProblem:
     """Make a sample of what the wire carries.
 
     A label that is `{"data_source": ..., "ground_truth": ...}`, as an object or as JSON in a string, says
@@ -107,7 +107,7 @@ def ask(
     return _asked(response, prompt, said or _plain_row(data_source, label))
 
 
-def ask_text(context: Context, text: str, *, data_source: str | None = None) -> Asked:
+def ask_text(context: DialectContext, text: str, *, data_source: str | None = None) -> SampleOrProblem:
     """Make a sample of a prompt and response in one text; otherwise like `ask`."""
     known = context.ground_truths.split(text) if context.ground_truths is not None else None
     if known is not None:
@@ -118,12 +118,12 @@ def ask_text(context: Context, text: str, *, data_source: str | None = None) -> 
 
 
 def ask_messages(
-    context: Context,
+    context: DialectContext,
     messages: Sequence[dict[str, Any]],
     *,
     label: object = None,
     data_source: str | None = None,
-) -> Asked:
+) -> SampleOrProblem:
     """Make a sample of a conversation whose last message is the response."""
     if not messages:
         raise InputError("there are no messages; the last one is what is scored")
@@ -155,18 +155,24 @@ def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
     return KnownRow(data_source, ground_truth_text(label) or "", {}) if data_source else None
 
 
-def _asked(response: str, prompt: Prompt | None, said: KnownRow | Ambiguous | None) -> Asked:
+def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous | None) -> SampleOrProblem:
     shown = messages_of(prompt) if isinstance(prompt, str) else [dict(message) for message in prompt or ()]
     if isinstance(said, KnownRow):
-        return Asked(Sample(said.data_source, response, said.ground_truth, shown or None, said.extra_info))
+        return SampleOrProblem(
+            Sample(said.data_source, response, said.ground_truth, shown or None, said.extra_info)
+        )
     problem = _NO_DATA_SOURCE
     if said is not None:
         problem = f"rows {said.row} and {said.other} of --gold have this prompt and disagree on the answer"
-    return Asked(Sample("", response, "", shown or None), problem)
+    return SampleOrProblem(Sample("", response, "", shown or None), problem)
 
 
 async def score_all(
-    context: Context, asked: Sequence[Asked], *, timeout_s: float | None = None, has_status: bool = False
+    context: DialectContext,
+    asked: Sequence[SampleOrProblem],
+    *,
+    timeout_s: float | None = None,
+    has_status: bool = False,
 ) -> list[Score]:
     """Return one Score for each, in order; what could not be made a sample is `invalid`.
 
@@ -199,7 +205,7 @@ async def score_all(
     return found
 
 
-def refuse_misaddressed(context: Context, asked: Sequence[Asked]) -> None:
+def refuse_misaddressed(context: DialectContext, asked: Sequence[SampleOrProblem]) -> None:
     """Refuse a request none of whose samples has a data source that is known. Raises as `score_all` does."""
     if not asked:
         return
@@ -218,7 +224,7 @@ def refuse_misaddressed(context: Context, asked: Sequence[Asked]) -> None:
         raise unknown
 
 
-def _without_truths(asked: Sequence[Asked], scores: Sequence[Score]) -> str | None:
+def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -> str | None:
     """What to say of a request that has no ground truths and needs them.
 
     A reward that needs a ground truth calls a sample without one invalid; one that needs none does not.
@@ -231,12 +237,12 @@ def _without_truths(asked: Sequence[Asked], scores: Sequence[Score]) -> str | No
     return f"no ground truth came with the request ({why}): send one, or start the server with --gold"
 
 
-def reward_of(context: Context, score: Score) -> float:
+def reward_of(context: DialectContext, score: Score) -> float:
     """The number that the trainer trains on."""
     return score.score if score.ok else context.on_failure
 
 
-def parts_of(asked: Asked, score: Score) -> dict[str, float]:
+def parts_of(asked: SampleOrProblem, score: Score) -> dict[str, float]:
     """The named components of a score: the same keys for every sample of a data source, scored or not."""
     try:
         declared = REGISTRY.resolve(asked.sample.data_source).parts
@@ -262,7 +268,7 @@ Handle = Callable[[bytes, str | None], Awaitable[Response]]
 
 
 def mount(
-    context: Context,
+    context: DialectContext,
     routes: APIRouter,
     paths: Iterable[str],
     handle: Handle,

@@ -14,14 +14,14 @@ from fastapi import APIRouter, Response
 
 from rewardkit.server.dialects.base import (
     CARRIES_NO_TRUTH,
-    Context,
+    DialectContext,
     ask_text,
     failed_header,
     mount,
     reward_of,
     score_all,
 )
-from rewardkit.server.wire import Decoder, reply
+from rewardkit.server.wire import BodyDecoder, reply
 
 
 class LlamaFactoryRequest(msgspec.Struct):
@@ -41,10 +41,10 @@ TIMEOUT_S = 600.0
 
 _EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 72"]}
 
-_decode: Decoder[LlamaFactoryRequest] = Decoder(LlamaFactoryRequest, "a LLaMA-Factory reward request")
+_decode: BodyDecoder[LlamaFactoryRequest] = BodyDecoder(LlamaFactoryRequest, "a LLaMA-Factory reward request")
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """Routes `/llama_factory`, with a data source after it or not, and `/v1/score/evaluation`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:

@@ -18,7 +18,15 @@ from fastapi import Request as HttpRequest
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import content_text
-from rewardkit.server.dialects.base import Asked, Context, ask, mount, parts_of, reward_of, score_all
+from rewardkit.server.dialects.base import (
+    DialectContext,
+    SampleOrProblem,
+    ask,
+    mount,
+    parts_of,
+    reward_of,
+    score_all,
+)
 from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Score
 
@@ -47,7 +55,7 @@ _EXAMPLE = {
 }
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """Routes of a resources server, here and under `/nemo_gym/{data_source}`, and of the head server."""
 
     async def verify(body: bytes, data_source: str | None) -> Response:
@@ -84,7 +92,7 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _asked(context: Context, row: Mapping[str, Any], data_source: str | None) -> Asked:
+def _asked(context: DialectContext, row: Mapping[str, Any], data_source: str | None) -> SampleOrProblem:
     return ask(
         context,
         _response_text(row.get("response")),
@@ -139,7 +147,7 @@ def _prompt(params: Any) -> str | list[dict[str, Any]] | None:
     return [{"role": str(m["role"]), "content": content_text(m.get("content"))} for m in messages]
 
 
-def _verdict(context: Context, asked: Asked, score: Score) -> dict[str, Any]:
+def _verdict(context: DialectContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     verdict: dict[str, Any] = {"reward": reward_of(context, score), "mask_sample": not score.ok}
     if not score.ok:
         verdict |= {"failure_kind": score.status, "failure_reason": score.detail}

@@ -26,10 +26,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError
-from rewardkit.server.dialects.base import Asked, Context, described, parts_of, score_all
+from rewardkit.server.dialects.base import DialectContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.request import CURRENT
 from rewardkit.server.tasks import TaskSet, task_set_of
-from rewardkit.server.wire import Decoder, decode_object, encode, reply
+from rewardkit.server.wire import BodyDecoder, decode_object, encode, reply
 from rewardkit.types import Score
 
 _ACTION = {
@@ -56,7 +56,7 @@ _STATE = {
 }
 
 
-class _Refused(Exception):
+class _RefusedMessage(Exception):
     """What a message asks for cannot be had. `code` is OpenEnv's."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -69,7 +69,7 @@ class _Message(msgspec.Struct):
     data: dict[str, Any] = {}
 
 
-_decode: Decoder[_Message] = Decoder(_Message, "a message")
+_decode: BodyDecoder[_Message] = BodyDecoder(_Message, "a message")
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _Episode:
     done: bool = True
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """The routes; none where the server has no tasks."""
     routes = APIRouter(tags=["OpenEnv"])
     if not context.tasks:
@@ -114,39 +114,41 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _endpoint(context: Context, answer: Any) -> Any:
+def _endpoint(context: DialectContext, answer: Any) -> Any:
     async def endpoint(request: Request) -> Response:
         task_set = task_set_of(context.tasks, request.path_params.get("environment"))
         try:
             return reply(await answer(context, task_set, await request.body()))
-        except _Refused as error:
+        except _RefusedMessage as error:
             raise HTTPException(503 if error.code == "EXECUTION_ERROR" else 422, str(error)) from None
 
     return endpoint
 
 
-async def _reset_by_http(context: Context, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _reset_by_http(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     return _observation(task_set, _drawn(task_set, decode_object(body) if body else {}))
 
 
-async def _step_by_http(context: Context, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _step_by_http(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     action = decode_object(body).get("action")
     if not isinstance(action, dict) or not {"split", "index"} <= action.keys():
-        raise _Refused("VALIDATION_ERROR", "over HTTP an action says its row: response, split and index")
+        raise _RefusedMessage(
+            "VALIDATION_ERROR", "over HTTP an action says its row: response, split and index"
+        )
     return await _step(context, task_set, _drawn(task_set, action), action)
 
 
-async def _schema(context: Context, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _schema(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     return {"action": _ACTION, "observation": _OBSERVATION, "state": _STATE}
 
 
-async def _metadata(context: Context, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _metadata(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     tasks = ", ".join(f"{n:,} in {split}" for split, n in task_set.splits.items())
     description = f"prompts with one answer each: {tasks}"
     return {"name": task_set.name, "description": description, "version": __version__}
 
 
-async def _converse(context: Context, socket: WebSocket, task_set: TaskSet) -> None:
+async def _converse(context: DialectContext, socket: WebSocket, task_set: TaskSet) -> None:
     """Answer a connection's messages, one at a time, until it closes."""
     episode = _Episode()
     while True:
@@ -160,7 +162,7 @@ async def _converse(context: Context, socket: WebSocket, task_set: TaskSet) -> N
                 await socket.close()
                 return
             kind, data = await _answer(context, task_set, episode, message)
-        except _Refused as error:
+        except _RefusedMessage as error:
             kind = "error"
             data = {"message": str(error), "code": error.code}
         except (InputError, OverloadedError) as error:
@@ -173,11 +175,11 @@ def _message(text: str) -> _Message:
     try:
         return _decode(text.encode("utf-8", "replace"))
     except Exception as error:
-        raise _Refused("INVALID_JSON", str(error)) from None
+        raise _RefusedMessage("INVALID_JSON", str(error)) from None
 
 
 async def _answer(
-    context: Context, task_set: TaskSet, episode: _Episode, message: _Message
+    context: DialectContext, task_set: TaskSet, episode: _Episode, message: _Message
 ) -> tuple[str, dict[str, Any]]:
     if message.type == "reset":
         drawn = _drawn(task_set, message.data)
@@ -189,9 +191,11 @@ async def _answer(
     if message.type == "state":
         return "state", {"episode_id": episode.id, "step_count": int(episode.done and episode.id is not None)}
     if message.type != "step":
-        raise _Refused("UNKNOWN_TYPE", f"no message '{message.type}'; there are reset, step, state and close")
+        raise _RefusedMessage(
+            "UNKNOWN_TYPE", f"no message '{message.type}'; there are reset, step, state and close"
+        )
     if episode.done:
-        raise _Refused("SESSION_ERROR", "the episode is over; send a reset")
+        raise _RefusedMessage("SESSION_ERROR", "the episode is over; send a reset")
     made = await _step(context, task_set, episode, message.data)
     episode.done = True
     return "observation", made
@@ -201,14 +205,18 @@ def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
     """The row that is asked for, or one drawn at random: with a seed always the same."""
     split = given.get("split") or ("train" if "train" in task_set.splits else next(iter(task_set.splits)))
     if split not in task_set.splits:
-        raise _Refused("VALIDATION_ERROR", f"no split '{split}'; there are {', '.join(task_set.splits)}")
+        raise _RefusedMessage(
+            "VALIDATION_ERROR", f"no split '{split}'; there are {', '.join(task_set.splits)}"
+        )
     size = task_set.splits[split]
     index = given.get("index")
     if index is None:
         seed = given.get("seed")
         index = random.Random(seed if isinstance(seed, int) else None).randrange(size) if size else 0
     if not isinstance(index, int) or not 0 <= index < size:
-        raise _Refused("VALIDATION_ERROR", f"split '{split}' has {size} rows, and none of number {index!r}")
+        raise _RefusedMessage(
+            "VALIDATION_ERROR", f"split '{split}' has {size} rows, and none of number {index!r}"
+        )
     return _Episode(str(given.get("episode_id") or uuid.uuid4().hex), split, index, done=False)
 
 
@@ -219,13 +227,13 @@ def _observation(task_set: TaskSet, episode: _Episode) -> dict[str, Any]:
 
 
 async def _step(
-    context: Context, task_set: TaskSet, episode: _Episode, action: dict[str, Any]
+    context: DialectContext, task_set: TaskSet, episode: _Episode, action: dict[str, Any]
 ) -> dict[str, Any]:
     response = action.get("response")
     if not isinstance(response, str):
-        raise _Refused("VALIDATION_ERROR", "an action is {'response': text}")
+        raise _RefusedMessage("VALIDATION_ERROR", "an action is {'response': text}")
     task = task_set.task(episode.split, episode.index)
-    asked = Asked(task.sample(response))
+    asked = SampleOrProblem(task.sample(response))
     request = CURRENT.get()
     if request is not None:
         request.clock = time.perf_counter()  # a connection lasts for many answers: each has its own deadline
@@ -233,9 +241,9 @@ async def _step(
     return _rewarded(episode, asked, score)
 
 
-def _rewarded(episode: _Episode, asked: Asked, score: Score) -> dict[str, Any]:
+def _rewarded(episode: _Episode, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     if not score.ok:
-        raise _Refused("EXECUTION_ERROR", f"not scored: {score.status}: {score.detail}")
+        raise _RefusedMessage("EXECUTION_ERROR", f"not scored: {score.status}: {score.detail}")
     shown = {"messages": [], "split": episode.split, "index": episode.index, "detail": score.detail}
     metadata = {"correct": score.correct, "parts": parts_of(asked, score)}
     return {"observation": shown, "reward": score.score, "done": True, "metadata": metadata}

@@ -15,8 +15,8 @@ from fastapi import APIRouter, Response
 from rewardkit.errors import InputError
 from rewardkit.server.chat import response_in, split
 from rewardkit.server.dialects.base import (
-    Asked,
-    Context,
+    DialectContext,
+    SampleOrProblem,
     ask,
     ask_text,
     failed_header,
@@ -25,7 +25,7 @@ from rewardkit.server.dialects.base import (
     reward_of,
     score_all,
 )
-from rewardkit.server.wire import Decoder, reply
+from rewardkit.server.wire import BodyDecoder, reply
 from rewardkit.types import Score
 
 
@@ -50,10 +50,10 @@ TIMEOUT_S = 175.0
 
 _EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
 
-_decode: Decoder[OpenRlhfRequest] = Decoder(OpenRlhfRequest, "an OpenRLHF reward request")
+_decode: BodyDecoder[OpenRlhfRequest] = BodyDecoder(OpenRlhfRequest, "an OpenRLHF reward request")
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """Routes `/openrlhf` and `/openrlhf/{data_source}`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:
@@ -67,7 +67,9 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _asked(context: Context, request: OpenRlhfRequest, data_source: str | None) -> list[Asked]:
+def _asked(
+    context: DialectContext, request: OpenRlhfRequest, data_source: str | None
+) -> list[SampleOrProblem]:
     queries = _list(request.query)
     prompts = _list(request.prompts) or [None] * len(queries)
     labels = _list(request.labels) or [None] * len(queries)
@@ -90,7 +92,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _answer(context: Context, asked: list[Asked], scores: list[Score]) -> OpenRlhfAnswer:
+def _answer(context: DialectContext, asked: list[SampleOrProblem], scores: list[Score]) -> OpenRlhfAnswer:
     rewards = [reward_of(context, score) for score in scores]
     right = [
         reward if score.correct is None else float(score.correct)

@@ -24,10 +24,10 @@ from rewardkit import __version__
 from rewardkit.errors import OverloadedError
 from rewardkit.server.chat import content_text
 from rewardkit.server.dialects.background import Store, elsewhere
-from rewardkit.server.dialects.base import Asked, Context, described, parts_of, score_all
+from rewardkit.server.dialects.base import DialectContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.dialects.sessions import Session, Sessions
 from rewardkit.server.tasks import Task, TaskSet, task_set_of
-from rewardkit.server.wire import Decoder, encode, reply
+from rewardkit.server.wire import BodyDecoder, encode, reply
 
 SUBMIT = "submit"
 _ARGUMENT = "response"
@@ -75,22 +75,22 @@ class Creation(msgspec.Struct):
     task_spec: dict[str, Any] | None = None
 
 
-class Call(msgspec.Struct):
+class OrsCall(msgspec.Struct):
     name: str
     input: dict[str, Any]
     task_id: str | None = None
     """Of a call whose connection broke: its answer is asked for again."""
 
 
-_decode_which: Decoder[Which] = Decoder(Which, "a question for tasks")
-_decode_creation: Decoder[Creation] = Decoder(Creation, "a session's task")
-_decode_call: Decoder[Call] = Decoder(Call, "a call of a tool")
+_decode_which: BodyDecoder[Which] = BodyDecoder(Which, "a question for tasks")
+_decode_creation: BodyDecoder[Creation] = BodyDecoder(Creation, "a session's task")
+_decode_call: BodyDecoder[OrsCall] = BodyDecoder(OrsCall, "a call of a tool")
 
 
-_Answer = Callable[[TaskSet, Request], Awaitable[Response]]
+_OrsAnswer = Callable[[TaskSet, Request], Awaitable[Response]]
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """The standard's routes; none where the server has no tasks."""
     routes = APIRouter(tags=["Open Reward Standard"])
     if context.tasks:
@@ -99,7 +99,7 @@ def router(context: Context) -> APIRouter:
 
 
 class _Environments:
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: DialectContext) -> None:
         self._context = context
         self._sets: Mapping[str, TaskSet] = context.tasks
         self._sessions = Sessions(context)
@@ -160,7 +160,7 @@ class _Environments:
         headers = {_SESSION: "a-session-of-mine"} if name in _IN_SESSION else {}
         return described(bodies.get(name), path=path, headers=headers)
 
-    def _of_environment(self, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:
+    def _of_environment(self, answer: _OrsAnswer) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             return await answer(task_set_of(self._sets, request.path_params.get("environment")), request)
 
@@ -261,7 +261,7 @@ class _Environments:
 
     async def _score(self, session_id: str, task: Task, response: str) -> bytes:
         """The outcome of a call. What could not be scored has no reward, and may be handed in again."""
-        asked = Asked(task.sample(response))
+        asked = SampleOrProblem(task.sample(response))
         try:
             (score,) = await score_all(self._context, [asked], has_status=True)
         except BaseException:
@@ -350,7 +350,7 @@ def _spec(split: str, index: int) -> dict[str, Any]:
     return {"id": f"{split}/{index}", "split": split, "index": index}
 
 
-def _problem(call: Call, session: Session) -> str | None:
+def _problem(call: OrsCall, session: Session) -> str | None:
     if call.name not in _ANSWERS:
         return _refused(f"no tool '{call.name}'; there is {SUBMIT}", "not_found")
     if not isinstance(call.input.get(_ARGUMENT), str):

@@ -12,7 +12,15 @@ from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import content_text
-from rewardkit.server.dialects.base import Asked, Context, ask_messages, mount, parts_of, reward_of, score_all
+from rewardkit.server.dialects.base import (
+    DialectContext,
+    SampleOrProblem,
+    ask_messages,
+    mount,
+    parts_of,
+    reward_of,
+    score_all,
+)
 from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Score
 
@@ -23,7 +31,7 @@ _EXAMPLE = {
 }
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """Routes `/evaluate` and `/reward`, at the root and under `/reward_kit/{data_source}`."""
 
     async def evaluate(body: bytes, data_source: str | None) -> Response:
@@ -38,7 +46,7 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _asked(context: Context, request: dict[str, Any], data_source: str | None) -> Asked:
+def _asked(context: DialectContext, request: dict[str, Any], data_source: str | None) -> SampleOrProblem:
     """The clients send keyword arguments flat, the servers take them nested: either will do."""
     messages = request.get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
@@ -61,7 +69,7 @@ def _asked(context: Context, request: dict[str, Any], data_source: str | None) -
     )
 
 
-def _answer(context: Context, asked: Asked, score: Score) -> dict[str, Any]:
+def _answer(context: DialectContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     metrics = {
         name: {"score": value, "reason": score.detail or "", "is_score_valid": score.ok}
         for name, value in parts_of(asked, score).items()

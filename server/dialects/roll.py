@@ -17,8 +17,8 @@ from fastapi import APIRouter, Response
 from rewardkit.errors import OverloadedError
 from rewardkit.server.dialects.background import Store, elsewhere
 from rewardkit.server.dialects.base import (
-    Asked,
-    Context,
+    DialectContext,
+    SampleOrProblem,
     ask,
     mount,
     parts_of,
@@ -26,7 +26,7 @@ from rewardkit.server.dialects.base import (
     reward_of,
     score_all,
 )
-from rewardkit.server.wire import Decoder, encode, reply
+from rewardkit.server.wire import BodyDecoder, encode, reply
 from rewardkit.types import Message, Score
 
 RUNNING = 1
@@ -52,11 +52,11 @@ class Poll(msgspec.Struct):
 _GONE = {"errcode": GONE, "errmsg": "unknown here, or expired"}
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
 
-_decode_submission: Decoder[Submission] = Decoder(Submission, "a submission to ROLL's reward system")
-_decode_poll: Decoder[Poll] = Decoder(Poll, "a poll of ROLL's reward system")
+_decode_submission: BodyDecoder[Submission] = BodyDecoder(Submission, "a submission to ROLL's reward system")
+_decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward system")
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
     siblings = context.siblings
     store = Store(context.admission, place=siblings.place if siblings else 0)
@@ -129,7 +129,7 @@ def _label(info: Any) -> Any:
     return next((info[name] for name in ("ground_truth", "test_cases") if name in info), None)
 
 
-def _answer(context: Context, asked: Asked, score: Score) -> dict[str, Any]:
+def _answer(context: DialectContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     """Dimensions are objects, not numbers: ROLL's client looks into each for `debug_info`."""
     parts = parts_of(asked, score).items()
     answer = {

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.server.dialects.background import elsewhere
-from rewardkit.server.dialects.base import Context
+from rewardkit.server.dialects.base import DialectContext
 
 IDLE_S = 900.0
 """A session that nobody has asked anything of for so long is forgotten."""
@@ -38,7 +38,7 @@ class Session(msgspec.Struct):
 class Sessions:
     """The sessions of all processes of this server, as one of them sees them."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: DialectContext) -> None:
         self._siblings = context.siblings
         self._place = self._siblings.place if self._siblings else 0
         self._open: dict[str, Session] = {}

@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from rewardkit.server.dialects.base import CARRIES_NO_TRUTH, Asked, Context, Handle, mount
+from rewardkit.server.dialects.base import CARRIES_NO_TRUTH, DialectContext, Handle, SampleOrProblem, mount
 from rewardkit.server.dialects.texts import (
     ask_documents,
     ask_inputs,
@@ -27,7 +27,7 @@ from rewardkit.server.dialects.texts import (
 from rewardkit.server.dialects.vllm import ask_input, classified
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """The routes, under `/sglang` and `/sglang/{data_source}`."""
     example_text = {"model": "gsm8k", "text": "<|user|>6 * 12 = ?<|assistant|>#### 72"}
     example_input = {"model": "gsm8k", "input": example_text["text"]}
@@ -52,11 +52,15 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _ask_text(context: Context, request: dict[str, Any], data_source: str | None) -> list[Asked]:
+def _ask_text(
+    context: DialectContext, request: dict[str, Any], data_source: str | None
+) -> list[SampleOrProblem]:
     return ask_inputs(context, request, "text", data_source)
 
 
-def _ask_items(context: Context, request: dict[str, Any], data_source: str | None) -> list[Asked]:
+def _ask_items(
+    context: DialectContext, request: dict[str, Any], data_source: str | None
+) -> list[SampleOrProblem]:
     query = texts_in(request.get("query"), "query")
     items = texts_in(request.get("items"), "items")
     return ask_pairs(context, request, query, items, data_source)

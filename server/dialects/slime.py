@@ -13,7 +13,7 @@ from fastapi import APIRouter, Response
 
 from rewardkit.server.chat import strip_end
 from rewardkit.server.dialects.base import (
-    Context,
+    DialectContext,
     ask,
     failed_header,
     mount,
@@ -21,7 +21,7 @@ from rewardkit.server.dialects.base import (
     reward_of,
     score_all,
 )
-from rewardkit.server.wire import Decoder, reply
+from rewardkit.server.wire import BodyDecoder, reply
 from rewardkit.types import Message
 
 
@@ -44,10 +44,10 @@ TIMEOUT_S = 115.0
 
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 
-_decode: Decoder[SlimeRequest] = Decoder(SlimeRequest, "a slime reward request")
+_decode: BodyDecoder[SlimeRequest] = BodyDecoder(SlimeRequest, "a slime reward request")
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """Routes `/slime` for a number and `/slime_dict` for a dict, each with a data source after it."""
 
     async def answer(body: bytes, data_source: str | None) -> tuple[SlimeAnswer, dict[str, str]]:

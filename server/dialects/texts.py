@@ -12,9 +12,9 @@ from fastapi import Response
 
 from rewardkit.errors import InputError
 from rewardkit.server.dialects.base import (
-    Asked,
-    Context,
+    DialectContext,
     Handle,
+    SampleOrProblem,
     ask,
     ask_messages,
     ask_text,
@@ -24,14 +24,14 @@ from rewardkit.server.dialects.base import (
 )
 from rewardkit.server.wire import decode_object, reply
 
-Ask = Callable[[Context, dict[str, Any], str | None], list[Asked]]
+ReadBody = Callable[[DialectContext, dict[str, Any], str | None], list[SampleOrProblem]]
 """Reads a request: (context, request, data source in the path) -> samples."""
 
 MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
 """Makes an answer: (request, rewards) -> JSON-ready."""
 
 
-def scoring(context: Context, ask: Ask, answer: MakeAnswer) -> Handle:
+def scoring(context: DialectContext, ask: ReadBody, answer: MakeAnswer) -> Handle:
     """Score between the two translations."""
 
     async def handle(body: bytes, data_source: str | None) -> Response:
@@ -69,8 +69,8 @@ def texts_in(value: Any, name: str) -> list[str]:
 
 
 def ask_inputs(
-    context: Context, request: Mapping[str, Any], name: str, data_source: str | None
-) -> list[Asked]:
+    context: DialectContext, request: Mapping[str, Any], name: str, data_source: str | None
+) -> list[SampleOrProblem]:
     """Prompt and response together in each text of the field `name`, or a conversation in `messages`."""
     source = source_of(request, data_source)
     messages = request.get("messages")
@@ -80,8 +80,12 @@ def ask_inputs(
 
 
 def ask_pairs(
-    context: Context, request: Mapping[str, Any], prompts: list[str], responses: list[str], source: str | None
-) -> list[Asked]:
+    context: DialectContext,
+    request: Mapping[str, Any],
+    prompts: list[str],
+    responses: list[str],
+    source: str | None,
+) -> list[SampleOrProblem]:
     """A prompt and a response at a time; a single prompt goes with every response."""
     if len(prompts) == 1:
         prompts = prompts * len(responses)
@@ -94,7 +98,9 @@ def ask_pairs(
     ]
 
 
-def ask_documents(context: Context, request: dict[str, Any], data_source: str | None) -> list[Asked]:
+def ask_documents(
+    context: DialectContext, request: dict[str, Any], data_source: str | None
+) -> list[SampleOrProblem]:
     """A rerank request: the query is the prompt, the documents are responses to it."""
     query = texts_in(request.get("query"), "query")
     documents = texts_in(request.get("documents"), "documents")

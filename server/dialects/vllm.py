@@ -18,7 +18,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from rewardkit.errors import InputError
-from rewardkit.server.dialects.base import CARRIES_NO_TRUTH, Asked, Context, Handle, mount
+from rewardkit.server.dialects.base import CARRIES_NO_TRUTH, DialectContext, Handle, SampleOrProblem, mount
 from rewardkit.server.dialects.texts import (
     ask_documents,
     ask_inputs,
@@ -36,7 +36,7 @@ _PAIRS = (("text_1", "text_2"), ("queries", "documents"), ("queries", "items"), 
 """Names of the prompts and of the responses: vLLM takes any of these."""
 
 
-def router(context: Context) -> APIRouter:
+def router(context: DialectContext) -> APIRouter:
     """The routes under `/vllm` and `/vllm/{data_source}`, and those that only vLLM has also at the root."""
     example_input = {"model": "gsm8k", "input": "<|user|>6 * 12 = ?<|assistant|>#### 72"}
     example_score = {"model": "gsm8k", "text_1": "6 * 12 = ?", "text_2": "#### 72"}
@@ -56,7 +56,9 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def ask_input(context: Context, request: dict[str, Any], data_source: str | None) -> list[Asked]:
+def ask_input(
+    context: DialectContext, request: dict[str, Any], data_source: str | None
+) -> list[SampleOrProblem]:
     """The samples of a request to /classify or /pooling."""
     return ask_inputs(context, request, "input", data_source)
 
@@ -70,7 +72,9 @@ def classified(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, A
     return _head(request) | {"data": data}
 
 
-def _ask_score(context: Context, request: dict[str, Any], data_source: str | None) -> list[Asked]:
+def _ask_score(
+    context: DialectContext, request: dict[str, Any], data_source: str | None
+) -> list[SampleOrProblem]:
     for first, second in _PAIRS:
         if first in request and second in request:
             prompts, responses = texts_in(request[first], first), texts_in(request[second], second)

@@ -11,14 +11,14 @@ import pytest
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS, Agent
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, run_episode, run_episodes
+from rewardkit.agents.runner import EpisodeSetup, run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import Call, Limits, Observation, Reply, UserTurn
+from rewardkit.agents.types import Call, EpisodeLimits, Observation, Reply, UserTurn
 from rewardkit.errors import InputError
 from tests.agents.conftest import Counted, Echo, Script, call_of
 
 ASKED = [{"role": "user", "content": "What is 12 + 30?"}]
-PLENTY = Limits(2000)
+PLENTY = EpisodeLimits(2000)
 
 
 class Teacher:
@@ -49,14 +49,14 @@ def run_one(
     tokenizer: Any,
     turns: Sequence[str],
     *,
-    limits: Limits = PLENTY,
+    limits: EpisodeLimits = PLENTY,
     agent: str = "tool_agent",
     tool: Any = Echo,
     extra_info: dict[str, Any] | None = None,
     interaction: Any = Teacher,
 ) -> tuple[Episode, Script]:
     model = Script(tokenizer, turns)
-    setting = Setting(limits, Transcript(tokenizer), {"echo": tool}, {"teacher": interaction})
+    setting = EpisodeSetup(limits, Transcript(tokenizer), {"echo": tool}, {"teacher": interaction})
     row = EpisodeRow(ASKED, "gsm8k", "42", extra_info or {}, agent)
     return asyncio.run(run_episode(row, model, setting, seed=7)), model
 
@@ -112,14 +112,14 @@ def test_a_model_that_calls_for_ever_comes_to_an_end_though_nobody_counts() -> N
         async def chat(self, *_: Any, **__: Any) -> Reply:
             return Reply("", calls=[Call("echo", {"text": "\ud800"}, "c")])
 
-    setting = Setting(Limits(50), None, {"echo": Echo}, default_agent="tool_agent")
+    setting = EpisodeSetup(EpisodeLimits(50), None, {"echo": Echo}, default_agent="tool_agent")
     episode = asyncio.run(run_episode(EpisodeRow(ASKED), Calls(), setting))
     assert (episode.ended, episode.count("assistant")) == ("response_tokens", 50)
 
 
 def test_what_a_bad_call_holds_is_text_that_can_be_written(tokenizer: Any) -> None:
     bad = '<tool_call>\n{"name": "\\ud800' + "x" * 10_000 + '", "arguments": {}}\n</tool_call>'
-    episode, _ = run_one(tokenizer, [bad, "Done."], limits=Limits(60_000))
+    episode, _ = run_one(tokenizer, [bad, "Done."], limits=EpisodeLimits(60_000))
     assert episode.turns[1].statuses == ["bad_call"]
     assert len(episode.turns[1].text.encode()) < 2_000
 
@@ -127,7 +127,7 @@ def test_what_a_bad_call_holds_is_text_that_can_be_written(tokenizer: Any) -> No
 def test_calls_beyond_the_allowed_are_answered_too(tokenizer: Any) -> None:
     counted = Counted()
     three = "".join(call_of("echo", text=str(i)) for i in range(3))
-    limits = Limits(2000, parallel_calls=2)
+    limits = EpisodeLimits(2000, parallel_calls=2)
     episode, _ = run_one(tokenizer, [three, "Done."], limits=limits, tool=lambda: Echo(counted))
     assert counted.executed == 2
     assert episode.turns[1].statuses == ["ok", "ok", "bad_call"]
@@ -137,14 +137,16 @@ def test_calls_beyond_the_allowed_are_answered_too(tokenizer: Any) -> None:
 @pytest.mark.parametrize(
     ("limits", "ended"),
     [
-        (Limits(20), "response_tokens"),
-        (Limits(2000, context_tokens=90), "context_tokens"),
-        (Limits(2000, assistant_turns=2), "assistant_turns"),
-        (Limits(2000, user_turns=1), "user_turns"),
-        (Limits(2000, seconds=0.0), "seconds"),
+        (EpisodeLimits(20), "response_tokens"),
+        (EpisodeLimits(2000, context_tokens=90), "context_tokens"),
+        (EpisodeLimits(2000, assistant_turns=2), "assistant_turns"),
+        (EpisodeLimits(2000, user_turns=1), "user_turns"),
+        (EpisodeLimits(2000, seconds=0.0), "seconds"),
     ],
 )
-def test_every_limit_ends_an_episode_and_loses_no_token(tokenizer: Any, limits: Limits, ended: str) -> None:
+def test_every_limit_ends_an_episode_and_loses_no_token(
+    tokenizer: Any, limits: EpisodeLimits, ended: str
+) -> None:
     episode, model = run_one(tokenizer, [call_of("echo", text="again")], limits=limits)
     assert episode.ended == ended
     assert episode.status == ("timeout" if ended == "seconds" else "ok")
@@ -158,7 +160,7 @@ def test_every_limit_ends_an_episode_and_loses_no_token(tokenizer: Any, limits: 
 
 def test_tools_of_the_last_turn_are_executed_though_nobody_answers(tokenizer: Any) -> None:
     counted = Counted()
-    limits = Limits(2000, assistant_turns=1)
+    limits = EpisodeLimits(2000, assistant_turns=1)
     episode, _ = run_one(tokenizer, [call_of("echo", text="1")], limits=limits, tool=lambda: Echo(counted))
     assert (episode.ended, counted.executed) == ("assistant_turns", 1)
     assert episode.response_mask[-1] == 1, "an observation that nobody reads has no tokens"
@@ -166,7 +168,7 @@ def test_tools_of_the_last_turn_are_executed_though_nobody_answers(tokenizer: An
 
 
 def test_an_answer_that_the_budget_cuts_says_so(tokenizer: Any) -> None:
-    episode, _ = run_one(tokenizer, ["It is 42. " * 20], limits=Limits(10), agent="single_turn_agent")
+    episode, _ = run_one(tokenizer, ["It is 42. " * 20], limits=EpisodeLimits(10), agent="single_turn_agent")
     assert (episode.ended, len(episode.response_ids)) == ("response_tokens", 10)
 
 
@@ -174,16 +176,16 @@ def test_an_observation_that_fills_the_budget_exactly_is_kept(tokenizer: Any) ->
     turns = [call_of("echo", text="1"), "Done."]
     free, _ = run_one(tokenizer, turns)
     exact = free.turns[1].end
-    episode, _ = run_one(tokenizer, turns, limits=Limits(exact))
+    episode, _ = run_one(tokenizer, turns, limits=EpisodeLimits(exact))
     assert episode.ended == "response_tokens"
     assert episode.response_ids == free.response_ids[:exact]
-    short, _ = run_one(tokenizer, turns, limits=Limits(exact - 1))
+    short, _ = run_one(tokenizer, turns, limits=EpisodeLimits(exact - 1))
     assert short.response_ids == free.response_ids[: free.turns[0].end]
     assert short.turns[1].text == "1"
 
 
 def test_a_turn_that_was_cut_is_closed_by_context(tokenizer: Any) -> None:
-    limits = Limits(2000, turn_tokens=4, assistant_turns=2)
+    limits = EpisodeLimits(2000, turn_tokens=4, assistant_turns=2)
     extra = {"interaction_kwargs": {"name": "teacher"}}
     episode, _ = run_one(tokenizer, ["I think that it is"], limits=limits, extra_info=extra)
     end = tokenizer.eos_token_id
@@ -229,7 +231,7 @@ def test_a_tool_is_tried_again_and_then_the_episode_ends(tokenizer: Any) -> None
         tries.append(1)
         raise OSError("no connection")
 
-    limits = Limits(2000, tool_retries=2)
+    limits = EpisodeLimits(2000, tool_retries=2)
     turns = [call_of("echo", text="1"), "Done."]
     episode, _ = run_one(tokenizer, turns, limits=limits, tool=lambda: Echo(answer=fails))
     assert (episode.ended, episode.status, len(tries)) == ("tool_failed", "error", 3)
@@ -246,7 +248,7 @@ def test_a_tool_is_tried_again_and_then_the_episode_ends(tokenizer: Any) -> None
 def test_a_long_observation_is_cut_and_says_so(tokenizer: Any) -> None:
     texts = {}
     for side in ("left", "middle", "right"):
-        limits = Limits(2000, tool_response_chars=10, tool_response_truncate_side=side)
+        limits = EpisodeLimits(2000, tool_response_chars=10, tool_response_truncate_side=side)
         turns = [call_of("echo", text="0123456789abcdefghij"), "Done."]
         episode, _ = run_one(tokenizer, turns, limits=limits)
         texts[side] = episode.turns[1].text
@@ -265,7 +267,9 @@ def test_a_loop_that_raises_ends_only_its_own_episode(tokenizer: Any, agents: An
 
     AGENTS.register(Agent("breaks", breaks))
     counted = Counted()
-    setting = Setting(PLENTY, Transcript(tokenizer), {"echo": lambda: Echo(counted)}, default_agent="breaks")
+    setting = EpisodeSetup(
+        PLENTY, Transcript(tokenizer), {"echo": lambda: Echo(counted)}, default_agent="breaks"
+    )
     model = Script(tokenizer, ["Good.", "Bad.", "Good."])
     rows = [EpisodeRow(ASKED)] * 3
     found = asyncio.run(run_episodes(rows, model, setting, [1, 2, 3]))
@@ -277,7 +281,7 @@ def test_a_loop_that_raises_ends_only_its_own_episode(tokenizer: Any, agents: An
 
 
 def test_an_unknown_agent_tool_or_interaction_is_an_error_before_anything_runs(tokenizer: Any) -> None:
-    setting = Setting(PLENTY, Transcript(tokenizer), {"echo": Echo}, {"teacher": Teacher})
+    setting = EpisodeSetup(PLENTY, Transcript(tokenizer), {"echo": Echo}, {"teacher": Teacher})
     cases = {
         "did you mean tool_agent?": EpisodeRow(ASKED, agent_name="tool_agnet"),
         "did you mean echo?": EpisodeRow(
@@ -306,7 +310,7 @@ def test_a_model_that_speaks_in_messages_keeps_its_tokens(tokenizer: Any) -> Non
             return Reply(text, tokens=30)
 
     model = Chat()
-    setting = Setting(Limits(100), None, {"echo": Echo}, default_agent="tool_agent")
+    setting = EpisodeSetup(EpisodeLimits(100), None, {"echo": Echo}, default_agent="tool_agent")
     episode = asyncio.run(run_episode(EpisodeRow(ASKED), model, setting))
     assert (episode.ended, episode.answer, episode.response_ids) == ("answered", "It is 42.", [])
     messages, tools, _, left = model.asked[1]

@@ -15,8 +15,8 @@ import pytest
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS, Agent, agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, drive, run_episode, run_episodes
-from rewardkit.agents.types import Call, Limits, Observation, Reply
+from rewardkit.agents.runner import EpisodeSetup, drive, run_episode, run_episodes
+from rewardkit.agents.types import Call, EpisodeLimits, Observation, Reply
 from rewardkit.errors import InputError, OptionsError
 from tests.agents.conftest import Counted, Echo
 
@@ -37,8 +37,8 @@ def rows(number: int) -> list[EpisodeRow]:
     return [EpisodeRow([{"role": "user", "content": str(i)}], agent_name="tool_agent") for i in range(number)]
 
 
-def setting_of(counted: Counted, answer: Any = None, **limits: Any) -> Setting:
-    return Setting(Limits(10_000, **limits), None, {"echo": lambda: Echo(counted, answer)})
+def setting_of(counted: Counted, answer: Any = None, **limits: Any) -> EpisodeSetup:
+    return EpisodeSetup(EpisodeLimits(10_000, **limits), None, {"echo": lambda: Echo(counted, answer)})
 
 
 def test_a_slow_tool_stalls_only_its_own_episode() -> None:
@@ -167,7 +167,7 @@ def test_a_tool_that_cannot_be_made_is_given_back_all_the_same() -> None:
             await super().create(**kwargs)
             raise OSError("no such server")
 
-    setting = Setting(Limits(1000), None, {"echo": lambda: Broken(counted)})
+    setting = EpisodeSetup(EpisodeLimits(1000), None, {"echo": lambda: Broken(counted)})
     (episode,) = asyncio.run(run_episodes(rows(1), Calls(), setting, [0]))
     assert (episode.ended, counted.created, counted.released) == ("tool_failed", 1, 1)
     assert "no such server" in str(episode.detail)
@@ -191,7 +191,7 @@ def test_what_a_tool_cannot_say_of_an_episode_is_a_failure_and_no_zero() -> None
         async def reward(self) -> float | None:
             raise ValueError("state lost")
 
-    setting = Setting(Limits(1000), None, {"echo": Mute})
+    setting = EpisodeSetup(EpisodeLimits(1000), None, {"echo": Mute})
     (episode,) = asyncio.run(run_episodes(rows(1), Calls(), setting, [0]))
     assert (episode.ended, episode.status, episode.tool_rewards) == ("answered", "error", {})
 
@@ -210,15 +210,15 @@ def test_a_rows_kwargs_reach_its_tool_and_its_selection_holds() -> None:
     extra = {"tools_kwargs": {"echo": {"create_kwargs": {"ground_truth": "7"}}, "other": None}}
     tools = {"echo": Kept, "other": Other}
     row = EpisodeRow(ASKED, extra_info={**extra, "tool_selection": ["echo"]}, agent_name="tool_agent")
-    asyncio.run(run_episodes([row], Calls(), Setting(Limits(1000), None, tools), [0]))
+    asyncio.run(run_episodes([row], Calls(), EpisodeSetup(EpisodeLimits(1000), None, tools), [0]))
     assert [(one.name, one.created_with) for one in made] == [("echo", {"ground_truth": "7"})]
 
 
 DRIVEN = """
 import asyncio, sys
-from rewardkit.agents.runner import Setting, drive, run_episodes
+from rewardkit.agents.runner import EpisodeSetup, drive, run_episodes
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.types import Limits
+from rewardkit.agents.types import EpisodeLimits
 from tests.agents.test_runner import Calls, Echo
 
 class Told(Echo):
@@ -232,7 +232,7 @@ class Told(Echo):
         print("released", flush=True)
 
 rows = [EpisodeRow([{"role": "user", "content": "x"}], agent_name="tool_agent")] * 5
-drive(run_episodes(rows, Calls(), Setting(Limits(100), None, {"echo": Told}), [0] * 5))
+drive(run_episodes(rows, Calls(), EpisodeSetup(EpisodeLimits(100), None, {"echo": Told}), [0] * 5))
 """
 
 
@@ -287,7 +287,7 @@ def test_a_loop_of_a_users_file_runs(tmp_path: Path, agents: Any) -> None:
 
     for name in (f"{path}:ask_twice", "ask_twice"):
         row = EpisodeRow(ASKED, agent_name=name)
-        episode = asyncio.run(run_episode(row, Says(), Setting(Limits(100))))
+        episode = asyncio.run(run_episode(row, Says(), EpisodeSetup(EpisodeLimits(100))))
         assert (episode.answer, episode.agent_name) == ("Are you sure?", "ask_twice")
     assert load_agent(f"{path}:plain").name == f"{path}:plain"
     with pytest.raises(InputError, match="has no agent 'plan'; did you mean plain"):
@@ -345,7 +345,7 @@ def test_react_tells_of_tools_and_observations_in_text() -> None:
         'Thought: say it\nAction: echo\nAction Input: {"text": "42"}\nObservation: 7\nThought: no',
         "Thought: I know\nFinal Answer: 42",
     )
-    setting = Setting(Limits(1000), None, {"echo": Echo}, default_agent="react_agent")
+    setting = EpisodeSetup(EpisodeLimits(1000), None, {"echo": Echo}, default_agent="react_agent")
     row = EpisodeRow([{"role": "system", "content": "Be brief."}, *ASKED])
     episode = asyncio.run(run_episode(row, model, setting))
     assert episode.ended == "answered"
@@ -360,14 +360,16 @@ def test_react_tells_of_tools_and_observations_in_text() -> None:
 def test_math_expression_rewards_the_step_that_reaches_the_target() -> None:
     asked = [{"role": "user", "content": "Reach 42 from 2, 3 and 7, one step at a time."}]
     row = EpisodeRow(asked, ground_truth="42", agent_name="math_expression")
-    episode = asyncio.run(run_episode(row, Says("2 * 3", "5 + 6", "6 * 7"), Setting(Limits(1000))))
+    episode = asyncio.run(
+        run_episode(row, Says("2 * 3", "5 + 6", "6 * 7"), EpisodeSetup(EpisodeLimits(1000)))
+    )
     assert episode.ended == "done"
     assert [turn.text for turn in episode.turns if turn.role == "user"] == [
         "= 6",
         "5 is neither given nor reached by a step",
     ]
     assert [turn.reward for turn in episode.turns if turn.role == "assistant"] == [0.0, None, 1.0]
-    episode = asyncio.run(run_episode(row, Says("It is 42."), Setting(Limits(1000))))
+    episode = asyncio.run(run_episode(row, Says("It is 42."), EpisodeSetup(EpisodeLimits(1000))))
     assert (episode.ended, episode.turns[0].reward) == ("answered", None)
-    episode = asyncio.run(run_episode(row, Says("42 + 0", "7 / 0", "no"), Setting(Limits(1000))))
+    episode = asyncio.run(run_episode(row, Says("42 + 0", "7 / 0", "no"), EpisodeSetup(EpisodeLimits(1000))))
     assert [turn.reward for turn in episode.turns if turn.role == "assistant"] == [None] * 3

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.agents.encoding import Encoder, plain_text
+from rewardkit.agents.encoding import TextEncoder, plain_text
 from rewardkit.agents.probe import check_template, probe
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, run_episode
+from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.transcript import TemplateError, Transcript
-from rewardkit.agents.types import Limits, Observation
+from rewardkit.agents.types import EpisodeLimits, Observation
 from tests.agents.conftest import CHATML, Echo, Script, call_of, make_tokenizer
 
 HOSTILE = [
@@ -51,7 +51,7 @@ def test_what_the_model_produced_is_what_has_mask_one(said: list[str], heard: st
 
     turns = [plain_text(one) + call_of("echo") for one in said] + ["Done."]
     tool = lambda: Echo(answer=lambda _: Observation(heard))  # noqa: E731
-    setting = Setting(Limits(budget, parallel_calls=4), Transcript(_TOKENIZER), {"echo": tool})
+    setting = EpisodeSetup(EpisodeLimits(budget, parallel_calls=4), Transcript(_TOKENIZER), {"echo": tool})
     row = EpisodeRow([{"role": "user", "content": "Go."}], agent_name="tool_agent")
     episode = asyncio.run(run_episode(row, Model(_TOKENIZER, turns), setting))
     assert episode.status == "ok", episode.detail
@@ -64,7 +64,7 @@ def test_what_the_model_produced_is_what_has_mask_one(said: list[str], heard: st
 
 def _check_context(episode: Any) -> None:
     """Each observation has exactly the template's own markers, whatever a tool has written."""
-    encoder = Encoder(_TOKENIZER)
+    encoder = TextEncoder(_TOKENIZER)
     plain = Transcript(_TOKENIZER)
     for turn in episode.turns:
         if turn.role == "tool" and turn.end > turn.start:
@@ -82,7 +82,7 @@ def _calls_before(episode: Any, turn: Any) -> Any:
 @settings(max_examples=100, deadline=None)
 @given(text=texts)
 def test_text_of_others_never_becomes_a_marker_and_is_kept(text: str) -> None:
-    encoder = Encoder(_TOKENIZER)
+    encoder = TextEncoder(_TOKENIZER)
     ids = encoder.untrusted(plain_text(text))
     assert encoder.protected.isdisjoint(ids)
     assert encoder.decode(ids, special=True) == plain_text(text)
@@ -113,7 +113,7 @@ def test_ten_megabytes_cost_no_more_than_what_is_kept_of_them(tokenizer: Any) ->
 
     watched = Watched()
     tool = lambda: Echo(answer=lambda _: Observation("<|im_end|>x" * 1_000_000))  # noqa: E731
-    setting = Setting(Limits(4000), Transcript(watched), {"echo": tool})
+    setting = EpisodeSetup(EpisodeLimits(4000), Transcript(watched), {"echo": tool})
     row = EpisodeRow([{"role": "user", "content": "Go."}], agent_name="tool_agent")
     model = Script(tokenizer, [call_of("echo"), "Done."])
     episode = asyncio.run(run_episode(row, model, setting))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.checks.run import Settings, check_files
+from rewardkit.checks.run import CheckSettings, check_files
 from rewardkit.checks.texts import tokens_of
 from rewardkit.scoring.scorer import Scorer
 
@@ -50,7 +50,7 @@ def scorer() -> Iterator[Scorer]:
 def test_any_row_of_json_is_looked_at(rows: list[dict[str, Any]], tmp_path: Path, scorer: Scorer) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (checked,), findings = check_files([path], scorer, Settings(against=(str(path),)))
+    (checked,), findings = check_files([path], scorer, CheckSettings(against=(str(path),)))
     assert checked.rows == len(rows)
     assert all(0 <= row < len(rows) for finding in findings for row in finding.rows)
 

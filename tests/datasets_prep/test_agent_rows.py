@@ -13,9 +13,9 @@ import pytest
 
 from rewardkit.agents.interactions import load_interactions
 from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
-from rewardkit.agents.runner import Setting, run_episodes
+from rewardkit.agents.runner import EpisodeSetup, run_episodes
 from rewardkit.agents.tools import load_tools
-from rewardkit.agents.types import Call, Limits, Reply
+from rewardkit.agents.types import Call, EpisodeLimits, Reply
 from rewardkit.cli import run
 
 
@@ -63,7 +63,7 @@ class Solver:
 
 def test_gsm8k_rows_run_with_their_tool_alone(raw: Path, tmp_path: Path) -> None:
     rows = _prepared("gsm8k", raw, tmp_path / "out", "--agent", "tool_agent")
-    setting = Setting(Limits(10_000), tools=load_tools("calc_gsm8k_reward").makers)
+    setting = EpisodeSetup(EpisodeLimits(10_000), tools=load_tools("calc_gsm8k_reward").makers)
     for episode in asyncio.run(run_episodes(rows, Solver("calc_gsm8k_reward"), setting, [0] * len(rows))):
         assert (episode.ended, episode.status, episode.detail) == ("answered", "ok", None)
         assert [turn.reward for turn in episode.turns if turn.role == "assistant"][:2] == [-0.05, 0.0]
@@ -72,7 +72,7 @@ def test_gsm8k_rows_run_with_their_tool_alone(raw: Path, tmp_path: Path) -> None
 
 def test_gsm8k_rows_run_with_their_interaction(raw: Path, tmp_path: Path) -> None:
     rows = _prepared("gsm8k", raw, tmp_path / "out", "--interaction", "gsm8k")
-    setting = Setting(Limits(10_000), interactions=load_interactions("gsm8k"))
+    setting = EpisodeSetup(EpisodeLimits(10_000), interactions=load_interactions("gsm8k"))
     for episode in asyncio.run(run_episodes(rows, Solver(None), setting, [0] * len(rows))):
         assert (episode.ended, episode.status, episode.detail) == ("done", "ok", None)
         assert [turn.reward for turn in episode.turns if turn.role == "assistant"] == [0.0, 1.0]

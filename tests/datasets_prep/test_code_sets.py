@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.datasets_prep import humaneval, mbpp
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError
 from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
@@ -42,7 +42,7 @@ def rows_of(file: Path) -> list[dict[str, object]]:
 def test_humaneval_is_a_test_set_with_its_prompt_in_the_question(tmp_path: Path) -> None:
     raw = tmp_path / "HumanEval.jsonl"
     raw.write_text(json.dumps(TASK) + "\n")
-    made = humaneval.prepare(tmp_path / "out", Settings(raw=raw))
+    made = humaneval.prepare(tmp_path / "out", PrepSettings(raw=raw))
     assert {split: file.rows for split, file in made.files.items()} == {"test": 1}
     (row,) = rows_of(tmp_path / "out" / "test.parquet")
     assert TASK["prompt"] in row["prompt"][0]["content"]  # type: ignore[index]
@@ -57,7 +57,7 @@ def test_mbpp_is_split_by_task_number(tmp_path: Path) -> None:
             for n in (1, 11, 510, 511, 601, 974)
         )
     )
-    made = mbpp.prepare(tmp_path / "out", Settings(raw=raw))
+    made = mbpp.prepare(tmp_path / "out", PrepSettings(raw=raw))
     assert {split: file.rows for split, file in made.files.items()} == {"train": 2, "test": 2}
     rows = rows_of(tmp_path / "out" / "test.parquet")
     assert "assert inc(1) == 2" in rows[0]["prompt"][0]["content"]  # type: ignore[index]
@@ -68,4 +68,4 @@ def test_a_task_without_tests_is_named(tmp_path: Path) -> None:
     raw = tmp_path / "mbpp.jsonl"
     raw.write_text(json.dumps({**BASIC, "task_id": 601, "test_list": []}) + "\n")
     with pytest.raises(InputError, match="test_list"):
-        mbpp.prepare(tmp_path / "out", Settings(raw=raw))
+        mbpp.prepare(tmp_path / "out", PrepSettings(raw=raw))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rewardkit.cli import run
 from rewardkit.datasets_prep import custom
 from rewardkit.datasets_prep.common.schema import SCHEMA
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.datasets_prep.custom.extractors import last_number, parse
 from rewardkit.errors import InputError, UnknownDataSourceError
@@ -55,9 +55,9 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 
 
 def made(path: Path, **options: Any) -> list[dict[str, Any]]:
-    settings = {k: options.pop(k) for k in list(options) if k in Settings.__dataclass_fields__}
+    settings = {k: options.pop(k) for k in list(options) if k in PrepSettings.__dataclass_fields__}
     out = path.parent / "out"
-    custom.prepare(out, Settings(raw=path, **settings), **{"reward": "math", **options})
+    custom.prepare(out, PrepSettings(raw=path, **settings), **{"reward": "math", **options})
     rows: list[dict[str, Any]] = pq.read_table(out / "train.parquet").to_pylist()
     return rows
 
@@ -159,7 +159,7 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"my.jsonl line 2: malformed JSON"):
         made(raw)
     out = tmp_path / "out"
-    prepared = custom.prepare(out, Settings(raw=raw, skip_bad=True), reward="math", keep=("id",))
+    prepared = custom.prepare(out, PrepSettings(raw=raw, skip_bad=True), reward="math", keep=("id",))
     rows = pq.read_table(out / "train.parquet").to_pylist()
     assert [row["extra_info"]["index"] for row in rows] == [0, 4, 6]
     assert rows[2]["ground_truth"] == "42"

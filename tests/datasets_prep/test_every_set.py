@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.checks.run import Settings as Look
-from rewardkit.checks.run import check_files
+from rewardkit.checks.run import CheckSettings, check_files
 from rewardkit.cli import run
 from rewardkit.datasets_prep import DATASETS
-from rewardkit.datasets_prep.common.recipe import Prepared
+from rewardkit.datasets_prep.common.recipe import PrepResult
 from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, SCHEMA
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.verify import verify_file
 from rewardkit.sandbox.levels import why_not
 from rewardkit.scoring.scorer import Scorer
@@ -28,17 +27,17 @@ MADE = {"arithmetic": {"n_train": 3, "n_test": 2}, "reasoning_gym": {"n_train": 
 """Sets that read nothing."""
 CASES = [(name, place) for name, forms in FORMS.items() for place in range(len(forms))]
 CASES += [(name, 0) for name in MADE]
-LOOK = Look()
+LOOK = CheckSettings()
 PREFERENCES = ("full_hh_rlhf", "hh-rlhf")
-Prepare = Callable[[str, int], tuple[Path, Prepared]]
+Prepare = Callable[[str, int], tuple[Path, PrepResult]]
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepare:
     folder = tmp_path_factory.mktemp("sets")
-    done: dict[tuple[str, int], tuple[Path, Prepared]] = {}
+    done: dict[tuple[str, int], tuple[Path, PrepResult]] = {}
 
-    def prepare(name: str, place: int) -> tuple[Path, Prepared]:
+    def prepare(name: str, place: int) -> tuple[Path, PrepResult]:
         if (name, place) not in done:
             done[name, place] = _prepare(folder / f"{name}{place}", name, place)
         return done[name, place]
@@ -46,14 +45,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepare:
     return prepare
 
 
-def _prepare(folder: Path, name: str, place: int) -> tuple[Path, Prepared]:
+def _prepare(folder: Path, name: str, place: int) -> tuple[Path, PrepResult]:
     run = DATASETS[name].load()
     if name in MADE:
         if name == "reasoning_gym" and importlib.util.find_spec("reasoning_gym") is None:
             pytest.skip("the package reasoning_gym is not installed")
         return folder / "out", run(folder / "out", **MADE[name])
     raw = write(FORMS[name][place], folder / "raw")
-    return folder / "out", run(folder / "out", Settings(raw=raw))
+    return folder / "out", run(folder / "out", PrepSettings(raw=raw))
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +272,7 @@ def test_verl_itself_reads_images_and_tools(prepared: Prepare, tmp_path: Path) -
     assert (image["type"], image["image"].size, text["type"]) == ("image", (1, 1), "text")
     raw = write(FORMS["gsm8k"][0], tmp_path / "raw")
     made = DATASETS["gsm8k"].load()(
-        tmp_path / "out", Settings(raw=raw, agent="tool_agent", interaction="gsm8k")
+        tmp_path / "out", PrepSettings(raw=raw, agent="tool_agent", interaction="gsm8k")
     )
     row = verls_rows([made.files["train"].path], tmp_path / "cache", need_tools_kwargs=True)[0]
     assert row["tools_kwargs"]["calc_gsm8k_reward"]["create_kwargs"]["ground_truth"] == "36"

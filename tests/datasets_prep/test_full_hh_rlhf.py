@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.datasets_prep.common.schema import SCHEMA
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.datasets_prep.full_hh_rlhf import prepare, turns
 from rewardkit.errors import InputError
@@ -41,7 +41,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def test_the_three_forms_are_what_each_stage_reads(tmp_path: Path) -> None:
     data = raw(tmp_path, train=[pair(i) for i in range(3)], test=[pair(9)])
-    made = prepare(tmp_path / "out", Settings(raw=data))
+    made = prepare(tmp_path / "out", PrepSettings(raw=data))
     assert {name: file.rows for name, file in made.files.items()} == {
         "sft/train": 6,
         "sft/test": 2,
@@ -71,7 +71,7 @@ def test_the_three_forms_are_what_each_stage_reads(tmp_path: Path) -> None:
 
 def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tmp_path: Path) -> None:
     records = [pair(i // 2) for i in range(16)]  # each prompt twice
-    prepare(tmp_path / "out", Settings(raw=raw(tmp_path, train=records)), split="rm")
+    prepare(tmp_path / "out", PrepSettings(raw=raw(tmp_path, train=records)), split="rm")
     train, test = (
         {row["prompt"] for row in read(tmp_path / "out" / "rm" / f"{split}.parquet")}
         for split in ("train", "test")
@@ -83,7 +83,7 @@ def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tm
 
 def test_verls_forms_are_options(tmp_path: Path) -> None:
     data = raw(tmp_path, train=[pair(0), pair(1)], test=[pair(2)])
-    prepare(tmp_path / "out", Settings(raw=data, limit=1), chosen_only=True, one_message=True)
+    prepare(tmp_path / "out", PrepSettings(raw=data, limit=1), chosen_only=True, one_message=True)
     assert [row["response"] for row in read(tmp_path / "out" / "sft" / "train.parquet")] == [" Like this: 0."]
     (row,) = read(tmp_path / "out" / "rl" / "train.parquet")
     assert row["prompt"] == [{"role": "user", "content": pair(0)["prompt"]}]
@@ -105,12 +105,14 @@ def test_a_pair_that_cannot_be_used_stops_or_is_counted(
     records = [*(pair(i) for i in range(4)), record]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     with pytest.raises(InputError, match=why):
-        prepare(tmp_path / "out", Settings(raw=tmp_path / "train.jsonl"))
-    made = prepare(tmp_path / "out", Settings(raw=tmp_path / "train.jsonl", skip_bad=True))
+        prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train.jsonl"))
+    made = prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train.jsonl", skip_bad=True))
     assert made.files["rl/train"].rows == 4
     assert (made.dropped, len(made.first_dropped)) == (1, 1)
     assert (
-        prepare(tmp_path / "rm", Settings(raw=tmp_path / "train.jsonl", skip_bad=True), split="rm").dropped
+        prepare(
+            tmp_path / "rm", PrepSettings(raw=tmp_path / "train.jsonl", skip_bad=True), split="rm"
+        ).dropped
         == 1
     )
 

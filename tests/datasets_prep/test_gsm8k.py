@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit import __version__
 from rewardkit.datasets_prep import gsm8k
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.verify import is_quick, verify_file
 from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.errors import InputError
@@ -34,7 +34,7 @@ def write_raw(folder: Path, train: list[dict[str, object]] | list[dict[str, str]
 
 def test_rows_hold_question_gold_and_where_they_come_from(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "raw")
-    made = gsm8k.prepare(tmp_path / "out", Settings(raw=raw))
+    made = gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
     assert {split: file.rows for split, file in made.files.items()} == {"train": 3, "test": 1}
     rows = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     assert [row["ground_truth"] for row in rows] == ["36", "-5", "1234567"]
@@ -62,7 +62,7 @@ def test_rows_hold_question_gold_and_where_they_come_from(tmp_path: Path) -> Non
 def test_prompts_can_have_another_instruction_and_a_system_message(tmp_path: Path) -> None:
     gsm8k.prepare(
         tmp_path / "out",
-        Settings(raw=write_raw(tmp_path / "raw"), instruction="", system="Be brief.", limit=1),
+        PrepSettings(raw=write_raw(tmp_path / "raw"), instruction="", system="Be brief.", limit=1),
     )
     (row,) = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     assert row["prompt"] == [
@@ -73,7 +73,7 @@ def test_prompts_can_have_another_instruction_and_a_system_message(tmp_path: Pat
 
 def test_the_same_raw_files_give_the_same_bytes_wherever_they_lie(tmp_path: Path) -> None:
     for name in "ab":
-        gsm8k.prepare(tmp_path / f"out-{name}", Settings(raw=write_raw(tmp_path / name)))
+        gsm8k.prepare(tmp_path / f"out-{name}", PrepSettings(raw=write_raw(tmp_path / name)))
     for split in ("train.parquet", "test.parquet"):
         assert (tmp_path / "out-a" / split).read_bytes() == (tmp_path / "out-b" / split).read_bytes()
 
@@ -98,10 +98,10 @@ def test_a_bad_row_is_named_or_skipped_and_counted(
 ) -> None:
     raw = write_raw(tmp_path / "raw", [*TRAIN, record])
     with pytest.raises(InputError, match=f"{message}.*; fix it or pass --skip-bad") as caught:
-        gsm8k.prepare(tmp_path / "out", Settings(raw=raw))
+        gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
-    made = gsm8k.prepare(tmp_path / "out", Settings(raw=raw, skip_bad=True))
+    made = gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw, skip_bad=True))
     assert (made.files["train"].rows, made.dropped) == (3, 1)
     assert message in made.first_dropped[0]
 
@@ -109,7 +109,7 @@ def test_a_bad_row_is_named_or_skipped_and_counted(
 def test_a_test_question_that_is_also_in_train_is_a_bad_row(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "raw", [*TRAIN, *TEST])
     with pytest.raises(InputError, match=r"test.jsonl row 1: the same question as train.jsonl row 4"):
-        gsm8k.prepare(tmp_path / "out", Settings(raw=raw))
+        gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
 
 
 def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:
@@ -119,16 +119,16 @@ def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Pat
         "no column 'question'; found: Question, Answer; did you mean Question?"
     )
     with pytest.raises(InputError, match=expected.replace("?", r"\?")):
-        gsm8k.prepare(tmp_path / "out", Settings(raw=raw, skip_bad=True))
+        gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw, skip_bad=True))
 
 
 def test_a_limit_below_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="limit must be at least 1, not 0"):
-        gsm8k.prepare(tmp_path / "out", Settings(raw=write_raw(tmp_path / "raw"), limit=0))
+        gsm8k.prepare(tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw"), limit=0))
 
 
 def test_verification_names_the_rows_whose_solution_is_not_worth_one(tmp_path: Path) -> None:
-    made = gsm8k.prepare(tmp_path / "out", Settings(raw=write_raw(tmp_path / "raw")))
+    made = gsm8k.prepare(tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw")))
     path = made.files["train"].path
     assert is_quick([path])
     with Scorer() as scorer:
@@ -146,7 +146,7 @@ def test_verification_names_the_rows_whose_solution_is_not_worth_one(tmp_path: P
 
 def test_every_published_reference_solution_scores_one(tmp_path: Path, reference_data: Path) -> None:
     raw = reference_data / "gsm8k"
-    made = gsm8k.prepare(tmp_path / "out", Settings(raw=raw))
+    made = gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
     published = {split: len((raw / f"{split}.jsonl").read_text().splitlines()) for split in made.files}
     assert {split: file.rows for split, file in made.files.items()} == published
     with Scorer() as scorer:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.datasets_prep import aime, math
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.verify import verify_file
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer
@@ -40,7 +40,7 @@ def test_the_original_folders_of_one_file_a_problem_are_read(tmp_path: Path) -> 
         folder = tmp_path / "MATH" / split / "algebra"
         folder.mkdir(parents=True)
         (folder / f"{number}.json").write_text(json.dumps(PROBLEM, indent=2))
-    math.prepare(tmp_path / "out", Settings(raw=tmp_path / "MATH"))
+    math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "MATH"))
     (row,) = _rows(tmp_path / "out" / "test.parquet")
     assert row["ground_truth"] == "\\frac{3}{4}"
     assert row["data_source"] == "DigitalLearningGmbH/MATH-lighteval"
@@ -52,7 +52,7 @@ def test_the_original_folders_of_one_file_a_problem_are_read(tmp_path: Path) -> 
 def test_math_500_has_its_own_data_source_and_stated_answers(tmp_path: Path) -> None:
     record = {**PROBLEM, "answer": "\\frac34", "subject": "Algebra", "unique_id": "test/algebra/8.json"}
     (tmp_path / "test.jsonl").write_text(json.dumps(record) + "\n")
-    math.prepare(tmp_path / "out", Settings(raw=tmp_path / "test.jsonl"))
+    math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "test.jsonl"))
     (row,) = _rows(tmp_path / "out" / "test.parquet")
     assert (row["data_source"], row["ground_truth"]) == ("HuggingFaceH4/MATH-500", "\\frac34")
     assert _verified(tmp_path / "out" / "test.parquet")
@@ -62,8 +62,8 @@ def test_a_solution_without_a_box_is_named(tmp_path: Path) -> None:
     good, bad = PROBLEM, {**PROBLEM, "solution": "It is 3/4."}
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in (good, bad)))
     with pytest.raises(InputError, match=r"train.jsonl row 2: 'solution' has no \\boxed"):
-        math.prepare(tmp_path / "out", Settings(raw=tmp_path))
-    made = math.prepare(tmp_path / "out", Settings(raw=tmp_path, skip_bad=True))
+        math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path))
+    made = math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path, skip_bad=True))
     assert (made.files["train"].rows, made.dropped) == (1, 1)
 
 
@@ -77,7 +77,7 @@ def test_a_solution_without_a_box_is_named(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_forms_of_aime_become_the_same_row(tmp_path: Path, record: dict[str, object]) -> None:
     pq.write_table(pa.Table.from_pylist([record]), tmp_path / "train.parquet")
-    aime.prepare(tmp_path / "out", Settings(raw=tmp_path / "train.parquet"), year=2025)
+    aime.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train.parquet"), year=2025)
     (row,) = _rows(tmp_path / "out" / "test.parquet")
     assert (row["data_source"], row["ground_truth"], row["ability"]) == ("aime2025", "33", "math")
     assert row["extra_info"]["question"] == "Find m+n."
@@ -88,7 +88,7 @@ def test_the_forms_of_aime_become_the_same_row(tmp_path: Path, record: dict[str,
 def test_an_answer_that_aime_cannot_have_is_named(tmp_path: Path, answer: object) -> None:
     (tmp_path / "train.jsonl").write_text(json.dumps({"problem": "p", "answer": answer}) + "\n")
     with pytest.raises(InputError, match=r"train.jsonl row 1: 'answer' must be an integer from 0 to 999"):
-        aime.prepare(tmp_path / "out", Settings(raw=tmp_path))
+        aime.prepare(tmp_path / "out", PrepSettings(raw=tmp_path))
 
 
 def test_an_unknown_year_is_refused(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_an_unknown_year_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_solution_of_math_and_aime_scores_1(tmp_path: Path, reference_data: Path) -> None:
-    math.prepare(tmp_path / "math", Settings(raw=needs(reference_data / "math")))
-    aime.prepare(tmp_path / "aime", Settings(raw=needs(reference_data / "aime24")))
+    math.prepare(tmp_path / "math", PrepSettings(raw=needs(reference_data / "math")))
+    aime.prepare(tmp_path / "aime", PrepSettings(raw=needs(reference_data / "aime24")))
     assert _verified(tmp_path / "math" / "test.parquet")
     assert _verified(tmp_path / "aime" / "test.parquet")

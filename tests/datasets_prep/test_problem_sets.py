@@ -17,8 +17,8 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.datasets_prep import apps, code_contests, livecodebench, taco
-from rewardkit.datasets_prep.common.recipe import Prepared
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.recipe import PrepResult
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.solutions import solutions_scored_by
 from rewardkit.datasets_prep.common.verify import verify_file
 from rewardkit.errors import InputError
@@ -26,7 +26,7 @@ from rewardkit.sandbox.levels import why_not
 from rewardkit.scoring.scorer import Scorer
 
 Record = dict[str, Any]
-Prepare = Callable[..., Prepared]
+Prepare = Callable[..., PrepResult]
 
 DOUBLE = "print(2 * int(input()))"
 WRONG = "print(3 * int(input()))"
@@ -90,7 +90,7 @@ def made(
 ) -> list[Record]:
     raw = folder / f"{split}.jsonl"
     raw.write_text("".join(json.dumps(record) + "\n" for record in records))
-    prepare(folder / "out", Settings(raw=raw, skip_bad=skip_bad), **options)
+    prepare(folder / "out", PrepSettings(raw=raw, skip_bad=skip_bad), **options)
     rows: list[Record] = pq.read_table(folder / "out" / f"{split}.parquet").to_pylist()
     return rows
 
@@ -218,7 +218,7 @@ def test_a_row_without_usable_tests_is_named_or_dropped(
 def test_code_contests_is_read_from_parquet_and_takes_python_3_only(tmp_path: Path) -> None:
     old = {**CONTEST, "solutions": {"language": [1], "solution": ["print 2 * input()"]}}
     pq.write_table(pa.Table.from_pylist([CONTEST, old]), tmp_path / "train-00000-of-00001.parquet")
-    code_contests.prepare(tmp_path / "out", Settings(raw=tmp_path / "train-00000-of-00001.parquet"))
+    code_contests.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train-00000-of-00001.parquet"))
     first, second = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     assert (first["extra_info"]["answer"], second["extra_info"]["answer"]) == (
         f"```python\n{DOUBLE}\n```",
@@ -256,7 +256,7 @@ def test_livecodebench_joins_public_and_private_tests(private: str, tmp_path: Pa
 def test_a_date_in_parquet_is_kept_as_text(tmp_path: Path) -> None:
     raw = tmp_path / "test.parquet"
     pq.write_table(pa.Table.from_pylist([{**LIVE, "contest_date": datetime(2024, 5, 1)}]), raw)
-    livecodebench.prepare(tmp_path / "out", Settings(raw=raw))
+    livecodebench.prepare(tmp_path / "out", PrepSettings(raw=raw))
     (row,) = pq.read_table(tmp_path / "out" / "test.parquet").to_pylist()
     assert json.loads(row["extra_info"]["metadata"])["contest_date"] == "2024-05-01T00:00:00"
 

@@ -15,7 +15,7 @@ import yaml
 from rewardkit.cli import run
 from rewardkit.datasets_prep import arithmetic, full_hh_rlhf, gsm8k, math
 from rewardkit.datasets_prep.common.agents import TOOLS
-from rewardkit.datasets_prep.common.settings import Settings
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import sha256sums
 from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.datasets_prep.problem_answer import RECIPES
@@ -36,7 +36,7 @@ def raw(tmp_path: Path) -> Path:
 
 def made(raw: Path, **settings: Any) -> dict[str, list[dict[str, Any]]]:
     out = raw.parent / "out"
-    prepared = gsm8k.prepare(out, Settings(raw=raw, **settings))
+    prepared = gsm8k.prepare(out, PrepSettings(raw=raw, **settings))
     return {split: pq.read_table(file.path).to_pylist() for split, file in prepared.files.items()}
 
 
@@ -49,7 +49,7 @@ def content(row: dict[str, Any]) -> list[str]:
 
 
 def test_one_file_can_be_given_the_name_of_its_split(raw: Path, tmp_path: Path) -> None:
-    prepared = gsm8k.prepare(tmp_path / "one", Settings(raw=raw / "train.jsonl", split_name="test"))
+    prepared = gsm8k.prepare(tmp_path / "one", PrepSettings(raw=raw / "train.jsonl", split_name="test"))
     assert list(prepared.files) == ["test"]
     (split,) = set(pq.read_table(tmp_path / "one")["extra_info"].combine_chunks().field("split").to_pylist())
     assert split == "test"
@@ -63,7 +63,7 @@ def test_verls_own_sentence_gives_verls_prompts(raw: Path) -> None:
 
 def test_all_of_gsm8ks_prompts_equal_verls(tmp_path: Path, reference_data: Path) -> None:
     folder = reference_data / "gsm8k"
-    gsm8k.prepare(tmp_path / "out", Settings(raw=folder, instruction="verl"))
+    gsm8k.prepare(tmp_path / "out", PrepSettings(raw=folder, instruction="verl"))
     for split in ("train", "test"):
         lines = (folder / f"{split}.jsonl").read_text().splitlines()
         verls = [f"{json.loads(line)['question']} {VERL}" for line in lines]
@@ -155,8 +155,8 @@ def test_agents_and_interactions_get_the_columns_that_loaders_ask_for(raw: Path)
 def test_sets_with_different_tools_concatenate(raw: Path, tmp_path: Path) -> None:
     dapo = tmp_path / "dapo.jsonl"
     dapo.write_text(json.dumps({"prompt": "Find 1+1.", "solution": "2"}) + "\n")
-    gsm8k.prepare(tmp_path / "a", Settings(raw=raw, agent="tool_agent"))
-    RECIPES["dapo-math"].prepare(tmp_path / "b", Settings(raw=dapo, agent="tool_agent"))
+    gsm8k.prepare(tmp_path / "a", PrepSettings(raw=raw, agent="tool_agent"))
+    RECIPES["dapo-math"].prepare(tmp_path / "b", PrepSettings(raw=dapo, agent="tool_agent"))
     tables = [pq.read_table(tmp_path / name / "train.parquet") for name in "ab"]
     assert pa.concat_tables(tables).num_rows == 41
     datasets = pytest.importorskip("datasets")
@@ -172,8 +172,8 @@ def test_sets_with_different_tools_concatenate(raw: Path, tmp_path: Path) -> Non
 def test_several_processes_make_the_same_file(raw: Path, tmp_path: Path) -> None:
     with open(raw / "train.jsonl", "a") as file:
         file.write('{"question": "bad", "answer": "none"}\n{"question": "Why?", "answer": "#### 7"}\n')
-    alone = gsm8k.prepare(tmp_path / "a", Settings(raw=raw, skip_bad=True))
-    several = gsm8k.prepare(tmp_path / "b", Settings(raw=raw, skip_bad=True, num_proc=2))
+    alone = gsm8k.prepare(tmp_path / "a", PrepSettings(raw=raw, skip_bad=True))
+    several = gsm8k.prepare(tmp_path / "b", PrepSettings(raw=raw, skip_bad=True, num_proc=2))
     assert (alone.dropped, alone.first_dropped) == (several.dropped, several.first_dropped)
     for split in ("train", "test"):
         one, other = ((tmp_path / name / f"{split}.parquet").read_bytes() for name in "ab")
@@ -191,7 +191,7 @@ def test_shards_are_read_as_one_split(raw: Path, tmp_path: Path) -> None:
 
 def test_a_card_describes_the_files_for_the_hub_and_as_croissant(raw: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    gsm8k.prepare(out, Settings(raw=raw, card=True))
+    gsm8k.prepare(out, PrepSettings(raw=raw, card=True))
     text = (out / "README.md").read_text()
     head = yaml.safe_load(text.split("---")[1])
     assert head["license"] == "mit"
@@ -209,18 +209,18 @@ def test_a_card_describes_the_files_for_the_hub_and_as_croissant(raw: Path, tmp_
 
 def test_a_card_does_not_outlive_the_files_that_it_describes(raw: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    gsm8k.prepare(out, Settings(raw=raw, card=True))
-    gsm8k.prepare(out, Settings(raw=raw, limit=2))
+    gsm8k.prepare(out, PrepSettings(raw=raw, card=True))
+    gsm8k.prepare(out, PrepSettings(raw=raw, limit=2))
     assert sorted(path.name for path in out.iterdir()) == ["test.parquet", "train.parquet"]
     (out / "README.md").write_text("# My own")
-    gsm8k.prepare(out, Settings(raw=raw))
+    gsm8k.prepare(out, PrepSettings(raw=raw))
     assert (out / "README.md").read_text() == "# My own"
 
 
 def test_the_card_is_valid_croissant_and_its_records_can_be_read(raw: Path, tmp_path: Path) -> None:
     croissant = pytest.importorskip("mlcroissant")
     out = tmp_path / "out"
-    gsm8k.prepare(out, Settings(raw=raw, card=True))
+    gsm8k.prepare(out, PrepSettings(raw=raw, card=True))
     dataset = croissant.Dataset(jsonld=str(out / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
     record = next(iter(dataset.records("train")))
@@ -233,7 +233,7 @@ def test_many_raw_files_are_recorded_by_one_digest_and_listed_in_the_card(tmp_pa
     folder.mkdir(parents=True)
     for n in range(30):
         (folder / f"{n}.json").write_text(json.dumps({**problem, "problem": f"1^{n}?"}))
-    math.prepare(tmp_path / "out", Settings(raw=tmp_path / "MATH", card=True))
+    math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "MATH", card=True))
     source = read_provenance(tmp_path / "out" / "test.parquet")["source"]
     assert set(source) == {"files", "sha256_of_list"}  # type: ignore[call-overload]
     listed = tmp_path / "out" / "raw_files.sha256"
@@ -261,13 +261,13 @@ def test_settings_that_mean_nothing_are_refused(raw: Path, settings: dict[str, A
 
 def test_a_setting_that_a_set_does_not_know_is_refused_not_ignored(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="full_hh_rlhf knows no --agent; leave it out"):
-        full_hh_rlhf.prepare(tmp_path / "out", Settings(agent="tool_agent"))
+        full_hh_rlhf.prepare(tmp_path / "out", PrepSettings(agent="tool_agent"))
     with pytest.raises(InputError, match="arithmetic knows no --split-name; leave it out"):
-        arithmetic.prepare(tmp_path / "out", Settings(split_name="test"))
+        arithmetic.prepare(tmp_path / "out", PrepSettings(split_name="test"))
 
 
 def test_sets_that_are_made_know_the_same_settings(tmp_path: Path) -> None:
-    settings = Settings(system="Be brief.", instruction="verl", val_size=4, shuffle=True)
+    settings = PrepSettings(system="Be brief.", instruction="verl", val_size=4, shuffle=True)
     prepared = arithmetic.prepare(tmp_path / "out", settings, n_train=10, n_test=3)
     assert {split: file.rows for split, file in prepared.files.items()} == {"train": 6, "test": 3, "val": 4}
     row = pq.read_table(tmp_path / "out" / "val.parquet").to_pylist()[0]

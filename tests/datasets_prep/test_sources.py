@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.datasets_prep import bfcl
-from rewardkit.datasets_prep.common.layout import Layout
+from rewardkit.datasets_prep.common.layout import SplitLayout
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.sources import Hub, Record, open_hub, open_raw
 from rewardkit.errors import InputError, MissingDependencyError
@@ -78,7 +78,7 @@ def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
     write_jsonl(tmp_path / ".cache" / "train.jsonl")
     write_jsonl(tmp_path / "example_model_solutions.jsonl")
     (tmp_path / "train.txt").write_text("not data")
-    source = open_raw(tmp_path, Layout(ignore=("socratic",)))
+    source = open_raw(tmp_path, SplitLayout(ignore=("socratic",)))
     assert list(source.splits) == ["train", "test"]
     assert source.unread == (
         "socratic/train.jsonl ('socratic' is another part of the set)",
@@ -113,7 +113,7 @@ def test_a_folder_that_datasets_saved_is_read(tmp_path: Path) -> None:
 def test_of_several_forms_the_preferred_one_is_read_and_the_others_are_named(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "full" / "train.jsonl")
     write_jsonl(tmp_path / "sanitized" / "train.jsonl")
-    source = open_raw(tmp_path, Layout(prefer=("full/",)))
+    source = open_raw(tmp_path, SplitLayout(prefer=("full/",)))
     assert len(list(source.splits["train"](BadRows()))) == 2
     assert source.unread == ("sanitized/train.jsonl (another form of the set)",)
 
@@ -266,7 +266,7 @@ def test_a_validation_split_of_the_hub_takes_the_place_of_a_test_without_answers
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake_hub(monkeypatch, lambda *_, **__: iter(RECORDS))
-    layout = Layout({"train": "train", "validation": "validation"}, validation_is_test=True)
+    layout = SplitLayout({"train": "train", "validation": "validation"}, validation_is_test=True)
     source = open_hub(Hub("org/set", None, ("train", "validation"), "files"), layout)
     assert list(source.splits) == ["train", "test"]
 

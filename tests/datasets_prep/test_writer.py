@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.datasets_prep.common.schema import BATCH_ROWS, SCHEMA, Row, chat, to_batches, validate
-from rewardkit.datasets_prep.common.writer import Progress, Writing, WrittenFile, read_provenance
+from rewardkit.datasets_prep.common.writer import OnWritten, Writing, WrittenFile, read_provenance
 from rewardkit.datasets_prep.common.writer import write_splits as write_batches
 from rewardkit.errors import InputError
 
@@ -45,7 +45,7 @@ def write_splits(
     out: Path,
     splits: Mapping[str, Iterable[Row]],
     provenance: dict[str, object],
-    progress: Progress | None = None,
+    progress: OnWritten | None = None,
     shard_rows: int | None = None,
 ) -> dict[str, WrittenFile]:
     batches = [(split, to_batches(found)) for split, found in splits.items()]

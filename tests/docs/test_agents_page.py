@@ -12,8 +12,8 @@ import pytest
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, run_episode
-from rewardkit.agents.types import ENDED, Limits, Reply
+from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.types import ENDED, EpisodeLimits, Reply
 from rewardkit.generation.episodes import EPISODE_COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
@@ -38,7 +38,7 @@ def play(agent: str, *guesses: str, **limits: Any) -> Episode:
             return Reply(next(said))
 
     row = EpisodeRow([{"role": "user", "content": "Guess."}], ground_truth="7", agent_name=agent)
-    return asyncio.run(run_episode(row, Guesses(), Setting(Limits(1000, **limits))))
+    return asyncio.run(run_episode(row, Guesses(), EpisodeSetup(EpisodeLimits(1000, **limits))))
 
 
 def test_the_loop_of_the_page_does_what_it_says(example: str) -> None:

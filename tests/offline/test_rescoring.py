@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.offline.rescoring import Asked, moved, pick, read_pins, rescore, write_pins
+from rewardkit.offline.rescoring import GroupedSample, moved, pick, read_pins, rescore, write_pins
 from rewardkit.types import Sample, Score, failure
 
 
@@ -19,8 +19,8 @@ def scores_by(rule: dict[str, float]):  # type: ignore[no-untyped-def]
     return score
 
 
-def asked(*responses: str, group: str = "p") -> list[Asked]:
-    return [Asked(i, Sample("s", text, "1"), group) for i, text in enumerate(responses)]
+def asked(*responses: str, group: str = "p") -> list[GroupedSample]:
+    return [GroupedSample(i, Sample("s", text, "1"), group) for i, text in enumerate(responses)]
 
 
 def test_equal_scorers_raise_no_alarm() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards)
 from rewardkit.registry import REGISTRY
-from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score
 from tests.rewards.attacks import ANSWER_FORMS, BARE, BOXED, HOSTILE, attacks
 
@@ -67,7 +67,7 @@ def score(target: Target, response: str) -> Score:
     reward = REGISTRY.by_name(target.reward)
     assert reward is not None
     sample = Sample(target.reward, response, target.ground_truth, "What is it?", target.extra_info)
-    return Runner(reward, reward.make_options(target.options)).run([sample])[0]
+    return RewardRunner(reward, reward.make_options(target.options)).run([sample])[0]
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)

@@ -8,7 +8,7 @@ import pytest
 
 from rewardkit.registry import REGISTRY
 from rewardkit.rewards.shaping import SPANS
-from rewardkit.scoring.runner import Runner
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 from tests.rewards.attacks import HOSTILE
@@ -19,7 +19,7 @@ assert Scorer  # registers the rewards
 def judge(name: str, response: str, extra_info: dict[str, Any] | None = None, **options: Any) -> Score:
     reward = REGISTRY.by_name(name)
     assert reward is not None
-    return Runner(reward, reward.make_options(options)).run(
+    return RewardRunner(reward, reward.make_options(options)).run(
         [Sample(name, response, "", None, extra_info or {})]
     )[0]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.sandbox.jail import values
-from rewardkit.sandbox.outcome import Level, Limits, Outcome, SandboxUnavailable
+from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.worker import Job, Worker
 
 SECRET = "EXPECTED-OUTPUT-HIDE-me"
@@ -161,7 +161,7 @@ def descendants(pid: int) -> set[int]:
     return found - {pid}
 
 
-def run(level: Level, attacks: list[dict[str, Any]]) -> dict[str, list[str]]:
+def run(level: IsolationLevel, attacks: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Run all attacks at `level`; return what was not held, by id."""
     os.environ["REWARDKIT_CANARY"] = SECRET
     with tempfile.TemporaryDirectory() as folder:

@@ -22,7 +22,7 @@ from native_attacks import ATTACKS, COMPILERS, SECRET, Attack
 
 from rewardkit.sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, building
 from rewardkit.sandbox.languages import LANGUAGES
-from rewardkit.sandbox.outcome import Level
+from rewardkit.sandbox.outcome import IsolationLevel
 
 PATIENT = replace(building.BUILD_LIMITS, cpu_s=4.0, wall_s=300.0)
 BOMB = replace(PATIENT, cpu_s=1.0)
@@ -72,7 +72,7 @@ def _seen(outcome: Outcome) -> list[str]:
     return found + (["leaked"] if SECRET.encode() in outcome.stdout + outcome.stderr else [])
 
 
-def run(level: Level, names: list[str]) -> dict[str, Any]:
+def run(level: IsolationLevel, names: list[str]) -> dict[str, Any]:
     """Run attacks at `level`; return what was not held, by name."""
     os.environ["REWARDKIT_CANARY"] = SECRET
     found: dict[str, Any] = {"unavailable": {}}

@@ -12,10 +12,10 @@ import pytest
 from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox
 from rewardkit.sandbox.building import Build, Builds, build
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, go, toolchain
-from rewardkit.sandbox.languages.base import Command, Toolchain, can_hold, private_folder
+from rewardkit.sandbox.languages.base import LanguageCommand, Toolchain, can_hold, private_folder
 from rewardkit.sandbox.languages.java import names
 from rewardkit.sandbox.levels import why_not
-from rewardkit.sandbox.outcome import Level, Status
+from rewardkit.sandbox.outcome import IsolationLevel, OutcomeStatus
 from tests.sandbox.programs import PROGRAMS
 
 LIMITS = Limits(cpu_s=2.0, wall_s=60.0, memory_mb=256, output_bytes=8 << 20)
@@ -37,7 +37,7 @@ def warm(builds: Builds) -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def sandbox(level: Level, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+def sandbox(level: IsolationLevel, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """One that builds at its own level."""
     if level == "warm":
         yield request.getfixturevalue("warm")
@@ -47,7 +47,7 @@ def sandbox(level: Level, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def running(level: Level, sandbox: Sandbox, builds: Builds) -> Iterator[Sandbox]:
+def running(level: IsolationLevel, sandbox: Sandbox, builds: Builds) -> Iterator[Sandbox]:
     """One that runs at its own level what was built at any."""
     if level == "warm":
         yield sandbox
@@ -176,9 +176,12 @@ def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: San
 
 
 @pytest.mark.parametrize(("status", "tried"), [("runtime_error", 2), ("cpu_timeout", 1), ("memory_limit", 1)])
-def test_a_compiler_that_is_stopped_is_stopped_once(status: Status, tried: int) -> None:
+def test_a_compiler_that_is_stopped_is_stopped_once(status: OutcomeStatus, tried: int) -> None:
     """Whoever writes a bomb for it has no second one set off by the next standard."""
-    steps = [[Command(("cc1plus", standard), file="main.cpp", output="program")] for standard in ("17", "20")]
+    steps = [
+        [LanguageCommand(("cc1plus", standard), file="main.cpp", output="program")]
+        for standard in ("17", "20")
+    ]
     asked: list[Job] = []
 
     def run(job: Job) -> Outcome:

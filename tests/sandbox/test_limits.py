@@ -14,7 +14,7 @@ import pytest
 
 from rewardkit.sandbox import Job, Limits, Sandbox, SandboxUnavailable
 from rewardkit.sandbox.jail import server, values
-from rewardkit.sandbox.outcome import Level, Outcome
+from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.worker import Worker, WorkerDied
 from tests.living import alive, until
 from tests.sandbox.corpus import descendants
@@ -125,7 +125,7 @@ def test_full_gives_every_run_new_namespaces() -> None:
         assert (outcome.stdout, outcome.level) == (b"1\n", "full")
 
 
-def test_processes_are_allowed_only_where_they_can_be_held(level: Level) -> None:
+def test_processes_are_allowed_only_where_they_can_be_held(level: IsolationLevel) -> None:
     job = Job(
         b"import os\npid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)\nprint(1)",
         limits=Limits(processes=4),
@@ -138,7 +138,7 @@ def test_processes_are_allowed_only_where_they_can_be_held(level: Level) -> None
             assert sandbox.run_job(job).stdout == b"1\n"
 
 
-def test_the_worker_is_of_no_use_to_a_fork_of_the_driver(level: Level) -> None:
+def test_the_worker_is_of_no_use_to_a_fork_of_the_driver(level: IsolationLevel) -> None:
     with Sandbox(level) as sandbox:
         assert sandbox.run("print(1)").ok
         child = os.fork()
@@ -165,7 +165,7 @@ def test_a_program_that_waits_for_a_cpu_at_this_moment_is_not_idle(monkeypatch: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("busy", [False, True])
-def test_nothing_outlives_a_driver_that_is_killed(level: Level, busy: bool) -> None:
+def test_nothing_outlives_a_driver_that_is_killed(level: IsolationLevel, busy: bool) -> None:
     script = textwrap.dedent(f"""
         import time
         from rewardkit.sandbox import Sandbox, Limits
@@ -234,7 +234,7 @@ def test_what_is_no_value_is_refused(text: bytes) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
-    level: Level, monkeypatch: pytest.MonkeyPatch
+    level: IsolationLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finish = Worker.finish
 

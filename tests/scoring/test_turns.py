@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from rewardkit.scoring.jobs import Batch, Chunk, ScoringJob, Turn
+from rewardkit.scoring.jobs import Chunk, IncomingScores, ScoringJob, ScoringTurn
 from rewardkit.scoring.turns import Waiting
 
 
@@ -15,7 +15,7 @@ class Cheap(ScoringJob):
 
 
 def chunk(seconds: float, client: Any = None, request: Any = None) -> Chunk:
-    made = Chunk(Cheap(seconds), [b""], [(Batch(1), 0)], Turn(client, request))  # type: ignore[list-item]
+    made = Chunk(Cheap(seconds), [b""], [(IncomingScores(1), 0)], ScoringTurn(client, request))  # type: ignore[list-item]
     return made
 
 

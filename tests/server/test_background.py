@@ -16,7 +16,7 @@ from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.server.admission import Admission
 from rewardkit.server.app import create_app
 from rewardkit.server.dialects import background
-from rewardkit.server.dialects.background import Kept, Store, place_of
+from rewardkit.server.dialects.background import BackgroundSubmission, Store, place_of
 
 LARGE = "x" * 400_000
 
@@ -46,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-async def answered(store: Store, request_id: str) -> Kept:
+async def answered(store: Store, request_id: str) -> BackgroundSubmission:
     """What is kept under this id, once it is scored."""
     while (kept := store.get(request_id)) is not None and kept.answer is None:
         await asyncio.sleep(0.005)

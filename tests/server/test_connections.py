@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from rewardkit.server import connections
-from rewardkit.server.connections import Connection, Places, with_places
+from rewardkit.server.connections import LimitedConnection, Places, with_places
 from tests.living import until
 from tests.server.serving import serving
 
@@ -187,14 +187,14 @@ def test_idle_connections_give_way_and_busy_ones_do_not() -> None:
 
 def test_one_address_cannot_take_all_places() -> None:
     places = Places(10, per_address=3)
-    busy = [Connection.__new__(Connection) for _ in range(3)]
+    busy = [LimitedConnection.__new__(LimitedConnection) for _ in range(3)]
     for connection in busy:
         assert places.enter(connection, "10.0.0.1")
         places.idle.pop(connection)  # each handles a request
-    assert not places.enter(Connection.__new__(Connection), "10.0.0.1")
-    assert places.enter(Connection.__new__(Connection), "10.0.0.2")
+    assert not places.enter(LimitedConnection.__new__(LimitedConnection), "10.0.0.1")
+    assert places.enter(LimitedConnection.__new__(LimitedConnection), "10.0.0.2")
     places.leave(busy[0])
-    assert places.enter(Connection.__new__(Connection), "10.0.0.1")
+    assert places.enter(LimitedConnection.__new__(LimitedConnection), "10.0.0.1")
     assert places.turned_away == 1
 
 

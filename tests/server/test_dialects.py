@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
-from rewardkit.server.dialects import ROUTERS, Context
+from rewardkit.server.dialects import ROUTERS, DialectContext
 from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.types import Score
 
@@ -44,7 +44,9 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         async def score(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
             return await scorer.ascore_batch(samples)
 
-        context = Context(score, GroundTruthIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),))
+        context = DialectContext(
+            score, GroundTruthIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),)
+        )
         app = FastAPI()
         for router in ROUTERS:
             app.include_router(router(context))

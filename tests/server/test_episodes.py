@@ -22,7 +22,7 @@ from rewardkit.agents.tools import Toolbox, tool
 from rewardkit.agents.tools.declaring import kind_of
 from rewardkit.agents.types import Call
 from rewardkit.server.app import create_app
-from rewardkit.server.episodes import Episodes, EpisodeStart, Settings
+from rewardkit.server.episodes import Episodes, EpisodeServiceSettings, EpisodeStart
 from tests.living import until
 from tests.server.serving import serve
 
@@ -73,7 +73,7 @@ class Probe:
 
 def _episodes(**settings: Any) -> Episodes:
     toolbox = Toolbox({"probe": kind_of(Probe), "calculator": load_calculator()})
-    return Episodes(toolbox, load_interactions("gsm8k"), Settings(**settings))
+    return Episodes(toolbox, load_interactions("gsm8k"), EpisodeServiceSettings(**settings))
 
 
 def load_calculator() -> Any:

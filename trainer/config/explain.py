@@ -22,7 +22,7 @@ ORIGINS = ("default", "recipe", "command line")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ConfigSetting:
     """One setting of the resolved config."""
 
     key: str
@@ -33,7 +33,7 @@ class Setting:
     """`default`, `follows KEY`, `recipe` or `command line`."""
 
 
-def explain(recipe: str | Path | None, overrides: Sequence[str]) -> list[Setting]:
+def explain(recipe: str | Path | None, overrides: Sequence[str]) -> list[ConfigSetting]:
     """Return every setting, in the order of `root.py`.
 
     Raises:
@@ -43,7 +43,7 @@ def explain(recipe: str | Path | None, overrides: Sequence[str]) -> list[Setting
     whole = merged(layers)
     given = [set(flat_keys(OmegaConf.to_container(n))) for n in (layers.recipe, layers.command_line)]
     return [
-        Setting(key, _value(whole, key), meaning, _origin(layers.defaults, given, key))
+        ConfigSetting(key, _value(whole, key), meaning, _origin(layers.defaults, given, key))
         for key, meaning in _meanings(Config(), "", _docstrings())
     ]
 

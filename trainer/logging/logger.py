@@ -22,7 +22,7 @@ from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.logging.console import ConsoleSink, response_line
 from rewardkit.trainer.logging.page import PageSink
 
-Rows = Sequence[Mapping[str, Any]]
+LoggedRows = Sequence[Mapping[str, Any]]
 """Scored responses, as `steps/dumps.py` makes them."""
 
 
@@ -33,11 +33,11 @@ class Sink(Protocol):
         """Take the metrics of a step."""
         ...
 
-    def generations(self, rows: Rows, step: int) -> None:
+    def generations(self, rows: LoggedRows, step: int) -> None:
         """Take some responses of a validation."""
         return
 
-    def responses(self, rows: Rows, step: int) -> None:
+    def responses(self, rows: LoggedRows, step: int) -> None:
         """Take some responses of a training step."""
         return
 
@@ -68,11 +68,11 @@ class Logger:
         """Log one step."""
         self._each(lambda sink: sink.log(metrics, step))
 
-    def generations(self, rows: Rows, step: int) -> None:
+    def generations(self, rows: LoggedRows, step: int) -> None:
         """Show some responses of a validation where there is a place for text."""
         self._each(lambda sink: sink.generations(rows, step))
 
-    def responses(self, rows: Rows, step: int) -> None:
+    def responses(self, rows: LoggedRows, step: int) -> None:
         """Show some responses of a training step where there is a place for text."""
         self._each(lambda sink: sink.responses(rows, step))
 
@@ -118,9 +118,9 @@ class JsonlSink:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(finite) + "\n")
 
-    def generations(self, rows: Rows, step: int) -> None: ...
+    def generations(self, rows: LoggedRows, step: int) -> None: ...
 
-    def responses(self, rows: Rows, step: int) -> None: ...
+    def responses(self, rows: LoggedRows, step: int) -> None: ...
 
     def close(self) -> None: ...
 
@@ -137,7 +137,7 @@ class TensorboardSink(Sink):
             self._writer.add_scalar(name, value, step)
         self._writer.flush()
 
-    def generations(self, rows: Rows, step: int) -> None:
+    def generations(self, rows: LoggedRows, step: int) -> None:
         for i, row in enumerate(rows):
             self._writer.add_text(f"val/generation_{i}", response_line(row), step)
 
@@ -164,7 +164,7 @@ class WandbSink(Sink):
     def log(self, metrics: dict[str, float], step: int) -> None:
         self._run.log(metrics, step=step)
 
-    def generations(self, rows: Rows, step: int) -> None:
+    def generations(self, rows: LoggedRows, step: int) -> None:
         columns = ["prompt", "response", "ground_truth", "score", "status"]
         table = self._table(columns, [[_text(row[c]) for c in columns] for row in rows])
         self._run.log({"val/generations": table}, step=step)
@@ -188,7 +188,7 @@ class MlflowSink(Sink):
         # MLflow allows no @ in a metric's name.
         self._mlflow.log_metrics({k.replace("@", "_at_"): v for k, v in metrics.items()}, step=step)
 
-    def generations(self, rows: Rows, step: int) -> None:
+    def generations(self, rows: LoggedRows, step: int) -> None:
         self._mlflow.log_dict({"generations": [dict(row) for row in rows]}, f"val/generations_{step}.json")
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
-from rewardkit.trainer.models.shards import Places, match, parameters_on_meta, read_places
+from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta, read_places
 from rewardkit.trainer.models.value_head import read_value_head
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in DTYPE_NAMES.items()}
@@ -88,7 +88,7 @@ def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[st
     return model.eval()
 
 
-def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, Places | None]:
+def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, ShardPlaces | None]:
     """Return a causal language model without weights, and where they lie; or whole, and None."""
     outlined = _outline(AutoModelForCausalLM, path, dtype, options)
     if outlined is None:
@@ -101,7 +101,7 @@ def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tu
 
 def outline_value_model(
     path: str, dtype: torch.dtype, options: ModelConfig, *, say: Callable[[str], None]
-) -> tuple[ValueModel, Places | None]:
+) -> tuple[ValueModel, ShardPlaces | None]:
     """Return a critic whose body has no weights, and where they lie; or whole, and None."""
     outlined = _outline(AutoModel, path, dtype, options)
     if outlined is None:
@@ -109,7 +109,9 @@ def outline_value_model(
     return _with_value_head(outlined[0], path, dtype, say), outlined[1]
 
 
-def _outline(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, Places] | None:
+def _outline(
+    kind: Any, path: str, dtype: torch.dtype, options: ModelConfig
+) -> tuple[Any, ShardPlaces] | None:
     """Return None where weights cannot be read tensor by tensor, or an adapter needs them to be there."""
     folder = model_folder(path)
     config = _model_config(path, options)

@@ -28,10 +28,10 @@ from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import merged_tensors
 from rewardkit.trainer.models.prepare import decoder_layers
-from rewardkit.trainer.models.shards import Places, fill
+from rewardkit.trainer.models.shards import ShardPlaces, fill
 
 
-def shard(model: nn.Module, world: World, config: FsdpConfig, places: Places | None = None) -> nn.Module:
+def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlaces | None = None) -> nn.Module:
     """Shard a model over all processes with FSDP2, one group per decoder layer.
 
     Master weights stay in the type they have. A causal language model comes back inside a `PolicyModel`.
@@ -77,7 +77,7 @@ def _stays_whole(model: nn.Module, world: World, config: FsdpConfig) -> bool:
     return world.size == 1 and not offloaded and all(p.dtype == computing for p in model.parameters())
 
 
-def _whole(model: nn.Module, device: torch.device, places: Places | None) -> nn.Module:
+def _whole(model: nn.Module, device: torch.device, places: ShardPlaces | None) -> nn.Module:
     if places is None:
         return model.to(device)
     assert isinstance(model, PolicyModel | ValueModel)

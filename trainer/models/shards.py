@@ -24,7 +24,7 @@ TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShardPlace:
     """Where a tensor lies in a safetensors file."""
 
     file: Path
@@ -47,10 +47,10 @@ class Place:
         return read
 
 
-Places = Mapping[str, Place]
+ShardPlaces = Mapping[str, ShardPlace]
 
 
-def read_places(folder: Path) -> dict[str, Place]:
+def read_places(folder: Path) -> dict[str, ShardPlace]:
     """Return all tensors of a folder's safetensors files, from their headers."""
     places = {}
     for file in sorted(folder.glob("*.safetensors")):
@@ -60,7 +60,7 @@ def read_places(folder: Path) -> dict[str, Place]:
         for name, about in header.items():
             if name != "__metadata__":
                 start = 8 + length + about["data_offsets"][0]
-                places[name] = Place(file, start, tuple(about["shape"]), TYPES.get(about["dtype"]))
+                places[name] = ShardPlace(file, start, tuple(about["shape"]), TYPES.get(about["dtype"]))
     return places
 
 
@@ -83,7 +83,7 @@ def parameters_on_meta() -> Iterator[None]:
         kind.register_parameter = register
 
 
-def match(model: Any, places: Places) -> dict[str, Place] | None:
+def match(model: Any, places: ShardPlaces) -> dict[str, ShardPlace] | None:
     """Return the place of each parameter and saved buffer of a model; None if one has none, or needs work.
 
     A model without a head finds its tensors under the prefix of the one that has it.
@@ -113,7 +113,7 @@ def _converts(model: Any) -> bool:
 
 
 @torch.no_grad()
-def fill(model: Any, places: Places, device: torch.device) -> None:
+def fill(model: Any, places: ShardPlaces, device: torch.device) -> None:
     """Give a model's parameters memory on `device`, and those of its `body` what this process has of them."""
     if isinstance(model, FSDPModule):
         model._apply(lambda t: torch.empty_like(t, device=device) if t.is_meta else t)

@@ -52,7 +52,7 @@ class Rollout:
     0 on padding. None where `Sampling.log_probs` is False."""
 
 
-Ended = Callable[[dict[int, list[int]]], None]
+OnEnded = Callable[[dict[int, list[int]]], None]
 """Gets responses as they end: token ids by row, without padding."""
 
 
@@ -89,7 +89,7 @@ class RolloutEngine(Protocol):
         prompt_mask: Tensor,
         sampling: Sampling,
         seeds: Sequence[int],
-        ended: Ended | None = None,
+        ended: OnEnded | None = None,
     ) -> Rollout:
         """Return `sampling.n` responses to each left-padded prompt.
 

@@ -157,7 +157,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         self.keys, self.values = (space[:, :, :length] for space in self._space)
 
 
-class Decoder:
+class BatchDecoder:
     """The rows of one batch, from their prompts on."""
 
     def __init__(self, model: Any, ids: Tensor, mask: Tensor, length: int) -> None:

@@ -20,8 +20,8 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout.base import (
-    Ended,
     EngineSetup,
+    OnEnded,
     Play,
     Rollout,
     Sampling,
@@ -126,7 +126,7 @@ class HfRollout:
         prompt_mask: Tensor,
         sampling: Sampling,
         seeds: Sequence[int],
-        ended: Ended | None = None,
+        ended: OnEnded | None = None,
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
         ids = prompt_ids.to(self.device).repeat_interleave(sampling.n, dim=0)
@@ -229,14 +229,14 @@ class HfRollout:
         Args:
             over: gets tokens, their rows, and t, where in the response they stand.
         """
-        from rewardkit.trainer.rollout.decoding import Decoder  # transformers takes seconds to import
+        from rewardkit.trainer.rollout.decoding import BatchDecoder  # transformers takes seconds to import
 
         responses = ids.new_full((len(ids), length), self.pad_id)
         log_probs = torch.zeros((len(ids), length), device=self.device)
         if not len(ids):
             return responses, log_probs
         first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
-        decoder = Decoder(self.model, ids[:, first:], mask[:, first:], length)
+        decoder = BatchDecoder(self.model, ids[:, first:], mask[:, first:], length)
         uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
         rows = torch.arange(len(ids), device=self.device)
         done = torch.zeros(len(ids), dtype=torch.bool, device=self.device)

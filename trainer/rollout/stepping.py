@@ -32,7 +32,7 @@ HEARTBEAT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class AddTurn:
     """A turn to begin."""
 
     name: str
@@ -50,7 +50,7 @@ class Abort:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EpisodeOver:
     """An episode has ended."""
 
     place: int
@@ -64,7 +64,7 @@ class End:
     error: Exception | None = None
 
 
-Command = Add | Abort | Ended | End
+TurnCommand = AddTurn | Abort | EpisodeOver | End
 
 
 class Stepper:
@@ -97,7 +97,7 @@ class Stepper:
         self._at_work = at_work
         self._max_len = max_len
         self._vocabulary = vocabulary
-        self._commands: SimpleQueue[Command] = SimpleQueue()
+        self._commands: SimpleQueue[TurnCommand] = SimpleQueue()
         self._asks: dict[str, Ask] = {}
         """By name, those that are waited for; for the event loop's thread alone."""
         self._names = count()
@@ -128,7 +128,7 @@ class Stepper:
         name = str(next(self._names))
         self._asks[name] = ask
         tokens = min(ask.max_tokens, room)
-        self._commands.put(Add(name, ask.token_ids, ask.seed, tokens, ask.stop_token_ids))
+        self._commands.put(AddTurn(name, ask.token_ids, ask.seed, tokens, ask.stop_token_ids))
 
     def withdraw(self, ask: Ask) -> None:
         """See `Answers.withdraw`."""
@@ -158,7 +158,7 @@ class Stepper:
         def left(place: int, result: R) -> None:
             self._told(place, result)
             if self._group.world_size > 1:
-                self._commands.put(Ended(place, result))
+                self._commands.put(EpisodeOver(place, result))
 
         return await play_all(play, episodes, lambda place: Seat(place, self, self._vocabulary), left)
 
@@ -182,8 +182,8 @@ class Stepper:
             if self._loop is not None and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._fail_all, error)
 
-    def _take(self) -> list[Command]:
-        commands: list[Command] = []
+    def _take(self) -> list[TurnCommand]:
+        commands: list[TurnCommand] = []
         try:
             if self._engine.has_unfinished_requests():
                 commands.append(self._commands.get_nowait())
@@ -199,9 +199,9 @@ class Stepper:
         end: End | None = None
         with self._at_work():
             while end is None:
-                commands: list[Command] = self._group.broadcast_object(None, src=0)
+                commands: list[TurnCommand] = self._group.broadcast_object(None, src=0)
                 for command in commands:
-                    if isinstance(command, Ended):
+                    if isinstance(command, EpisodeOver):
                         results[command.place] = command.result
                         self._told(command.place, command.result)
                 end = self._apply(commands)
@@ -210,10 +210,10 @@ class Stepper:
             raise end.error
         return results
 
-    def _apply(self, commands: Sequence[Command]) -> End | None:
+    def _apply(self, commands: Sequence[TurnCommand]) -> End | None:
         """Add and abort; the same in all processes. Return the end, if it has come."""
         for command in commands:
-            if isinstance(command, Add):
+            if isinstance(command, AddTurn):
                 given = self._parameters(command.seed, command.max_tokens, command.stop_token_ids)
                 self._engine.add_request(command.name, {"prompt_token_ids": command.token_ids}, given)
             elif isinstance(command, Abort):

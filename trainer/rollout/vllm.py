@@ -25,7 +25,7 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.shape import Shape, has_experts
 from rewardkit.trainer.rollout import weight_sync
-from rewardkit.trainer.rollout.base import Ended, EngineSetup, Play, Rollout, Sampling, TurnCosts
+from rewardkit.trainer.rollout.base import EngineSetup, OnEnded, Play, Rollout, Sampling, TurnCosts
 from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed
 from rewardkit.trainer.rollout.stepping import Stepper
 
@@ -155,7 +155,7 @@ class VllmRollout:
         prompt_mask: Tensor,
         sampling: Sampling,
         seeds: Sequence[int],
-        ended: Ended | None = None,
+        ended: OnEnded | None = None,
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
         prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]

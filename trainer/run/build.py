@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from rewardkit.agents.runner import Setting
+from rewardkit.agents.runner import EpisodeSetup
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.algorithms.kl import KlController
@@ -41,7 +41,7 @@ from rewardkit.trainer.models.load import (
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
-from rewardkit.trainer.models.shards import Places
+from rewardkit.trainer.models.shards import ShardPlaces
 from rewardkit.trainer.rewards import open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
@@ -159,7 +159,7 @@ def _unsaid(line: str) -> None:
     """The main process says it."""
 
 
-def _open_agents(config: Config, tokenizer: Any) -> Setting | None:
+def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:
     """What episodes have in common, if any row of the data has one."""
     data = config.data
     files = (*file_list(data.train_files), *file_list(data.val_files))
@@ -168,7 +168,9 @@ def _open_agents(config: Config, tokenizer: Any) -> Setting | None:
     return with_tokenizer(open_agents(config), config, tokenizer)
 
 
-def _open_data(config: Config, tokenizer: Any, agents: Setting | None, say: Callable[[str], None]) -> _Data:
+def _open_data(
+    config: Config, tokenizer: Any, agents: EpisodeSetup | None, say: Callable[[str], None]
+) -> _Data:
     data = config.data
     read: dict[str, Any] = {"say": say, "tokenise": None if agents is None else prompt_reader(agents)}
     train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, **read)
@@ -229,7 +231,7 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
 def _frozen_copy(policy: ActorRolloutRefConfig, world: World, model: Any) -> Any:
     fsdp = policy.ref.fsdp_config
     dtype = DTYPES[fsdp.model_dtype]
-    places: Places | None = None
+    places: ShardPlaces | None = None
     if has_no_weights(model):
         copied, places = outline_causal_lm(policy.model.path, dtype, policy.model)
     else:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.files import published
 from rewardkit.offline.html.run import few, has_samples
-from rewardkit.trainer.batch import ScoredResponse
+from rewardkit.trainer.batch import ScoredRollout
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -21,7 +21,7 @@ from rewardkit.types import Score
 FORMATS = ("jsonl", "parquet")
 
 
-def record(run: TrainingRun, scored: Sequence[ScoredResponse], step: int) -> dict[str, float]:
+def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict[str, float]:
     """Dump a training step's responses where that is asked for, and give a few of this process's to the log.
 
     Returns:
@@ -50,7 +50,7 @@ def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
     return {f"reward/part/{name}": total / n for name, (total, n) in sorted(sums.items())}
 
 
-def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredResponse], n: int, step: int) -> None:
+def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], n: int, step: int) -> None:
     """Write the responses of all processes to `folder`, if there is one. A full disk ends no run."""
     if folder is None:
         return
@@ -63,7 +63,7 @@ def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredResponse],
         run.logger.warn(f"no dump of step {step}: {error}")
 
 
-def gather_rows(scored: Sequence[ScoredResponse], n: int, step: int, world: World) -> list[dict[str, Any]]:
+def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World) -> list[dict[str, Any]]:
     """Return the responses of all processes as plain rows, in the order of the prompts.
 
     A row has the columns that `rewardkit score` reads and writes, and `step`; an episode's its turns and end.
@@ -88,7 +88,7 @@ def write_dump(folder: Path, step: int, rows: Sequence[dict[str, Any]], file_for
             file.writelines(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in rows)
 
 
-def _plain(scored: ScoredResponse, step: int) -> dict[str, Any]:
+def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
     row = scored.row
     turns = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
     prompt = [{"role": turn["role"], "content": str(turn["content"])} for turn in turns]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rewardkit.errors import ScoringError
-from rewardkit.trainer.batch import Batch, PromptRow, ScoredResponse, join
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout, join
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
@@ -37,7 +37,7 @@ def sample_dynamically(
     """
     wanted = len(prompts)
     drawn: list[Batch] = []
-    scored: list[ScoredResponse] = []
+    scored: list[ScoredRollout] = []
     found: list[int] = []
     metrics: Counter[str] = Counter()
     averages: dict[str, float] = {}
@@ -97,7 +97,7 @@ def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> No
         )
 
 
-def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredResponse]) -> list[int]:
+def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout]) -> list[int]:
     """The groups of all processes that differ in what `filter_groups.metric` names, in order."""
     metric = run.config.algorithm.filter_groups.metric
     if metric == "reward" and run.config.reward.mode != "trajectory":

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import Setting, run_episode
+from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.types import ENDED, TokenModel, Turn
 from rewardkit.trainer.agents import episode_row
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
@@ -110,10 +110,12 @@ class Played:
         }
 
 
-Ended = Callable[[int, Played], None]
+OnPlayed = Callable[[int, Played], None]
 
 
-def player(setting: Setting) -> Callable[[TokenModel, tuple[EpisodeRow, int]], Coroutine[Any, Any, Played]]:
+def player(
+    setting: EpisodeSetup,
+) -> Callable[[TokenModel, tuple[EpisodeRow, int]], Coroutine[Any, Any, Played]]:
     """Return what plays the episode of a row and a seed."""
 
     async def play(model: TokenModel, given: tuple[EpisodeRow, int]) -> Played:
@@ -125,11 +127,11 @@ def player(setting: Setting) -> Callable[[TokenModel, tuple[EpisodeRow, int]], C
 
 def play_rows(
     rollout: RolloutEngine,
-    setting: Setting,
+    setting: EpisodeSetup,
     rows: Sequence[PromptRow],
     sampling: Sampling,
     seeds: Sequence[int],
-    ended: Ended | None = None,
+    ended: OnPlayed | None = None,
 ) -> tuple[list[Played], TurnCosts]:
     """Play an episode for each row, all at once; return them, and what their turns cost this engine."""
     given = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from rewardkit.errors import RewardkitError
-from rewardkit.trainer.batch import Batch, PromptRow, ScoredResponse
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rewards import RewardSource, ScoreFuture
 from rewardkit.trainer.rollout.base import TurnCosts
@@ -75,7 +75,7 @@ class PendingScores:
             samples = [_sample(self._rows[i], self.texts[i], self.episodes.get(i)) for i in rows]
             self._submitted.append((rows, self._source.submit(samples)))
 
-    def wait(self, world: World) -> list[ScoredResponse]:
+    def wait(self, world: World) -> list[ScoredRollout]:
         """Return the rows, in order, with their texts and scores. All processes raise the error of one."""
         scores = dict(self._scores)
         try:
@@ -91,10 +91,10 @@ class PendingScores:
             raise first
         return [self._scored(i, scores[i]) for i in range(len(self._rows))]
 
-    def _scored(self, row: int, score: Score) -> ScoredResponse:
+    def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)
         columns = None if played is None else played.columns()
-        return ScoredResponse(self._rows[row], self.texts[row], score, columns)
+        return ScoredRollout(self._rows[row], self.texts[row], score, columns)
 
 
 def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
@@ -104,7 +104,7 @@ def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
 
 def collect_scores(
     run: TrainingRun, batch: Batch, pending: PendingScores
-) -> tuple[list[ScoredResponse], dict[str, float]]:
+) -> tuple[list[ScoredRollout], dict[str, float]]:
     """Wait for the scores and place them in the batch; return them, and the metrics of `place_scores`.
 
     With agents those of `episode_metrics` too.

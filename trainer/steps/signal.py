@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rewardkit.offline.gradient import IN_GROUPS, OVER_ALL, signal
-from rewardkit.offline.scored import ScoredResponse as PlainResponse
-from rewardkit.offline.scored import grouped
-from rewardkit.trainer.batch import Batch, ScoredResponse, policy_lengths
+from rewardkit.offline.scored import ScoredResponse, grouped
+from rewardkit.trainer.batch import Batch, ScoredRollout, policy_lengths
 from rewardkit.trainer.config.root import AlgorithmConfig
 from rewardkit.trainer.training_run import TrainingRun
 
 
 def signal_metrics(
-    run: TrainingRun, batch: Batch, scored: Sequence[ScoredResponse], kept: Collection[int] | None = None
+    run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout], kept: Collection[int] | None = None
 ) -> dict[str, float]:
     """Return shares of the summed |advantage| of all processes' responses, per data source.
 
@@ -51,9 +50,9 @@ def _estimator(algorithm: AlgorithmConfig) -> str:
     return name if name in (*IN_GROUPS, OVER_ALL) else "grpo"
 
 
-def _plain(group: int, length: int, scored: ScoredResponse) -> PlainResponse:
+def _plain(group: int, length: int, scored: ScoredRollout) -> ScoredResponse:
     score = scored.score
-    return PlainResponse(
+    return ScoredResponse(
         data_source=scored.row.data_source,
         prompt=str(group),
         status=score.status,

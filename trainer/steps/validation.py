@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from rewardkit.agents.runner import Setting
+from rewardkit.agents.runner import EpisodeSetup
 from rewardkit.offline.metrics import group_metrics
-from rewardkit.trainer.batch import PromptRow, ScoredResponse, pad_prompts
+from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rewards import RewardSource
@@ -61,8 +61,8 @@ def respond(
     prompt_length: int,
     seed: int,
     timeout_s: float = 600.0,
-    agents: Setting | None = None,
-) -> list[ScoredResponse]:
+    agents: EpisodeSetup | None = None,
+) -> list[ScoredRollout]:
     """Return `sampling.n` scored responses to each of this process's share of `rows`.
 
     The same seed draws the same responses at every validation, so that only the weights differ.
@@ -79,7 +79,7 @@ def respond(
     return pending.wait(world)
 
 
-def validation_metrics(scored: Sequence[ScoredResponse], n: int, world: World) -> dict[str, float]:
+def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, float]:
     """Average over all processes, per data source; see `rewardkit.offline.metrics.group_metrics`.
 
     Args:

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from rewardkit.trainer.batch import Batch, Prompt, prompts_of, rows_by_prompt
+from rewardkit.trainer.batch import Batch, PromptTokens, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.sharding import drop_gathered
 from rewardkit.trainer.workers.parallel import Parallel
@@ -63,7 +63,7 @@ class Batching:
         return Exchange.plan(batch, world) if self.balance and world.size > 1 else None
 
 
-def _equal(lengths: Sequence[int], prompts: Sequence[Prompt] | None, size: int) -> list[list[int]]:
+def _equal(lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, size: int) -> list[list[int]]:
     """Cut rows into pieces of `size`: those of one prompt, or else of like length, come together."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     if prompts is not None:
@@ -73,7 +73,7 @@ def _equal(lengths: Sequence[int], prompts: Sequence[Prompt] | None, size: int) 
 
 
 def _cut(
-    lengths: Sequence[int], prompts: Sequence[Prompt] | None, limit: int, least: int, *, packed: bool
+    lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, limit: int, least: int, *, packed: bool
 ) -> list[list[int]]:
     """Cut rows into pieces of at most `limit` tokens; where `least` is more than it takes, into `least`."""
     if prompts is not None:
@@ -81,7 +81,7 @@ def _cut(
     return (_mixtures if packed else _runs)(lengths, limit, least)
 
 
-def _bundled(lengths: Sequence[int], prompts: Sequence[Prompt], limit: int) -> list[list[int]]:
+def _bundled(lengths: Sequence[int], prompts: Sequence[PromptTokens], limit: int) -> list[list[int]]:
     """Deal rows out into pieces of at most `limit` tokens; a prompt counts once in each.
 
     Rows of one prompt come together, as far as they fit; a longer row stands alone.

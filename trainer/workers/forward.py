@@ -24,7 +24,7 @@ Arrangement = tuple[list[int], list[int], int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TokenLayout:
     """The tokens of a batch as a model gets them: R rows of W tokens, each holding one sequence or more."""
 
     ids: Tensor
@@ -39,7 +39,7 @@ class Layout:
     """Where there is one row, its sequences."""
 
 
-def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Layout:
+def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> TokenLayout:
     """Move each sequence of a batch to its place; padding left and right of it is dropped.
 
     Args:
@@ -57,7 +57,7 @@ def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Lay
 
 def _laid_out(
     batch: Batch, kept: Tensor, place: Tensor, shape: tuple[int, int], packed: Packed | None = None
-) -> Layout:
+) -> TokenLayout:
     """Put each token where `place` says. Positions of padding go on counting: it looks like a sequence's."""
     height, width = shape
     device = kept.device
@@ -69,10 +69,10 @@ def _laid_out(
     real = kept[:, batch.prompt_width :]
     before = place[:, batch.prompt_width - 1 : -1][real]
     positions = counted - begins.view(height, width).cummax(dim=1).values.flatten()
-    return Layout(ids.view(height, width), positions.view(height, width), real, before, packed)
+    return TokenLayout(ids.view(height, width), positions.view(height, width), real, before, packed)
 
 
-def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> Layout:
+def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayout:
     """Prompts that rows have in common stand in the row once, their responses behind them."""
     lengths: list[int] = kept.sum(dim=1).tolist()
     families = rows_by_prompt(prompts_of(batch))

@@ -35,7 +35,7 @@ _VERLS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class InteractionParts:
     """What one episode's interaction is made of. None: nothing to do."""
 
     respond: Callable[..., Any]
@@ -47,9 +47,9 @@ class Parts:
 class OpenInteraction:
     """The interaction of one episode. See `rewardkit.agents.types.Interaction`."""
 
-    def __init__(self, make: Callable[[], Parts]) -> None:
+    def __init__(self, make: Callable[[], InteractionParts]) -> None:
         self._make = make
-        self._parts: Parts | None = None
+        self._parts: InteractionParts | None = None
 
     async def start(self, **kwargs: Any) -> None:
         """Begin. Of `kwargs`, what is null or not asked for is left out."""
@@ -203,8 +203,8 @@ def _made(target: Any, name: str, config: Mapping[str, Any]) -> Any:
     return target(**config)
 
 
-def _parts(instance: Any) -> Parts:
-    return Parts(
+def _parts(instance: Any) -> InteractionParts:
+    return InteractionParts(
         instance.respond,
         getattr(instance, "start", None),
         getattr(instance, "score", None),
@@ -212,7 +212,7 @@ def _parts(instance: Any) -> Parts:
     )
 
 
-def _verl_parts(shared: Any) -> Parts:
+def _verl_parts(shared: Any) -> InteractionParts:
     """One object of verl's form serves all episodes, each under an id.
 
     Its `calculate_score` is what it calls itself for a turn's score, so it is not asked for again at the end:
@@ -234,7 +234,7 @@ def _verl_parts(shared: Any) -> Parts:
     async def finish() -> None:
         await called(shared.finalize_interaction, state["id"])
 
-    return Parts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
+    return InteractionParts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
 
 
 def _target(name: str) -> Any:

@@ -26,7 +26,7 @@ When you have it, or see that you will not get it, say {stop_word} and nothing e
 
 
 @dataclass(frozen=True)
-class Settings:
+class UserSettings:
     """Who plays the user: the interaction's `config`."""
 
     url: str = ""
@@ -61,7 +61,7 @@ class SimulatedUser:
 
     def __init__(self, **config: Any) -> None:
         try:
-            self._settings = Settings(**config)
+            self._settings = UserSettings(**config)
         except TypeError as error:
             raise ConfigError(f"simulated_user: {str(error).partition(') ')[2]}") from None
         self._system = ""
@@ -104,7 +104,7 @@ class SimulatedUser:
 class _Seeded:
     """The settings of one request."""
 
-    def __init__(self, settings: Settings, turn: int) -> None:
+    def __init__(self, settings: UserSettings, turn: int) -> None:
         self._settings = settings
         self.extra_body: Mapping[str, Any] = settings.extra_body
         if settings.seed is not None:

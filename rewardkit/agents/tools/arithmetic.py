@@ -45,14 +45,14 @@ def calculate(expression: str) -> str:
     if len(expression) > MAX_CHARS:
         raise BadExpression(f"the expression is longer than {MAX_CHARS} characters")
     try:
-        return _shown(_Reader(expression).value())
+        return _shown(_ExpressionReader(expression).value())
     except ZeroDivisionError:
         raise BadExpression("division by zero") from None
     except (OverflowError, RecursionError):
         raise BadExpression("a value is too large") from None
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads one expression from left to right, by precedence."""
 
     def __init__(self, expression: str) -> None:

@@ -24,7 +24,7 @@ _MARK = "__rewardkit_tool__"
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ToolParts:
     """What one episode's tool is made of. None: nothing to do."""
 
     execute: Callable[..., Any]
@@ -41,7 +41,7 @@ class ToolKind:
     name: str
     schema: Mapping[str, Any]
     """OpenAI's function schema."""
-    make: Callable[[], Parts]
+    make: Callable[[], ToolParts]
     convert: Callable[[Mapping[str, Any]], dict[str, Any]]
     """A call's arguments -> those of `execute`. Raises BadCall."""
     inline: bool = False
@@ -59,7 +59,7 @@ class OpenTool:
         self.name = kind.name
         self.schema = kind.schema
         self._kind = kind
-        self._parts: Parts | None = None
+        self._parts: ToolParts | None = None
 
     async def create(self, **kwargs: Any) -> None:
         """Begin. Of `kwargs`, what is null or not asked for is left out: rows of other sets have it."""
@@ -208,14 +208,14 @@ def _function_kind(found: Declared, config: dict[str, Any], schema: Mapping[str,
         )
     if not callable(found.target):
         raise ConfigError(f"tool {found.name}: {found.target!r:.60} is no function and no class")
-    return _kind(found, found.target, "", lambda: Parts(found.target), schema)
+    return _kind(found, found.target, "", lambda: ToolParts(found.target), schema)
 
 
 def _kind(
     found: Declared,
     method: Callable[..., Any],
     about: str,
-    make: Callable[[], Parts],
+    make: Callable[[], ToolParts],
     schema: Mapping[str, Any] | None,
 ) -> ToolKind:
     takes, described, convert = _shape(found, method)
@@ -258,8 +258,8 @@ def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
     return lambda: found.target(**config)
 
 
-def _parts_of(instance: Any) -> Parts:
-    return Parts(
+def _parts_of(instance: Any) -> ToolParts:
+    return ToolParts(
         instance.execute,
         getattr(instance, "create", None),
         getattr(instance, "reward", None),

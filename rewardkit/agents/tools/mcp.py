@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.agents.tools.arguments import fit
-from rewardkit.agents.tools.declaring import Parts, ToolKind
+from rewardkit.agents.tools.declaring import ToolKind, ToolParts
 from rewardkit.agents.tools.signatures import function_schema
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
@@ -100,17 +100,17 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
     return found
 
 
-def _kind(connection: Connection, found: Any, timeout_s: float) -> ToolKind:
+def _kind(connection: McpConnection, found: Any, timeout_s: float) -> ToolKind:
     parameters = dict(found.input_schema or {"type": "object", "properties": {}})
     schema = function_schema(found.name, found.description or "", parameters)
 
     async def execute(**arguments: Any) -> Observation:
         return await connection.call(found.name, arguments, timeout_s)
 
-    return ToolKind(found.name, schema, lambda: Parts(execute), partial(fit, parameters))
+    return ToolKind(found.name, schema, lambda: ToolParts(execute), partial(fit, parameters))
 
 
-class Connection:
+class McpConnection:
     """A connection to one server, and the thread's task that holds it. Safe from any thread and loop."""
 
     def __init__(self, server: Server) -> None:
@@ -189,9 +189,9 @@ class Connection:
 
 
 @functools.cache
-def connection_to(server: bytes) -> Connection:
+def connection_to(server: bytes) -> McpConnection:
     """Return the connection to a server, given as JSON: one for each in this process."""
-    connection = Connection(msgspec.json.decode(server, type=Server))
+    connection = McpConnection(msgspec.json.decode(server, type=Server))
     atexit.register(connection.wait_closed)
     return connection
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from rewardkit.agents.tools.arguments import fit
-from rewardkit.agents.tools.declaring import Declared, Parts, ToolKind, declare
+from rewardkit.agents.tools.declaring import Declared, ToolKind, ToolParts, declare
 from rewardkit.agents.tools.results import called
 from rewardkit.agents.tools.signatures import function_schema
 from rewardkit.errors import ConfigError
@@ -125,7 +125,7 @@ def _as_verl(result: Any) -> Any:
     return result if isinstance(result, str) or hasattr(result, "text") else str(result)
 
 
-def _parts(shared: Any) -> Parts:
+def _parts(shared: Any) -> ToolParts:
     state = {"id": str(uuid.uuid4())}
 
     async def create(**kwargs: Any) -> None:
@@ -145,7 +145,7 @@ def _parts(shared: Any) -> Parts:
     async def release() -> None:
         await called(shared.release, state["id"])
 
-    return Parts(
+    return ToolParts(
         execute,
         create if hasattr(shared, "create") else None,
         reward if hasattr(shared, "calc_reward") else None,

@@ -30,7 +30,7 @@ _BACKOFF_S = 0.5
 _MAX_BACKOFF_S = 30.0
 
 
-class _TransientError(Exception):
+class _TransientGenerationError(Exception):
     """Worth another try, `after_s` from now at the earliest."""
 
     def __init__(self, message: str, after_s: float = 0.0) -> None:
@@ -38,7 +38,7 @@ class _TransientError(Exception):
         self.after_s = after_s
 
 
-class RefusedError(Exception):
+class PermanentError(Exception):
     """Another try cannot help."""
 
 
@@ -100,7 +100,7 @@ class EndpointEngine:
         body = self.body(request.messages, request.seed, self._settings.max_tokens)
         try:
             answer = await self.ask(session, body)
-        except RefusedError as error:
+        except PermanentError as error:
             return Completion(request.row, request.sample, error=str(error))
         log_probs = list(answer.log_probs) if answer.log_probs is not None else None
         return Completion(
@@ -123,20 +123,20 @@ class EndpointEngine:
         """Return what the server answers, in the end.
 
         Raises:
-            RefusedError: it will not, or not in as many tries as it has.
+            PermanentError: it will not, or not in as many tries as it has.
         """
         loop = asyncio.get_running_loop()
         for attempt in range(self._engine.retries + 1):
             await asyncio.sleep(max(0.0, self._resting_until - loop.time()))
             try:
                 return await self._attempt(session, body)
-            except _TransientError as error:
+            except _TransientGenerationError as error:
                 last = f"{error} ({attempt + 1} attempts)"
                 if error.after_s:
                     self._resting_until = max(self._resting_until, loop.time() + error.after_s)
                 if attempt < self._engine.retries:
                     await asyncio.sleep(random.uniform(0, min(_MAX_BACKOFF_S, _BACKOFF_S * 2**attempt)))
-        raise RefusedError(last)
+        raise PermanentError(last)
 
     async def _attempt(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
         key = os.environ.get(self._engine.api_key_env, "")
@@ -150,16 +150,18 @@ class EndpointEngine:
             ) as answer:
                 content = await answer.read()
         except TimeoutError:
-            raise _TransientError(f"no answer in {self._engine.request_timeout_s:g} s") from None
+            raise _TransientGenerationError(f"no answer in {self._engine.request_timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise _TransientError(f"the server cannot be reached: {type(error).__name__}: {error}") from None
+            raise _TransientGenerationError(
+                f"the server cannot be reached: {type(error).__name__}: {error}"
+            ) from None
         if answer.status == 200:
             return _answer(content)
         said = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
         message = f"the server answered {answer.status}: {said}"
         if answer.status in RETRIED:
-            raise _TransientError(message, retry_after_s(answer.headers))
-        raise RefusedError(message)
+            raise _TransientGenerationError(message, retry_after_s(answer.headers))
+        raise PermanentError(message)
 
     def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
         """Return what is asked of the server."""
@@ -231,7 +233,7 @@ def _answer(content: bytes) -> EndpointAnswer:
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         shown = content[:80].decode("utf-8", "replace")
-        raise _TransientError(f"the server sent no completion: {shown!r}") from None
+        raise _TransientGenerationError(f"the server sent no completion: {shown!r}") from None
 
 
 def _call(one: Mapping[str, Any]) -> Call:

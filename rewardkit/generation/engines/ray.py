@@ -40,7 +40,7 @@ def run_on_ray(
     waiting = deque(_pieces(slices, engine))
     with connected(cluster) as ray:
         count, given = _actors(ray.cluster_resources(), len(ray.nodes()), engine)
-        remote = ray.remote(max_restarts=RESTARTS, max_task_retries=TRIES_AGAIN, **given)(_Actor)
+        remote = ray.remote(max_restarts=RESTARTS, max_task_retries=TRIES_AGAIN, **given)(_GenerationActor)
         actors = [remote.remote(engine, settings) for _ in range(min(count, len(waiting)))]
         asked: dict[Any, Any] = {}
         for actor in actors * IN_FLIGHT:
@@ -90,7 +90,7 @@ def _as_ours(error: Exception) -> RewardkitError:
     return ConfigError(f"an engine's actor failed: {str(error).strip().splitlines()[-1]}; --resume goes on")
 
 
-class _Actor:
+class _GenerationActor:
     """What runs on the cluster."""
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:

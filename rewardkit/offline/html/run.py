@@ -28,8 +28,8 @@ SAMPLES = "samples.jsonl"
 PAGE = "metrics.html"
 STEP = "training/global_step"
 
-Metrics = dict[str, float | None]
-Steps = Mapping[int, Metrics]
+MetricValues = dict[str, float | None]
+Steps = Mapping[int, MetricValues]
 """Metrics by step, in order."""
 
 _PHASES = {
@@ -75,13 +75,13 @@ def write_run_page(
     return out
 
 
-def read_metrics(path: Path) -> dict[int, Metrics]:
+def read_metrics(path: Path) -> dict[int, MetricValues]:
     """Return the metrics of a run by step, in order; of a step logged twice the last.
 
     Raises:
         InputError: there is no such file, or nothing in it yet.
     """
-    found: dict[int, Metrics] = {}
+    found: dict[int, MetricValues] = {}
     for row in _lines(path):
         step = row.get(STEP)
         if isinstance(step, int | float):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, mentions, named
-from rewardkit.rewards.choice.question import Choices, fold
+from rewardkit.rewards.choice.question import ChoiceList, fold
 from rewardkit.rewards.choice.weighing import weighed
 from rewardkit.rewards.stated import (
     Statement,
@@ -69,7 +69,7 @@ _UNDECIDED = ("choosing: no single choice", "marker: one after another")
 """What may have been read too narrowly."""
 
 
-def read_answer(response: str, choices: Choices) -> ChoiceAnswer:
+def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
     """Return what the response chooses, whether it states so, and why."""
     quick = _quick(response, choices)
     if quick is not None:
@@ -89,7 +89,7 @@ def read_answer(response: str, choices: Choices) -> ChoiceAnswer:
     return found
 
 
-def _quick(response: str, choices: Choices) -> ChoiceAnswer | None:
+def _quick(response: str, choices: ChoiceList) -> ChoiceAnswer | None:
     """What most responses are: one letter, or "The answer is B." as the last sentence."""
     tail = response[-_QUICK_TAIL:]
     match = _QUICK.search(tail)
@@ -109,7 +109,7 @@ def _speaks(text: str) -> bool:
     return any(map(text.__contains__, _SPEAKING)) or _SPEAKS.search(text) is not None
 
 
-def _stated(text: str, choices: Choices) -> ChoiceAnswer | None:
+def _stated(text: str, choices: ChoiceList) -> ChoiceAnswer | None:
     """The last statement that speaks of options, with those beside it; None when there is none."""
     said: list[tuple[Statement, Named]]
     said = [(s, r) for s in statements(text)[-_LAST:] if (r := _read_statement(s, choices)) is not None]
@@ -129,13 +129,13 @@ def _stated(text: str, choices: Choices) -> ChoiceAnswer | None:
     return reads.pop(), True, last.kind
 
 
-def _continued(text: str, reads: set[Named], choices: Choices) -> bool:
+def _continued(text: str, reads: set[Named], choices: ChoiceList) -> bool:
     """Whether the first line after an answer is another option and nothing else."""
     line = next((line for line in text.splitlines() if line.strip(" .*_}$\\)]")), "")
     return exactly(line, choices) not in {None, *reads}
 
 
-def _read_statement(statement: Statement, choices: Choices) -> Named:
+def _read_statement(statement: Statement, choices: ChoiceList) -> Named:
     inner = _ONE_OF_LIST.sub(r"\1", unboxed(statement.text))
     if statement.kind == "choosing":
         exact = exactly(REST_OF_REASON.sub("", inner), choices)
@@ -161,7 +161,7 @@ _CONCESSION = re.compile(
 """After an answer: "though I would like to check it"."""
 
 
-def _sentence_within(text: str, choices: Choices) -> Named:
+def _sentence_within(text: str, choices: ChoiceList) -> Named:
     """What the one statement within a statement says, where nothing else there speaks of options."""
     if len(text) > _SUBJECT:
         return "several"
@@ -173,7 +173,7 @@ def _sentence_within(text: str, choices: Choices) -> Named:
     return named(found[0].text, choices)
 
 
-def _verdicts(text: str, choices: Choices, others: list[Statement]) -> list[tuple[Statement, Named]]:
+def _verdicts(text: str, choices: ChoiceList, others: list[Statement]) -> list[tuple[Statement, Named]]:
     """`B is correct`, `Paris is the answer`; `B is wrong` commits to nothing."""
     found: list[tuple[Statement, Named]] = []
     for match in list(PREDICATE.finditer(text))[-_LAST:]:
@@ -190,7 +190,7 @@ def _verdicts(text: str, choices: Choices, others: list[Statement]) -> list[tupl
     return found
 
 
-def _subject(text: str, end: int, choices: Choices) -> frozenset[int] | None:
+def _subject(text: str, end: int, choices: ChoiceList) -> frozenset[int] | None:
     """The one option of which a verdict that begins at `end` speaks."""
     clause = text[max(0, end - _SUBJECT) : end]
     for sentence_end in _SENTENCE_END.finditer(text[max(0, end - _SUBJECT) : end]):
@@ -210,7 +210,7 @@ def _asked(text: str, end: int) -> bool:
     return re.match(r"[^.\n]{0,60}[?？]", text[end : end + 80]) is not None
 
 
-def _conclusions(text: str, choices: Choices, others: list[Statement]) -> list[tuple[Statement, Named]]:
+def _conclusions(text: str, choices: ChoiceList, others: list[Statement]) -> list[tuple[Statement, Named]]:
     """`So it must be B`, `That leaves B`, `Therefore, Paris`: one option and no more, at the very end."""
     found: list[tuple[Statement, Named]] = []
     offset = max(0, len(text) - 2 * _SUBJECT - _SIGN_OFF)
@@ -231,7 +231,7 @@ def _conclusions(text: str, choices: Choices, others: list[Statement]) -> list[t
     return found
 
 
-def _on_a_line(text: str, choices: Choices) -> ChoiceAnswer:
+def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
     """Choices that stand alone on lines: one, or the same one again, is an answer."""
     reads = [read for line in text.splitlines() if (read := _read_line(line, choices)) is not None]
     if not reads:
@@ -241,7 +241,7 @@ def _on_a_line(text: str, choices: Choices) -> ChoiceAnswer:
     return reads[0], False, "alone on a line"
 
 
-def _read_line(line: str, choices: Choices) -> Named:
+def _read_line(line: str, choices: ChoiceList) -> Named:
     if len(line) > 400 or not line.strip():
         return None
     read = named(line, choices, alone=True)

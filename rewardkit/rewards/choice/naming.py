@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rewardkit.rewards.choice.question import DECORATION, LATEX, Choices, fold
+from rewardkit.rewards.choice.question import DECORATION, LATEX, ChoiceList, fold
 from rewardkit.rewards.denials import taken_back
 from rewardkit.rewards.stated import retracted
 from rewardkit.rewards.wordings import REST_OF_REASON, SECOND_THOUGHT, before_verb, contrasted
@@ -64,7 +64,7 @@ _LETTER = re.compile(rf"(?<![\w'’])(?:[B-HJ](?![\w'’])|A(?!\w|{_NOUN_FOLLOWS
 _NO_LETTER = re.compile(rf"A{_NOUN_FOLLOWS}|I{_WORD_FOLLOWS}")
 
 
-def named(text: str, choices: Choices, *, alone: bool = False) -> Named:
+def named(text: str, choices: ChoiceList, *, alone: bool = False) -> Named:
     """Return what a text names that is meant to name an option; `alone`: nothing says it is meant so."""
     plain = _plain(text)
     if not plain:
@@ -92,7 +92,7 @@ def named(text: str, choices: Choices, *, alone: bool = False) -> Named:
     return "several" if mentions(plain, choices) else None
 
 
-def exactly(text: str, choices: Choices) -> frozenset[int] | None:
+def exactly(text: str, choices: ChoiceList) -> frozenset[int] | None:
     """Return the option that a text is nothing but: "(B)", "option B", "B. Paris", "Paris", "Paris (B)"."""
     plain = _plain(text)
     by_text = choices.texts.get(fold(_CALLED.sub("", plain)))
@@ -121,7 +121,7 @@ def _plain(text: str) -> str:
 _AND_OR = re.compile(r",?\s(?:and|or|nor)\s|,\s")
 
 
-def _contrasted(plain: str, choices: Choices) -> frozenset[int] | None:
+def _contrasted(plain: str, choices: ChoiceList) -> frozenset[int] | None:
     """The one option of "not A but B" and "B, not A"; None where these are not two options."""
     pair = contrasted(plain)
     if pair is None:
@@ -131,7 +131,7 @@ def _contrasted(plain: str, choices: Choices) -> frozenset[int] | None:
     return own if own is not None and None not in others and own not in others else None
 
 
-def _with_reason(plain: str, choices: Choices) -> frozenset[int] | None:
+def _with_reason(plain: str, choices: ChoiceList) -> frozenset[int] | None:
     """The one option of "Paris, because it fits"."""
     because = _BECAUSE_OF.search(plain)  # before a dash, which may be a minus sign
     if because and (one := exactly(plain[: because.start()], choices)) is not None:
@@ -140,7 +140,7 @@ def _with_reason(plain: str, choices: Choices) -> frozenset[int] | None:
     return one if one is not None and exactly(_short_of_reason(plain, one, choices), choices) else None
 
 
-def _with_sentence(plain: str, choices: Choices) -> Named:
+def _with_sentence(plain: str, choices: ChoiceList) -> Named:
     """The one option of "Paris (B). This fits best."; None where the first sentence is not one option."""
     first, stop, rest = plain.partition(". ")
     own = exactly(first, choices) if stop and len(first) > 1 else None
@@ -151,7 +151,7 @@ def _with_sentence(plain: str, choices: Choices) -> Named:
     return "several" if doubted else own
 
 
-def _is_label(lead: re.Match[str], plain: str, choices: Choices) -> bool:
+def _is_label(lead: re.Match[str], plain: str, choices: ChoiceList) -> bool:
     """Whether a leading letter is a label: a small one only if it stands alone or is marked as one."""
     label = lead["label"]
     if label.upper() not in choices.labels:
@@ -163,7 +163,7 @@ def _is_label(lead: re.Match[str], plain: str, choices: Choices) -> bool:
     return bool(lead["close"] or lead.end() == len(plain) or lead.start("label") > len(lead["open"]))
 
 
-def _with_rest(label: int, rest: str, choices: Choices, asked: bool, mark: str) -> Named:
+def _with_rest(label: int, rest: str, choices: ChoiceList, asked: bool, mark: str) -> Named:
     """A label and what follows it: nothing, the option's own text, a reason, a sentence about it."""
     own = frozenset((label,))
     if not rest:
@@ -185,7 +185,7 @@ def _with_rest(label: int, rest: str, choices: Choices, asked: bool, mark: str) 
     return own
 
 
-def _after_own_text(rest: str, label: int, choices: Choices) -> str:
+def _after_own_text(rest: str, label: int, choices: ChoiceList) -> str:
     """What follows an option's own text, where a text begins with it."""
     for end in [match.start() for match in _BOUNDARY.finditer(rest)][:_WORDS]:
         if choices.texts.get(fold(rest[:end])) == label:
@@ -193,7 +193,7 @@ def _after_own_text(rest: str, label: int, choices: Choices) -> str:
     return rest
 
 
-def _short_of_reason(text: str, own: frozenset[int], choices: Choices) -> str:
+def _short_of_reason(text: str, own: frozenset[int], choices: ChoiceList) -> str:
     """A text without the reason that it ends with: what takes the answer back is none."""
     claim = REST_OF_REASON.sub("", text)
     reason = text[len(claim) :]
@@ -205,7 +205,7 @@ def _short_of_reason(text: str, own: frozenset[int], choices: Choices) -> str:
     return claim if _BECAUSE.match(reason) or not _mentioned(reason, choices) - own else text
 
 
-def _listed(plain: str, choices: Choices) -> Named:
+def _listed(plain: str, choices: ChoiceList) -> Named:
     """Several labels and nothing else (`A, C and D`, `ACD`): all of them."""
     if _LIST.fullmatch(plain) is None:
         return None
@@ -219,12 +219,12 @@ def is_list(line: str) -> bool:
     return _LIST.fullmatch(_plain(line)) is not None
 
 
-def mentions(text: str, choices: Choices) -> bool:
+def mentions(text: str, choices: ChoiceList) -> bool:
     """Whether labels or options' texts stand in a text."""
     return bool(_mentioned(text, choices))
 
 
-def _mentioned(text: str, choices: Choices) -> set[int]:
+def _mentioned(text: str, choices: ChoiceList) -> set[int]:
     """The options whose labels or texts stand in a text; of texts within one another the longest."""
     found = {choices.labels.index(letter) for letter in _LETTER.findall(text) if letter in choices.labels}
     folded = f" {fold(text)} "

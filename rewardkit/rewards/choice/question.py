@@ -24,7 +24,7 @@ _OF_PROSE = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class ChoiceList:
     """The options of one question, in the order shown."""
 
     labels: tuple[str, ...]
@@ -32,7 +32,7 @@ class Choices:
     """Folded text -> index; texts that two options share are left out."""
 
 
-def read_question(sample: Sample) -> tuple[Choices, frozenset[int] | None]:
+def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
     """Return the options as shown, and which of them are right: None when the ground truth names none."""
     info = sample.extra_info
     if not info:
@@ -77,7 +77,7 @@ def _labelled(given: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 @lru_cache(maxsize=65_536)
-def _prepared_list(given: tuple[Any, ...], ground_truth: str) -> tuple[Choices, frozenset[int] | None]:
+def _prepared_list(given: tuple[Any, ...], ground_truth: str) -> tuple[ChoiceList, frozenset[int] | None]:
     labels, texts = _labelled(given)
     return _prepared(labels, texts, ground_truth)
 
@@ -85,25 +85,25 @@ def _prepared_list(given: tuple[Any, ...], ground_truth: str) -> tuple[Choices, 
 @lru_cache(maxsize=65_536)
 def _prepared(
     labels: tuple[str, ...], texts: tuple[str, ...], ground_truth: str
-) -> tuple[Choices, frozenset[int] | None]:
+) -> tuple[ChoiceList, frozenset[int] | None]:
     """The options, and which of them are right before any permutation."""
     choices = _choices(labels, texts) if texts else _NO_CHOICES
     return choices, _right(ground_truth, choices)
 
 
 @lru_cache(maxsize=65_536)
-def _choices(labels: tuple[str, ...], texts: tuple[str, ...]) -> Choices:
+def _choices(labels: tuple[str, ...], texts: tuple[str, ...]) -> ChoiceList:
     folded = [fold(text) for text in texts]
-    return Choices(
+    return ChoiceList(
         tuple(label.strip("(). ").upper() for label in labels),
         {text: i for i, text in enumerate(folded) if text and folded.count(text) == 1},
     )
 
 
-_NO_CHOICES = Choices(tuple(LETTERS), {})
+_NO_CHOICES = ChoiceList(tuple(LETTERS), {})
 
 
-def _right(ground_truth: str, choices: Choices) -> frozenset[int] | None:
+def _right(ground_truth: str, choices: ChoiceList) -> frozenset[int] | None:
     plain = ground_truth.strip()
     if plain.startswith("["):
         try:
@@ -115,7 +115,7 @@ def _right(ground_truth: str, choices: Choices) -> frozenset[int] | None:
     return None if one is None else frozenset((one,))
 
 
-def _one_right(text: str, choices: Choices) -> int | None:
+def _one_right(text: str, choices: ChoiceList) -> int | None:
     label = text.strip("(). ").upper()
     if label in choices.labels:
         return choices.labels.index(label)

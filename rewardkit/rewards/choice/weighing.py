@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rewardkit.rewards.choice.question import Choices
+from rewardkit.rewards.choice.question import ChoiceList
 from rewardkit.rewards.clause_words import CANDIDATES, X
 from rewardkit.rewards.commitment import committed
 from rewardkit.rewards.other_languages import between_scripts
@@ -34,7 +34,7 @@ _SMALL = re.compile(
 )
 
 
-def weighed(text: str, choices: Choices) -> frozenset[int] | None:
+def weighed(text: str, choices: ChoiceList) -> frozenset[int] | None:
     """Return the one option that a text commits to, None where it commits to none."""
     if not choices.labels or len(choices.labels) > len(CANDIDATES):
         return None
@@ -52,7 +52,7 @@ def _echo(options: int) -> re.Pattern[str]:
     return re.compile(rf"[^\w{X[1:-1]}]{{0,10}}".join(CANDIDATES[:options]) + r"(?=\W|$)")
 
 
-def marked(text: str, choices: Choices) -> str:
+def marked(text: str, choices: ChoiceList) -> str:
     """Return a text with each option, by label or text or both, as the one character that stands for it."""
     text = between_scripts(text)
     pattern, by_text = _patterns(tuple(choices.texts.items()))
@@ -76,7 +76,7 @@ _ITEM = re.compile(
 _NEVER = re.compile(r"(?!)")
 
 
-def _label(found: re.Match[str], choices: Choices) -> str:
+def _label(found: re.Match[str], choices: ChoiceList) -> str:
     label = found["label"]
     if label not in choices.labels:
         return found[0]
@@ -89,7 +89,7 @@ def _label(found: re.Match[str], choices: Choices) -> str:
     return CANDIDATES[choices.labels.index(label)]
 
 
-def _small(found: re.Match[str], choices: Choices) -> str:
+def _small(found: re.Match[str], choices: ChoiceList) -> str:
     label = found["label"].upper()
     return CANDIDATES[choices.labels.index(label)] if label in choices.labels else found["label"]
 

@@ -19,17 +19,17 @@ from typing import Literal
 
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.assertions import with_body
-from rewardkit.rewards.code.checkers import Checker, FunctionChecker, ProgramChecker, SandboxFailed
+from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator
 from rewardkit.rewards.code.extract import Fence, extract_like_livecodebench, extract_like_verl
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take, wanted
-from rewardkit.rewards.code.problem import GroundTruthError, Problem, StdinTest
+from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError, StdinTest
 from rewardkit.rewards.code.running import (
     NOT_RUN,
     CodeVerdict,
+    ProgramRunner,
     Rules,
-    Runner,
     TookTooLong,
     limits_of,
     run_tests,
@@ -98,11 +98,11 @@ def score(sample: Sample, options: CodeOptions) -> Score:
 
 
 @functools.lru_cache(maxsize=64)
-def _problem(ground_truth: str) -> Problem:
+def _problem(ground_truth: str) -> CodeProblem:
     return read(ground_truth)  # a group of samples shares one ground truth, which may be megabytes
 
 
-def _score(response: str, problem: Problem, options: CodeOptions) -> Score:
+def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     sandbox = _runner(options)
     program = _program(response, options, problem, sandbox)
     if program is None:
@@ -116,13 +116,13 @@ def _score(response: str, problem: Problem, options: CodeOptions) -> Score:
     return _result(value, verdicts, judged, program, f"{detail}; {_where(sandbox, program)}")
 
 
-def _where(sandbox: Runner, program: Program) -> str:
+def _where(sandbox: ProgramRunner, program: Program) -> str:
     language = "" if program.language == PYTHON else f"{program.language}, "
     return f"{language}level {sandbox.level}"
 
 
 @dataclass(frozen=True)
-class Explanation:
+class CodeExplanation:
     """Why a score is what it is: the program and the verdict on each test."""
 
     program: str | None
@@ -138,7 +138,7 @@ class Explanation:
         return "\n".join((" test  status            CPU", *rows))
 
 
-def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> Explanation:
+def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> CodeExplanation:
     """Return the verdict on every test: as it counted, and of those that did not need to run how they end.
 
     Raises:
@@ -150,14 +150,14 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
         sandbox = _runner(options)
         program = _program(response, options, problem, sandbox)
         if program is None:
-            return Explanation(None, ())
-        return Explanation(program.source, _explained(sandbox, program, problem, options))
+            return CodeExplanation(None, ())
+        return CodeExplanation(program.source, _explained(sandbox, program, problem, options))
     except (GroundTruthError, SandboxUnavailable, SandboxFailed, TookTooLong) as error:
         raise InputError(str(error)) from None
 
 
 def _explained(
-    sandbox: Runner, program: Program, problem: Problem, options: CodeOptions
+    sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
     """The verdicts that make the score, and a word on the tests that were not run for it."""
     judged = problem if options.first_k is None else _first(problem, options.first_k)
@@ -181,7 +181,9 @@ def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
     )
 
 
-def _program(response: str, options: CodeOptions, problem: Problem, sandbox: Runner) -> Program | None:
+def _program(
+    response: str, options: CodeOptions, problem: CodeProblem, sandbox: ProgramRunner
+) -> Program | None:
     """The program in a response; None if there is none or it is blank."""
     if options.compat == "verl":
         found: Program | None = Program(extract_like_verl(response))
@@ -194,12 +196,12 @@ def _program(response: str, options: CodeOptions, problem: Problem, sandbox: Run
     return found if found and found.source.strip() else None
 
 
-def _parses(sandbox: Runner, code: str) -> bool:
+def _parses(sandbox: ProgramRunner, code: str) -> bool:
     """Whether a text is a program. Asked in the sandbox: a parser can be made to take forever."""
     return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
 
 
-def _complete(program: Program, problem: Problem) -> str:
+def _complete(program: Program, problem: CodeProblem) -> str:
     """Put HumanEval's prompt in front: the program may be only the function's body, or lack its imports."""
     source = program.source
     if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
@@ -208,13 +210,13 @@ def _complete(program: Program, problem: Problem) -> str:
     return f"{problem.prefix if is_body else with_body(problem.prefix)}\n{source}"
 
 
-def _first(problem: Problem, count: int) -> Problem:
+def _first(problem: CodeProblem, count: int) -> CodeProblem:
     if count < 1:
         raise GroundTruthError(f"option first_k is {count}; expected at least 1")
     return replace(problem, tests=problem.tests[:count], weights=problem.weights[:count])
 
 
-def _cpu_s(problem: Problem, options: CodeOptions, language: str) -> float:
+def _cpu_s(problem: CodeProblem, options: CodeOptions, language: str) -> float:
     """CPU time of one test, of a program in that language."""
     own = problem.limits.get("time_limit")
     if language == PYTHON:
@@ -225,7 +227,7 @@ def _cpu_s(problem: Problem, options: CodeOptions, language: str) -> float:
     return spoken.scaled(own)
 
 
-def _rules(problem: Problem, options: CodeOptions, language: str) -> Rules:
+def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
     comparator = options.comparator or options.compat or problem.comparator or "tokens"
     if comparator not in TEXT:
         raise GroundTruthError(f"no comparator '{comparator}'; there are {', '.join(TEXT)}")
@@ -247,13 +249,13 @@ def _rules(problem: Problem, options: CodeOptions, language: str) -> Rules:
     )
 
 
-def _checker(problem: Problem, options: CodeOptions) -> Checker | None:
+def _checker(problem: CodeProblem, options: CodeOptions) -> OutputChecker | None:
     if function := options.checker or problem.checker:
         return FunctionChecker(function)
     return ProgramChecker(problem.checker_program) if problem.checker_program else None
 
 
-def _value(verdicts: list[CodeVerdict], problem: Problem, options: CodeOptions) -> float:
+def _value(verdicts: list[CodeVerdict], problem: CodeProblem, options: CodeOptions) -> float:
     if all(v.passed for v in verdicts):
         return 1.0
     if options.compat == "livecodebench" or (not options.continuous and options.compat != "verl"):
@@ -281,7 +283,7 @@ def _detail(verdicts: list[CodeVerdict], options: CodeOptions) -> str:
 def _result(
     value: float,
     verdicts: list[CodeVerdict] | tuple[()],
-    problem: Problem,
+    problem: CodeProblem,
     program: Program | None,
     detail: str,
 ) -> Score:
@@ -298,7 +300,7 @@ def _result(
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 
 
-def _runner(options: CodeOptions) -> Runner:
+def _runner(options: CodeOptions) -> ProgramRunner:
     if options.sandbox_url is not None:
         return _client(options.sandbox_url)
     return _sandbox(options.level, options.allow_unsafe)

@@ -23,7 +23,7 @@ class SandboxFailed(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckedOutput:
     """What a checker is shown of one test."""
 
     given: str
@@ -31,10 +31,10 @@ class Judged:
     expected: str
 
 
-class Checker(Protocol):
+class OutputChecker(Protocol):
     """Decides whether an output is right."""
 
-    def accepts(self, sandbox: Any, judged: Judged, limits: Limits) -> bool:
+    def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
         """Return whether it is.
 
         Raises:
@@ -50,8 +50,8 @@ class FunctionChecker:
 
     name: str
 
-    def accepts(self, sandbox: Any, judged: Judged, limits: Limits) -> bool:
-        """See `Checker.accepts`."""
+    def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
+        """See `OutputChecker.accepts`."""
         path, _, function = self.name.rpartition(":")
         try:
             source = Path(path).read_text()
@@ -94,14 +94,14 @@ class ProgramChecker:
 
     source: str
 
-    def accepts(self, sandbox: Any, judged: Judged, limits: Limits) -> bool:
-        """See `Checker.accepts`. An output that it fails on is wrong, if it accepts the correct one."""
+    def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
+        """See `OutputChecker.accepts`. An output that it fails on is wrong, if it accepts the correct one."""
         said = self._says(sandbox, judged, limits)
         if said is None and self._says(sandbox, replace(judged, got=judged.expected), limits) != "1":
             raise GroundTruthError("'generated_checker' does not accept the correct output")
         return said == "1"
 
-    def _says(self, sandbox: Any, judged: Judged, limits: Limits) -> str | None:
+    def _says(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> str | None:
         """What it prints; None where it does not come to its end."""
         texts = {
             "checker.py": self.source,

@@ -53,7 +53,7 @@ _STRING_END = {quote: re.compile(rf"\\[\s\S]|{quote}") for quote in ("'''", '"""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CodeBlock:
     """A fenced block."""
 
     info: str
@@ -142,7 +142,7 @@ def _after_thoughts(response: str) -> str:
 
 
 def _choose(
-    blocks: list[Block], fence: Fence, language: re.Pattern[str], called: frozenset[str]
+    blocks: list[CodeBlock], fence: Fence, language: re.Pattern[str], called: frozenset[str]
 ) -> str | None:
     filled = [block for block in blocks if block.code.strip()]
     marked = [block.code for block in filled if language.match(block.info)]
@@ -174,21 +174,21 @@ def _choose_inline(text: str) -> str | None:
     return codes[-1] + "\n" if codes else None
 
 
-def _blocks(text: str, ask: Parses, language: re.Pattern[str], *, is_nested: bool = False) -> list[Block]:
-    blocks: list[Block] = []
+def _blocks(text: str, ask: Parses, language: re.Pattern[str], *, is_nested: bool = False) -> list[CodeBlock]:
+    blocks: list[CodeBlock] = []
     position = 0
     while opening := _OPENING.search(text, position):
         block = _block(text, opening, ask)
         position = block.resume
         wraps = len(opening["run"]) > 3 or opening["run"][0] == "~"
-        nested: list[Block] = []
+        nested: list[CodeBlock] = []
         if wraps and not is_nested and _WRAPPERS.fullmatch(block.info):
             nested = _blocks(block.code, ask, language, is_nested=True)
         blocks += [b for b in nested if language.match(b.info)] or [block]
     return blocks
 
 
-def _block(text: str, opening: re.Match[str], ask: Parses) -> Block:
+def _block(text: str, opening: re.Match[str], ask: Parses) -> CodeBlock:
     line_start = text.rfind("\n", 0, opening.start()) + 1
     before = text[line_start : opening.start()]
     margin = before if _MARGIN.fullmatch(before) else ""
@@ -203,7 +203,7 @@ def _block(text: str, opening: re.Match[str], ask: Parses) -> Block:
     start = min(opening.end() + 1, len(text))
     end, resume = _closing(text, start, opening["run"], info, ask)
     code = _without_margin(text[start:end].split("\n"), margin)
-    return Block(info, f"{first_line}\n{code}" if first_line else code, max(resume, start))
+    return CodeBlock(info, f"{first_line}\n{code}" if first_line else code, max(resume, start))
 
 
 def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[int, int]:

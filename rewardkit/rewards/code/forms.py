@@ -1,4 +1,4 @@
-"""The published forms of test cases, each read into a `Problem`; told apart by a key. Executes none of it.
+"""The published forms of test cases, each read into a `CodeProblem`; a key tells them apart. Runs none of it.
 
 Whether a text among the tests of a function is a value or JSON for one is settled for all tests of a problem
 together; where both are possible the problem is refused, and the message names both.
@@ -16,14 +16,14 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.rewards.code.assertions import METHOD, CallCase, from_assert, from_check, with_body
-from rewardkit.rewards.code.problem import AssertTest, GroundTruthError, Problem, StdinTest, Test
+from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
 from rewardkit.rewards.code.scripts import pytest_tests, script_tests
 
 _MAX_UNPACKED = 1 << 30
 """Bytes of LiveCodeBench's compressed tests, unpacked."""
 
 
-def _cases(ground_truth: dict[str, Any], key: str) -> Problem:
+def _cases(ground_truth: dict[str, Any], key: str) -> CodeProblem:
     """A list of cases: ours, open-r1's and PrimeIntellect's, DeepCoder's, SandboxFusion's.
 
     A case is an assertion as text, or an object of `input`, `output` and perhaps `weight`, `fn_name`,
@@ -33,7 +33,7 @@ def _cases(ground_truth: dict[str, Any], key: str) -> Problem:
     weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
     if any(not 0 <= w < float("inf") for w in weights) or (weights and not sum(weights)):
         raise GroundTruthError("weights must be finite, not negative, and not all zero")
-    return Problem(
+    return CodeProblem(
         _tests(cases, ground_truth),
         tuple(weights),
         setup=ground_truth.get("setup", ""),
@@ -150,7 +150,7 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     return outputs
 
 
-def _inputs_outputs(ground_truth: dict[str, Any]) -> Problem:
+def _inputs_outputs(ground_truth: dict[str, Any]) -> CodeProblem:
     """The form of APPS, TACO, PRIME and verl; with `assert_case` in it the assertions alone count there."""
     if ground_truth.get("assert_case"):
         return _assert_case(ground_truth)
@@ -163,10 +163,10 @@ def _inputs_outputs(ground_truth: dict[str, Any]) -> Problem:
         tests: tuple[Test, ...] = _call_tests(function, inputs, outputs)
     else:
         tests = tuple(StdinTest(_text(i), _text(o)) for i, o in zip(inputs, outputs, strict=True))
-    return Problem(tests, limits=_limits(ground_truth))
+    return CodeProblem(tests, limits=_limits(ground_truth))
 
 
-def _code_contests(ground_truth: dict[str, Any]) -> Problem:
+def _code_contests(ground_truth: dict[str, Any]) -> CodeProblem:
     for key in ("input_file", "output_file"):
         if ground_truth.get(key):
             raise GroundTruthError(
@@ -177,19 +177,19 @@ def _code_contests(ground_truth: dict[str, Any]) -> Problem:
         group = ground_truth.get(name) or {}
         for given, wanted in zip(group.get("input", ()), group.get("output", ()), strict=True):
             tests.append(StdinTest(given, wanted))
-    return Problem(tuple(tests), limits=_limits(ground_truth))
+    return CodeProblem(tuple(tests), limits=_limits(ground_truth))
 
 
-def _livecodebench(ground_truth: dict[str, Any]) -> Problem:
+def _livecodebench(ground_truth: dict[str, Any]) -> CodeProblem:
     cases = [
         *_lcb_cases(ground_truth.get("public_test_cases")),
         *_lcb_cases(ground_truth.get("private_test_cases")),
     ]
     function = _metadata(ground_truth).get("func_name") or ground_truth.get("fn_name")
     if not function:
-        return Problem(_tests(cases, ground_truth), limits=_limits(ground_truth))
+        return CodeProblem(_tests(cases, ground_truth), limits=_limits(ground_truth))
     inputs, outputs = [case["input"] for case in cases], [case["output"] for case in cases]
-    return Problem(_call_tests(function, inputs, outputs, may_wrap=False), limits=_limits(ground_truth))
+    return CodeProblem(_call_tests(function, inputs, outputs, may_wrap=False), limits=_limits(ground_truth))
 
 
 def _lcb_cases(field: Any) -> list[dict[str, Any]]:
@@ -231,24 +231,24 @@ def unpack(text: str) -> str:
     return found
 
 
-def _humaneval(ground_truth: dict[str, Any]) -> Problem:
+def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
     """HumanEval, and LeetCodeDataset, whose entry point is `Solution().name`."""
     entry = ground_truth["entry_point"]
     test = ground_truth["test"]
     prompt = ground_truth.get("prompt", "")
     if cases := from_check(test, entry):
-        return Problem(tuple(cases), prefix=prompt)
+        return CodeProblem(tuple(cases), prefix=prompt)
     prompt, begun = with_body(prompt), prompt
     # The prompt's helper functions are the assertions' own; its function is the program's.
     if entry.isidentifier():
         setup = f"{prompt}\n\n{entry} = __candidate__({entry!r})\n{test}\n"
-        return Problem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
+        return CodeProblem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
     owner = entry.partition("(")[0]  # of Solution().name: the prompt has one of its own, without the method
     theirs = f"{owner} = __candidate__({owner!r})\n" if METHOD.fullmatch(entry) else ""
-    return Problem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
+    return CodeProblem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
 
 
-def _test(ground_truth: dict[str, Any]) -> Problem:
+def _test(ground_truth: dict[str, Any]) -> CodeProblem:
     """`test`: HumanEval's check, pytest functions (KodCode), assertions in a row (the LeetCode contest set),
     or SandboxFusion's: a list of {input: {stdin}, output: {stdout}}, or {code}."""
     test = ground_truth["test"]
@@ -270,25 +270,25 @@ def _test(ground_truth: dict[str, Any]) -> Problem:
     return _source(test)
 
 
-def _source(test: str) -> Problem:
+def _source(test: str) -> CodeProblem:
     """Python source of tests: pytest functions if it has any, else its assertions one by one."""
     source = test.replace("#<INSERT>", "")
     found = pytest_tests(source)
     if found is not None:
-        return Problem(tuple(AssertTest(name) for name in found), setup=source)
-    return Problem(tuple(AssertTest(s, before) for before, s in script_tests(source)))
+        return CodeProblem(tuple(AssertTest(name) for name in found), setup=source)
+    return CodeProblem(tuple(AssertTest(s, before) for before, s in script_tests(source)))
 
 
-def _assert_case(ground_truth: dict[str, Any]) -> Problem:
+def _assert_case(ground_truth: dict[str, Any]) -> CodeProblem:
     """verl's `assert_case`: each text is one test, however many statements it has."""
     cases = ground_truth["assert_case"]
     cases = [cases] if isinstance(cases, str) else _list(cases, "assert_case")
-    return Problem(
+    return CodeProblem(
         tuple(from_assert(case) or AssertTest(case) for case in cases), limits=_limits(ground_truth)
     )
 
 
-def _mbpp(ground_truth: dict[str, Any]) -> Problem:
+def _mbpp(ground_truth: dict[str, Any]) -> CodeProblem:
     labels = ground_truth.get("labels") or {}
     labels = _json(labels) if isinstance(labels, str) else labels
     listed = ground_truth["test_list"]
@@ -297,10 +297,12 @@ def _mbpp(ground_truth: dict[str, Any]) -> Problem:
     setup = ground_truth.get("test_setup_code") or "\n".join(ground_truth.get("test_imports", []))
     setup = setup or labels.get("test_setup_code", "")
     plain = [from_assert(test) if not setup else None for test in tests]
-    return Problem(tuple(case or AssertTest(t) for case, t in zip(plain, tests, strict=True)), setup=setup)
+    return CodeProblem(
+        tuple(case or AssertTest(t) for case, t in zip(plain, tests, strict=True)), setup=setup
+    )
 
 
-def _official_tests(ground_truth: dict[str, Any]) -> Problem:
+def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
     """open-r1's Codeforces rows."""
     if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
@@ -315,7 +317,7 @@ def _official_tests(ground_truth: dict[str, Any]) -> Problem:
     return replace(_cases(ground_truth, "official_tests"), checker_program=checker)
 
 
-def _test_cases(ground_truth: dict[str, Any]) -> Problem:
+def _test_cases(ground_truth: dict[str, Any]) -> CodeProblem:
     """A list of cases, or the lists of their inputs and outputs."""
     cases = ground_truth["test_cases"]
     cases = _json(cases) if isinstance(cases, str) else cases
@@ -324,7 +326,7 @@ def _test_cases(ground_truth: dict[str, Any]) -> Problem:
     )
 
 
-def _in_lists(ground_truth: dict[str, Any], found: Any) -> Problem:
+def _in_lists(ground_truth: dict[str, Any], found: Any) -> CodeProblem:
     """The lists of inputs and outputs within a ground truth, under either name of both."""
     found = _json(found) if isinstance(found, str) else found
     if not isinstance(found, dict):
@@ -335,7 +337,7 @@ def _in_lists(ground_truth: dict[str, Any], found: Any) -> Problem:
     return _inputs_outputs(ground_truth | found | {"inputs": both[0], "outputs": both[1]})
 
 
-FORMS: dict[str, Callable[[dict[str, Any]], Problem]] = {
+FORMS: dict[str, Callable[[dict[str, Any]], CodeProblem]] = {
     "tests": lambda ground_truth: _cases(ground_truth, "tests"),
     "test_cases": _test_cases,
     "official_tests": _official_tests,

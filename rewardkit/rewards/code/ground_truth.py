@@ -1,4 +1,4 @@
-"""Reads a ground truth into a `Problem`: picks the form by its keys. None of it is executed.
+"""Reads a ground truth into a `CodeProblem`: picks the form by its keys. None of it is executed.
 
 The forms in which sets publish their tests are in `forms.py`.
 """
@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.rewards.code.forms import FORMS
-from rewardkit.rewards.code.problem import GroundTruthError, Problem
+from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError
 
 
-def read(text: str) -> Problem:
+def read(text: str) -> CodeProblem:
     """Return the problem that a ground truth describes.
 
     Raises:
@@ -38,7 +38,7 @@ def read(text: str) -> Problem:
     raise GroundTruthError(f"no known form of test cases; expected one of {known}, found keys: {keys}")
 
 
-def _with_language(problem: Problem, language: Any) -> Problem:
+def _with_language(problem: CodeProblem, language: Any) -> CodeProblem:
     if language is not None and not isinstance(language, str):
         raise GroundTruthError(f"'language' is {language!r}; expected its name")
     return replace(problem, language=language or None)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from rewardkit.rewards.code import extract
-from rewardkit.rewards.code.problem import GroundTruthError, Problem, StdinTest
+from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError, StdinTest
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 
 _FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
@@ -33,7 +33,7 @@ class Program:
     language: str = PYTHON
 
 
-def wanted(option: str | None, problem: Problem) -> str | None:
+def wanted(option: str | None, problem: CodeProblem) -> str | None:
     """Return the language that programs have to be written in; None: the fence decides.
 
     Raises:
@@ -51,7 +51,7 @@ def wanted(option: str | None, problem: Problem) -> str | None:
     return None if _reads_stdin(problem) else PYTHON
 
 
-def _reads_stdin(problem: Problem) -> bool:
+def _reads_stdin(problem: CodeProblem) -> bool:
     return all(isinstance(test, StdinTest) for test in problem.tests)
 
 

@@ -1,4 +1,4 @@
-"""What a problem's tests are: `Problem` and the kinds of test in it. Plain data; reading it is elsewhere."""
+"""What a problem's tests are: `CodeProblem` and the kinds of test in it. Plain data; read elsewhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Test = StdinTest | CallCase | AssertTest
 
 
 @dataclass(frozen=True)
-class Problem:
+class CodeProblem:
     """Everything needed to score a program."""
 
     tests: tuple[Test, ...]

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from rewardkit.rewards.code import compare
 from rewardkit.rewards.code.assertions import CallCase
-from rewardkit.rewards.code.checkers import Checker, Judged, SandboxFailed, on_this_host
-from rewardkit.rewards.code.problem import AssertTest, GroundTruthError, Problem, StdinTest, Test
-from rewardkit.sandbox import DEFAULT_LIMITS, Answer, Budget, Limits, Outcome
+from rewardkit.rewards.code.checkers import CheckedOutput, OutputChecker, SandboxFailed, on_this_host
+from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
+from rewardkit.sandbox import DEFAULT_LIMITS, Answer, Limits, Outcome, SolutionBudget
 from rewardkit.sandbox.answers import explain
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.languages import PYTHON
@@ -38,7 +38,7 @@ _LONGEST_S = 1500.0
 program can only run into it on a machine that gives it a twentieth of a core."""
 
 
-class Runner(Protocol):
+class ProgramRunner(Protocol):
     """What runs programs and calls their functions: a `Sandbox`, or a service elsewhere."""
 
     @property
@@ -64,7 +64,7 @@ class Runner(Protocol):
         limits: Limits = ...,
         *,
         keywords: Sequence[Mapping[str, Any]] | None = ...,
-        budget: Budget | None = ...,
+        budget: SolutionBudget | None = ...,
         stop: bool = ...,
     ) -> list[Answer]:
         """Call a function of a program, as `Sandbox.call` does."""
@@ -98,7 +98,7 @@ class Rules:
     """How tests are run and compared."""
 
     comparator: str
-    checker: Checker | None
+    checker: OutputChecker | None
     limits: Limits
     total_s: float
     """CPU time for all tests together."""
@@ -110,18 +110,18 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _TestRun:
     """What the running of one kind of tests needs."""
 
-    sandbox: Runner
+    sandbox: ProgramRunner
     program: str
-    problem: Problem
+    problem: CodeProblem
     rules: Rules
     limits: Limits
-    budget: Budget
+    budget: SolutionBudget
 
 
-def limits_of(problem: Problem, cpu_s: float, memory_mb: int) -> Limits:
+def limits_of(problem: CodeProblem, cpu_s: float, memory_mb: int) -> Limits:
     """Return what one test may use, its output limit far above what is expected of it."""
     expected = [len(t.output) if isinstance(t, StdinTest) else len(repr_of(t)) for t in problem.tests]
     return Limits(
@@ -133,7 +133,7 @@ def limits_of(problem: Problem, cpu_s: float, memory_mb: int) -> Limits:
     )
 
 
-def _reads(problem: Problem) -> bool:
+def _reads(problem: CodeProblem) -> bool:
     return isinstance(problem.tests[0], StdinTest)
 
 
@@ -142,7 +142,7 @@ def repr_of(test: Test) -> str:
     return json.dumps(values.encode(test.expected)) if isinstance(test, CallCase) else ""
 
 
-def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> list[CodeVerdict]:
+def run_tests(sandbox: ProgramRunner, program: str, problem: CodeProblem, rules: Rules) -> list[CodeVerdict]:
     """Return one verdict for each test of the problem.
 
     Raises:
@@ -150,12 +150,12 @@ def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> 
         TookTooLong: the safety net of elapsed time was run into.
         GroundTruthError: the tests turn out not to be usable.
     """
-    budget = Budget(
+    budget = SolutionBudget(
         cpu_s=rules.total_s,
         failures_s=_FAILURES_FACTOR * rules.limits.cpu_s,
         ends=time.monotonic() + min(_NET_S + _NET_FACTOR * rules.total_s, _LONGEST_S),
     )
-    run = _Run(sandbox, program, problem, rules, rules.limits, budget)
+    run = _TestRun(sandbox, program, problem, rules, rules.limits, budget)
     verdicts: list[CodeVerdict] = [NOT_RUN] * len(problem.tests)
     for kind, play in ((StdinTest, _run_stdin), (CallCase, _run_calls), (AssertTest, _run_asserts)):
         chosen = [(i, t) for i, t in enumerate(problem.tests) if isinstance(t, kind)]
@@ -171,7 +171,7 @@ def run_tests(sandbox: Runner, program: str, problem: Problem, rules: Rules) -> 
     return verdicts
 
 
-def _run_stdin(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
+def _run_stdin(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     verdicts: list[CodeVerdict] = []
     for test in tests:
         if run.budget.is_spent:
@@ -188,7 +188,9 @@ def _run_stdin(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
     return verdicts
 
 
-def _verdict_on_output(sandbox: Runner, test: StdinTest, outcome: Outcome, rules: Rules) -> CodeVerdict:
+def _verdict_on_output(
+    sandbox: ProgramRunner, test: StdinTest, outcome: Outcome, rules: Rules
+) -> CodeVerdict:
     if outcome.status in ("sandbox_error", "cancelled"):
         raise SandboxFailed(outcome.detail or outcome.status)
     got = outcome.stdout.decode("utf-8", "surrogateescape")
@@ -197,7 +199,7 @@ def _verdict_on_output(sandbox: Runner, test: StdinTest, outcome: Outcome, rules
         reason = f"input {_short(test.input)}: {explain(outcome)}"
         return CodeVerdict(False, outcome.status, reason, outcome.cpu_s, *shown)
     if rules.checker is not None:
-        passed = rules.checker.accepts(sandbox, Judged(test.input, got, test.output), rules.limits)
+        passed = rules.checker.accepts(sandbox, CheckedOutput(test.input, got, test.output), rules.limits)
     elif len(got) > _LARGEST + 32 * len(test.output):
         passed = False  # wrong unread: what is far more than was to be printed takes time to read
     else:
@@ -217,7 +219,7 @@ def _exited_on_purpose(outcome: Outcome) -> bool:
     )
 
 
-def _run_calls(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
+def _run_calls(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     verdicts: list[CodeVerdict | None] = [None] * len(tests)
     for function in dict.fromkeys(test.function for test in tests):  # a batch for each function
         chosen = [i for i, test in enumerate(tests) if test.function == function]
@@ -276,7 +278,7 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
         return False
 
 
-def _run_asserts(run: _Run, tests: Sequence[Any]) -> list[CodeVerdict]:
+def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     sources = [test.source for test in tests]
     limits = replace(
         run.limits, idle_s=4 * _IDLE_FACTOR * run.limits.cpu_s

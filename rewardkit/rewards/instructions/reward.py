@@ -30,7 +30,7 @@ import rewardkit.rewards.instructions.ifbench_words
 import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each adds its checkers to the table)
 from rewardkit.rewards.instructions.ifbench_words import UNVERIFIABLE
 from rewardkit.rewards.instructions.language import LANGUAGES
-from rewardkit.rewards.instructions.table import Checker, find
+from rewardkit.rewards.instructions.table import InstructionChecker, find
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import import_reward_file
@@ -54,7 +54,7 @@ class Instruction:
 
     name: str
     """Its id; with `#2` and so on where a prompt has it again."""
-    checker: Checker
+    checker: InstructionChecker
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:

@@ -25,7 +25,7 @@ _KINDS = {"int": (int, float), "float": (int, float), "str": str, "Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Checker:
+class InstructionChecker:
     """One kind of instruction."""
 
     id: str
@@ -60,7 +60,7 @@ def _is_blank(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-_CHECKERS: dict[str, Checker] = {}
+_CHECKERS: dict[str, InstructionChecker] = {}
 
 
 def checker(instruction_id: str) -> Callable[[Check], Check]:
@@ -78,13 +78,13 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
         required = frozenset(p.name for p in parameters if p.default is p.empty)
         known = frozenset(p.name for p in parameters)
         kinds = {p.name: _KINDS[p.annotation] for p in parameters if p.annotation in _KINDS}
-        _CHECKERS[instruction_id] = Checker(instruction_id, check, required, known, kinds)
+        _CHECKERS[instruction_id] = InstructionChecker(instruction_id, check, required, known, kinds)
         return check
 
     return add
 
 
-def find(instruction_id: str) -> Checker | None:
+def find(instruction_id: str) -> InstructionChecker | None:
     """Return the checker of an id, if there is one."""
     return _CHECKERS.get(instruction_id)
 

@@ -26,7 +26,7 @@ class EndpointError(RuntimeError):
     """The server gave no answer; the message says why."""
 
 
-class _TransientError(EndpointError):
+class _TransientJudgeError(EndpointError):
     """Worth another try, `after_s` from now at the earliest."""
 
     def __init__(self, message: str, after_s: float = 0.0) -> None:
@@ -34,7 +34,7 @@ class _TransientError(EndpointError):
         self.after_s = after_s
 
 
-class Settings(Protocol):
+class JudgeSettings(Protocol):
     """Who is asked, and how; the judge's options are such settings."""
 
     @property
@@ -59,7 +59,7 @@ class Settings(Protocol):
 
 async def complete(
     messages: Sequence[dict[str, str]],
-    options: Settings,
+    options: JudgeSettings,
     who: str = "the judge",
     session: aiohttp.ClientSession | None = None,
 ) -> str:
@@ -76,7 +76,7 @@ async def complete(
     for attempt in range(options.retries + 1):
         try:
             return await _attempt(messages, options, who, session or _session())
-        except _TransientError as error:
+        except _TransientJudgeError as error:
             if attempt == options.retries:
                 tries = f"{attempt + 1} attempts" if attempt else "1 attempt"
                 raise EndpointError(f"{error} ({tries})") from None
@@ -86,7 +86,7 @@ async def complete(
 
 
 async def _attempt(
-    messages: Sequence[dict[str, str]], options: Settings, who: str, session: aiohttp.ClientSession
+    messages: Sequence[dict[str, str]], options: JudgeSettings, who: str, session: aiohttp.ClientSession
 ) -> str:
     body = {
         "model": options.model,
@@ -106,24 +106,24 @@ async def _attempt(
         ) as answer:
             content = await answer.read()
     except TimeoutError:
-        raise _TransientError(f"{who} did not answer in {options.request_timeout_s:g} s") from None
+        raise _TransientJudgeError(f"{who} did not answer in {options.request_timeout_s:g} s") from None
     except (aiohttp.ClientError, OSError) as error:
-        raise _TransientError(f"{who} cannot be reached: {type(error).__name__}: {error}") from None
+        raise _TransientJudgeError(f"{who} cannot be reached: {type(error).__name__}: {error}") from None
     if answer.status in RETRIED:
-        raise _TransientError(_refusal(answer.status, content, who), retry_after_s(answer.headers))
+        raise _TransientJudgeError(_refusal(answer.status, content, who), retry_after_s(answer.headers))
     if answer.status != 200:
         raise EndpointError(_refusal(answer.status, content, who))
     return _text(content, options, who)
 
 
-def _text(content: bytes, options: Settings, who: str) -> str:
+def _text(content: bytes, options: JudgeSettings, who: str) -> str:
     try:
         choice: Any = msgspec.json.decode(content)["choices"][0]
         text = choice["message"]["content"]
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         shown = content[:80].decode("utf-8", "replace")
-        raise _TransientError(f"{who}'s server sent no completion: {shown!r}") from None
+        raise _TransientJudgeError(f"{who}'s server sent no completion: {shown!r}") from None
     if finish == "length":
         raise EndpointError(f"{who}'s answer was cut off after max_tokens={options.max_tokens}")
     if not isinstance(text, str):

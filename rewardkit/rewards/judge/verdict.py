@@ -24,7 +24,7 @@ class NoVerdictError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """What goes to the judge."""
 
     messages: list[dict[str, str]]
@@ -44,7 +44,7 @@ class JudgeVerdict:
     """The end of what stands before the verdict, on one line."""
 
 
-def ask(sample: Sample, options: JudgeOptions) -> Question:
+def ask(sample: Sample, options: JudgeOptions) -> JudgeQuestion:
     """Fill in the template, in one pass, so that no text that is filled in is taken for a placeholder.
 
     Fence and marker carry a digest of the sample: the response cannot close its own fence, nor write a
@@ -63,7 +63,7 @@ def ask(sample: Sample, options: JudgeOptions) -> Question:
     text = _PLACEHOLDER.sub(lambda match: filled[match[1]], options.prompt)
     system = [{"role": "system", "content": options.system}] if options.system else []
     marker = filled["marker"] if "{marker}" in options.prompt else ""
-    return Question([*system, {"role": "user", "content": text}], marker)
+    return JudgeQuestion([*system, {"role": "user", "content": text}], marker)
 
 
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:

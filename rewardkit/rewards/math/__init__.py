@@ -6,7 +6,7 @@ neither SymPy (which only ever runs in a worker process) nor mpmath (loaded at t
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict as MathVerdict
 from rewardkit.rewards.math.comparing.grade import compare as compare
-from rewardkit.rewards.math.explanation import Explanation as Explanation
+from rewardkit.rewards.math.explanation import MathExplanation as MathExplanation
 from rewardkit.rewards.math.explanation import explain as explain
 from rewardkit.rewards.math.policies import MathOptions as MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction as Extraction

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rewardkit.rewards.math.comparing.grade import MathVerdict
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
-from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_answer
+from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.reward import alternatives, best_verdict
 from rewardkit.rewards.math.tree.show import show
 
@@ -15,7 +15,7 @@ _LINE = 400
 
 
 @dataclass(frozen=True)
-class Explanation:
+class MathExplanation:
     """Why an answer is right or wrong. Every field is text to print."""
 
     extracted: str | None
@@ -39,12 +39,12 @@ class Explanation:
         return "\n".join(f"{name:>18}: {value}" for name, value in rows)
 
 
-def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) -> Explanation:
+def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) -> MathExplanation:
     """Return how a response would be scored, and why."""
     options = resolve(options)
     found = extract(response, options)
     ground_truths = alternatives(ground_truth)
-    side = prepare(ground_truths[0]) if ground_truths else Prepared("", "")
+    side = prepare(ground_truths[0]) if ground_truths else PreparedAnswer("", "")
     if found.answer is None:
         verdict = MathVerdict("not_equal", "none", f"no answer in the response: {found.method}")
         return _explanation(found, side, None, verdict)
@@ -52,9 +52,9 @@ def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) ->
 
 
 def _explanation(
-    found: Extraction, side: Prepared, answer: Prepared | None, verdict: MathVerdict
-) -> Explanation:
-    return Explanation(
+    found: Extraction, side: PreparedAnswer, answer: PreparedAnswer | None, verdict: MathVerdict
+) -> MathExplanation:
+    return MathExplanation(
         extracted=_short(found.answer) if found.answer is not None else None,
         method=found.method,
         ground_truth_text=_short(side.text),
@@ -67,7 +67,7 @@ def _explanation(
     )
 
 
-def _form(side: Prepared) -> str:
+def _form(side: PreparedAnswer) -> str:
     if side.reading is None:
         return f"text only ({side.problem or 'nothing there'})"
     return _short(show(side.reading))

@@ -24,7 +24,7 @@ MAX_STEPS = 40_000
 """What one answer may cost, all its parts and readings together, in steps of about a microsecond."""
 
 
-class Budget:
+class AnswerBudget:
     """What one answer may still cost, however many parts and alternatives it is compared with."""
 
     def __init__(self, cpu_s: float) -> None:
@@ -34,7 +34,7 @@ class Budget:
 
 
 class _Local(threading.local):
-    budget: Budget | None = None
+    budget: AnswerBudget | None = None
 
 
 _LOCAL = _Local()
@@ -49,11 +49,11 @@ class budget:
     def __init__(self, cpu_s: float) -> None:
         self._cpu_s = cpu_s
 
-    def __enter__(self) -> Budget:
+    def __enter__(self) -> AnswerBudget:
         self._outer = _LOCAL.budget
         if self._outer is not None:
             return self._outer
-        _LOCAL.budget = Budget(self._cpu_s)
+        _LOCAL.budget = AnswerBudget(self._cpu_s)
         return _LOCAL.budget
 
     def __exit__(self, *error: object) -> None:

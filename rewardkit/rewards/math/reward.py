@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import msgspec
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
-from rewardkit.rewards.math.guards import Budget, budget
+from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
-from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_answer
+from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.visible import without_question
 from rewardkit.types import Sample, Score
 
@@ -105,7 +105,7 @@ def best_verdict(
     return verdict
 
 
-def _verdict(truth: Prepared, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
+def _verdict(truth: PreparedAnswer, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
     """The verdict on the answer; on all boxes for a list, on the whole slot for a ground truth in prose."""
     verdict = compare_prepared(truth, prepare_answer(found, kind), options)
     if not verdict.equal and len(found.parts) > 1 and truth.is_list:
@@ -137,7 +137,7 @@ def _compatible(response: str, ground_truths: tuple[str, ...], options: MathOpti
     return next((s for s in found if s.correct), found[-1])
 
 
-def _compatible_one(compat: Compat, response: str, ground_truth: str, left: Budget) -> Score:
+def _compatible_one(compat: Compat, response: str, ground_truth: str, left: AnswerBudget) -> Score:
     if compat == "verl_math_reward":
         from rewardkit.rewards.math.compat import hendrycks
 

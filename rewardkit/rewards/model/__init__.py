@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.model_folders import read_config, why_no_model
 from rewardkit.registry import REGISTRY, Registry, Reward
-from rewardkit.rewards.model.encode import Encoded, Encoder, UnreadableError
+from rewardkit.rewards.model.encode import Encoded, ModelEncoder, UnreadableError
 from rewardkit.rewards.model.options import ModelOptions as ModelOptions
 from rewardkit.types import Sample, Score, failure
 
@@ -26,7 +26,7 @@ TIMEOUT_S = 600.0
 class Classifier(Protocol):
     """A loaded model."""
 
-    encoder: Encoder
+    encoder: ModelEncoder
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
         """Return the logits of each sequence of token ids, or why there are none."""
@@ -118,7 +118,7 @@ def reward_of_logits(logits: Sequence[float]) -> float:
     return logits[0] if len(logits) == 1 else logits[1] - logits[0]
 
 
-def _encode(sample: Sample, encoder: Encoder) -> Encoded | Score:
+def _encode(sample: Sample, encoder: ModelEncoder) -> Encoded | Score:
     try:
         return encoder.encode(sample.prompt, sample.response)
     except UnreadableError as error:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
-from rewardkit.rewards.model.encode import Encoder
+from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.options import ModelOptions
 
 try:
@@ -43,7 +43,7 @@ class TransformersClassifier:
         self._batch_tokens = options.batch_tokens
         tokenizer = load_tokenizer(options.path)
         max_length = read_length(options.max_length, self._model.config, tokenizer)
-        self.encoder = Encoder(tokenizer, options.template, max_length)
+        self.encoder = ModelEncoder(tokenizer, options.template, max_length)
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
         """Return the logits of each sequence, in order, or why there are none."""

@@ -25,7 +25,7 @@ class Encoded:
     """What was done to the text that its author might not expect."""
 
 
-class Encoder:
+class ModelEncoder:
     """A tokenizer with the way it is used.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
-from rewardkit.rewards.model.encode import Encoder
+from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.options import ModelOptions
 
 
@@ -53,7 +53,7 @@ class VllmClassifier:
         self._raw = vllm.PoolingParams(use_activation=False)
         tokenizer = load_tokenizer(options.path)
         max_length = read_length(options.max_length, self._llm.model_config.hf_config, tokenizer)
-        self.encoder = Encoder(tokenizer, options.template, max_length)
+        self.encoder = ModelEncoder(tokenizer, options.template, max_length)
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
         """Return the logits of each sequence, in order."""

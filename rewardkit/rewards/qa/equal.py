@@ -54,7 +54,7 @@ _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ComparedForm:
     """A short answer in the form in which it is compared."""
 
     number: Decimal | None
@@ -69,7 +69,7 @@ class Form:
         return not self.words
 
 
-def form(text: str) -> Form:
+def form(text: str) -> ComparedForm:
     """Return the form of a short answer; long ones are empty."""
     if len(text) > MAX_ANSWER:
         return _EMPTY
@@ -77,7 +77,7 @@ def form(text: str) -> Form:
 
 
 @lru_cache(maxsize=65_536)
-def _form(text: str) -> Form:
+def _form(text: str) -> ComparedForm:
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.translate(_QUOTES))
         text = "".join(c for c in text if not unicodedata.combining(c))
@@ -89,10 +89,10 @@ def _form(text: str) -> Form:
     words = _without_articles(_TOKEN.findall(_DROPPED.sub("", stripped)))
     words = [w.replace(",", "") if w[-1].isdigit() else w for w in words]
     plain = not any(c.isdigit() or c in "+#" for c in stripped)
-    return Form(number, _date(stripped), tuple(words), "".join(words) if plain else "")
+    return ComparedForm(number, _date(stripped), tuple(words), "".join(words) if plain else "")
 
 
-_EMPTY = Form(None, None, (), "")
+_EMPTY = ComparedForm(None, None, (), "")
 
 
 def _without_articles(words: list[str]) -> list[str]:
@@ -133,7 +133,7 @@ def _date(text: str) -> tuple[int, int, int] | None:
     return (year, month, day) if month and (year or day) and len(words) > 1 else None
 
 
-def same(a: Form, b: Form) -> bool:
+def same(a: ComparedForm, b: ComparedForm) -> bool:
     """Return True when two answers are the same; an empty one equals none."""
     if not a.words or not b.words:
         return False
@@ -144,7 +144,7 @@ def same(a: Form, b: Form) -> bool:
     return a.words == b.words or (bool(a.joined) and a.joined == b.joined)
 
 
-def f1(answer: Form, truth: Form) -> float:
+def f1(answer: ComparedForm, truth: ComparedForm) -> float:
     """Return the F1 of the words of two answers, 0 to 1.
 
     0 where one of them is yes or no and they differ (HotpotQA), where the truth has numbers and none of them

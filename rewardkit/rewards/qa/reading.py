@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.rewards.qa.equal import MAX_ANSWER, Form, form
+from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, form
 from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, visible
 from rewardkit.rewards.wordings import before_verb, contrasted
 
@@ -34,7 +34,7 @@ _SPLIT = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+")
 class Accepted:
     """One accepted answer: the spans that it consists of, one for most questions."""
 
-    spans: tuple[Form, ...]
+    spans: tuple[ComparedForm, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit.rewards.qa.compat import verl_score
-from rewardkit.rewards.qa.equal import Form, f1, form, same
+from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
 from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of, wordings
 from rewardkit.rewards.qa.weighing import weighed
 from rewardkit.rewards.stated import visible
@@ -85,7 +85,7 @@ def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
     return max(_nearness(text, given, ground_truth) for ground_truth in ground_truths)
 
 
-def _nearness(text: str, given: Form, ground_truth: Accepted) -> float:
+def _nearness(text: str, given: ComparedForm, ground_truth: Accepted) -> float:
     """1.0 when the answer is the accepted one, less the fewer words agree."""
     if len(ground_truth.spans) == 1:
         return f1(given, ground_truth.spans[0])

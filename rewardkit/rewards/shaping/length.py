@@ -13,7 +13,7 @@ from typing import Literal
 
 from rewardkit.types import Sample, Score, failure
 
-Unit = Literal["words", "characters", "tokens"]
+LengthUnit = Literal["words", "characters", "tokens"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class OverlongOptions:
 
     max_length: int = 16_384
     buffer: int = 4_096
-    unit: Unit = "tokens"
+    unit: LengthUnit = "tokens"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class CosineOptions:
     shortest: float = 1.0
     longest: float = 0.0
     """For wrong answers swap them: the longer, the less is lost."""
-    unit: Unit = "words"
+    unit: LengthUnit = "words"
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class BudgetOptions:
     rule: Literal["exact", "max"] = "exact"
     """exact: 1 less `alpha` for each unit off. max: 0.5 at the budget, more below it, less above."""
     alpha: float = 0.0003
-    unit: Unit = "tokens"
+    unit: LengthUnit = "tokens"
 
 
-def length(sample: Sample, unit: Unit) -> int | None:
+def length(sample: Sample, unit: LengthUnit) -> int | None:
     """Return the length of a response; None if nobody has counted its tokens."""
     if unit == "words":
         return len(sample.response.split())

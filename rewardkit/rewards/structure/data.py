@@ -46,7 +46,7 @@ class DataOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroundTruth:
+class _DataGroundTruth:
     schema: str | None
     value: Any
     has_value: bool
@@ -122,9 +122,9 @@ def _refuse(why: str) -> Any:
 
 
 @lru_cache(maxsize=4_096)
-def _read_ground_truth(ground_truth: str) -> _GroundTruth | str:
+def _read_ground_truth(ground_truth: str) -> _DataGroundTruth | str:
     if not ground_truth.strip():
-        return _GroundTruth(None, None, False)
+        return _DataGroundTruth(None, None, False)
     try:
         given = _read_json(ground_truth)
     except (ValueError, RecursionError) as error:
@@ -135,8 +135,8 @@ def _read_ground_truth(ground_truth: str) -> _GroundTruth | str:
         )
     if isinstance(given, dict) and given.keys() and given.keys() <= {"schema", "value"}:
         schema = jsonlib.dumps(given["schema"]) if "schema" in given else None
-        return _GroundTruth(schema, given.get("value"), "value" in given)
-    return _GroundTruth(None, given, True)
+        return _DataGroundTruth(schema, given.get("value"), "value" in given)
+    return _DataGroundTruth(None, given, True)
 
 
 def _is_schema(given: Any) -> bool:

@@ -92,7 +92,7 @@ class SqlOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroundTruth:
+class _SqlGroundTruth:
     query: str
     databases: tuple[str, ...]
     ordered: bool
@@ -131,7 +131,7 @@ def score(sample: Sample, options: SqlOptions) -> Score:
     return Score(1.0, "ok", True, query[:200], detail="the same rows")
 
 
-def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _GroundTruth | str:
+def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _SqlGroundTruth | str:
     given: Any = ground_truth
     if ground_truth.lstrip().startswith("{"):
         try:
@@ -146,7 +146,7 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Gro
     found = tuple(map(str, [schema] if schema else several))
     if not query or not found:
         return "the ground truth needs a query, and a schema or databases (there or in extra_info)"
-    return _GroundTruth(query, found, bool(row.get("ordered", is_ordered(query))))
+    return _SqlGroundTruth(query, found, bool(row.get("ordered", is_ordered(query))))
 
 
 def _query(response: str) -> str | None:
@@ -167,7 +167,7 @@ def _without_comments_before(query: str) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def _expected(ground_truth: _GroundTruth, database: str, options: SqlOptions) -> Expected | str:
+def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions) -> Expected | str:
     """What a right query gives on a database, or why the ground truth's gives nothing."""
     results = _run((ground_truth.query,), database, options)
     broken = next((result.error for result in results if result.error), None)

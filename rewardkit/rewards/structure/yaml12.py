@@ -24,7 +24,7 @@ _SCALARS = {
 }
 
 
-class _Loader(yaml.SafeLoader):
+class _Yaml12Loader(yaml.SafeLoader):
     """The safe loader with 1.2's scalars, without aliases (which can make much of little) and without keys
     that stand twice."""
 
@@ -57,10 +57,10 @@ def _truth(loader: Any, node: Any) -> bool:
 
 
 for _kind, _pattern in _SCALARS.items():
-    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), None)
-_Loader.add_constructor(_TAG + "int", _integer)
-_Loader.add_constructor(_TAG + "float", _number)
-_Loader.add_constructor(_TAG + "bool", _truth)
+    _Yaml12Loader.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), None)
+_Yaml12Loader.add_constructor(_TAG + "int", _integer)
+_Yaml12Loader.add_constructor(_TAG + "float", _number)
+_Yaml12Loader.add_constructor(_TAG + "bool", _truth)
 
 
 def read_yaml(text: str) -> Any:
@@ -72,7 +72,7 @@ def read_yaml(text: str) -> Any:
     if len(text) > _MAX_CHARS:
         raise ValueError("too long")
     try:
-        value = yaml.load(text + "\n", _Loader)  # a block of text at the end keeps its line end
+        value = yaml.load(text + "\n", _Yaml12Loader)  # a block of text at the end keeps its line end
     except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:  # what odd tags and keys raise
         raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from None
     if not isinstance(value, dict | list):

@@ -12,7 +12,14 @@ import warnings
 from typing import Any
 
 from rewardkit.rewards.structure.ground_truth import fences, in_answer
-from rewardkit.rewards.tool_call.calls import BadCall, Call, first_value, from_list, is_call, loads
+from rewardkit.rewards.tool_call.calls import (
+    UnreadableCall,
+    WrittenCall,
+    first_value,
+    from_list,
+    is_call,
+    loads,
+)
 
 _MAX_PYTHON = 10_000
 _MAX_OBJECTS = 256
@@ -27,16 +34,16 @@ _LANGUAGES = ("", "python", "py", "tool_code", "tool_call")
 _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
-def in_json(text: str) -> tuple[Call, ...] | None:
+def in_json(text: str) -> tuple[WrittenCall, ...] | None:
     """Return the calls that stand as JSON in a text, None if none does.
 
     Raises:
-        BadCall: there is one that cannot be read.
+        UnreadableCall: there is one that cannot be read.
     """
     body = in_answer(text)
     if body.startswith("{") and '"name"' in body and _is_name_alone(body):
         return from_list(loads(body))
-    calls: list[Call] = []
+    calls: list[WrittenCall] = []
     position = 0
     for _ in range(_MAX_OBJECTS):
         start = _OBJECT.search(body, position)
@@ -44,14 +51,14 @@ def in_json(text: str) -> tuple[Call, ...] | None:
             break
         try:
             value, position = first_value(body, start.start())
-        except BadCall:
+        except UnreadableCall:
             if start["key"] not in ("type", "id"):
                 raise
             position = start.end()
             continue
         calls += from_list(value) if is_call(value) else ()
     if not calls and _NOT_JSON.search(body):
-        raise BadCall("not JSON: single quotes")
+        raise UnreadableCall("not JSON: single quotes")
     return tuple(calls) or None
 
 
@@ -59,16 +66,16 @@ def _is_name_alone(body: str) -> bool:
     """Whether a text is `{"name": "f"}`, the call of a function without arguments."""
     try:
         value = loads(body)
-    except BadCall:
+    except UnreadableCall:
         return False
     return isinstance(value, dict) and value.keys() == {"name"}
 
 
-def in_python(text: str) -> tuple[Call, ...] | None:
+def in_python(text: str) -> tuple[WrittenCall, ...] | None:
     """Return the calls that stand as Python in a text, None if none does.
 
     Raises:
-        BadCall: there are some in brackets that cannot be read.
+        UnreadableCall: there are some in brackets that cannot be read.
     """
     body = in_answer(text).strip("`\n ") if "```" not in text else text
     opening = _OPENING.search(body)
@@ -77,45 +84,45 @@ def in_python(text: str) -> tuple[Call, ...] | None:
         return _read(body[opening.start() : closings[-1].end()].strip())
     pieces = [code.strip() for language, code in fences(text) if language in _LANGUAGES]
     in_fence = bool(pieces)
-    calls: list[Call] = []
+    calls: list[WrittenCall] = []
     for piece in pieces or [body]:
         if _CALLS.fullmatch(piece):
             try:
                 calls += _read(piece)
-            except BadCall:
+            except UnreadableCall:
                 return None  # a program, not calls of tools
     return None if not calls or (in_fence and not any(call.arguments for call in calls)) else tuple(calls)
 
 
-def _read(code: str) -> tuple[Call, ...]:
+def _read(code: str) -> tuple[WrittenCall, ...]:
     if len(code) > _MAX_PYTHON:
-        raise BadCall("the calls are too long")
+        raise UnreadableCall("the calls are too long")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise BadCall("not Python") from None
+        raise UnreadableCall("not Python") from None
     return tuple(_from_node(node) for statement in body for node in _elements(statement))
 
 
 def _elements(statement: ast.stmt) -> list[ast.expr]:
     if not isinstance(statement, ast.Expr):
-        raise BadCall("not a list of calls")
+        raise UnreadableCall("not a list of calls")
     value = statement.value
     return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
 
 
-def _from_node(node: ast.expr) -> Call:
+def _from_node(node: ast.expr) -> WrittenCall:
     if not isinstance(node, ast.Call) or node.args or any(k.arg is None for k in node.keywords):
-        raise BadCall("not a call with named arguments")
+        raise UnreadableCall("not a call with named arguments")
     name = _dotted(node.func)
     if len({k.arg for k in node.keywords}) != len(node.keywords):
-        raise BadCall("an argument stands twice")
+        raise UnreadableCall("an argument stands twice")
     try:
-        return Call(name, {str(k.arg): _literal(k.value) for k in node.keywords})
+        return WrittenCall(name, {str(k.arg): _literal(k.value) for k in node.keywords})
     except (ValueError, RecursionError, TypeError, MemoryError):
-        raise BadCall("an argument is no literal") from None
+        raise UnreadableCall("an argument is no literal") from None
 
 
 def _dotted(node: ast.expr) -> str:
@@ -124,7 +131,7 @@ def _dotted(node: ast.expr) -> str:
         names.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name):
-        raise BadCall("what is called has no name")
+        raise UnreadableCall("what is called has no name")
     return ".".join([node.id, *reversed(names)])
 
 
@@ -146,11 +153,11 @@ def literal(text: str) -> Any:
     """Return the value of a text that is a literal of Python.
 
     Raises:
-        BadCall: it is none.
+        UnreadableCall: it is none.
     """
     if len(text) > _MAX_PYTHON:
-        raise BadCall("too long")
+        raise UnreadableCall("too long")
     try:
         return _literal(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, TypeError, MemoryError):
-        raise BadCall("no literal") from None
+        raise UnreadableCall("no literal") from None

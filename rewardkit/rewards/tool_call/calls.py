@@ -10,7 +10,7 @@ from rewardkit.json_objects import object_of_pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class WrittenCall:
     """One call of a tool."""
 
     name: str
@@ -19,11 +19,11 @@ class Call:
     """The form has texts only, so a number may stand as one."""
 
 
-class BadCall(ValueError):
+class UnreadableCall(ValueError):
     """The response attempts a call that cannot be read."""
 
 
-def from_list(value: Any) -> tuple[Call, ...]:
+def from_list(value: Any) -> tuple[WrittenCall, ...]:
     """Return the calls of a JSON value: one, a list of them, or a message of OpenAI's with `tool_calls`."""
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
@@ -43,12 +43,12 @@ def is_call(value: Any) -> bool:
     return isinstance(inner.get("name"), str) and ("arguments" in inner or "parameters" in inner)
 
 
-def _from_object(value: Any) -> Call:
+def _from_object(value: Any) -> WrittenCall:
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
         value = value["function"]  # OpenAI's form
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        raise BadCall("a call without a name")
-    return Call(value["name"], object_of(value.get("arguments", value.get("parameters", {}))))
+        raise UnreadableCall("a call without a name")
+    return WrittenCall(value["name"], object_of(value.get("arguments", value.get("parameters", {}))))
 
 
 def object_of(value: Any) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def object_of(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BadCall("arguments that are no object")
+        raise UnreadableCall("arguments that are no object")
     return value
 
 
@@ -67,7 +67,7 @@ def loads(text: str) -> Any:
     try:
         return json.loads(text.strip(), object_pairs_hook=object_of_pairs)
     except (ValueError, RecursionError):
-        raise BadCall("not JSON") from None
+        raise UnreadableCall("not JSON") from None
 
 
 def first_value(text: str, position: int) -> tuple[Any, int]:
@@ -75,4 +75,4 @@ def first_value(text: str, position: int) -> tuple[Any, int]:
     try:
         return json.JSONDecoder(object_pairs_hook=object_of_pairs).raw_decode(text, position)
     except (ValueError, RecursionError):
-        raise BadCall("not JSON") from None
+        raise UnreadableCall("not JSON") from None

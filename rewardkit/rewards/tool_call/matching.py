@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.rewards.tool_call.bare import literal
-from rewardkit.rewards.tool_call.calls import BadCall, Call, loads
+from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall, loads
 
 _FORMULA = re.compile(
     r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
@@ -30,7 +30,7 @@ _NUMBERS = (int, float)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedCall:
     """One call of the ground truth."""
 
     name: str
@@ -40,14 +40,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class AcceptedObject:
     """An object of which every value has several that are accepted."""
 
     accepted: Mapping[str, tuple[Any, ...]]
     optional: frozenset[str]
 
 
-def right_arguments(call: Call, wanted: Wanted) -> float:
+def right_arguments(call: WrittenCall, wanted: WantedCall) -> float:
     """Return the share of arguments that are right: 1.0 when the call is; 0.0 for another name."""
     if call.name != wanted.name:
         return 0.0
@@ -56,7 +56,7 @@ def right_arguments(call: Call, wanted: Wanted) -> float:
     return right / len(names) if names else 1.0
 
 
-def _right(name: str, call: Call, wanted: Wanted) -> bool:
+def _right(name: str, call: WrittenCall, wanted: WantedCall) -> bool:
     if name not in call.arguments or name not in wanted.accepted:
         return False
     value = call.arguments[name]
@@ -71,7 +71,7 @@ def same(value: Any, accepted: Any) -> bool:
         return isinstance(value, _NUMBERS) and value == accepted
     if isinstance(accepted, str):
         return isinstance(value, str) and standard(value) == standard(accepted)
-    if isinstance(accepted, Choices):
+    if isinstance(accepted, AcceptedObject):
         return isinstance(value, Mapping) and _fits(value, accepted)
     if isinstance(accepted, Mapping):
         return (
@@ -88,7 +88,7 @@ def same(value: Any, accepted: Any) -> bool:
     return type(value) is type(accepted) and bool(value == accepted)
 
 
-def _fits(value: Mapping[str, Any], choices: Choices) -> bool:
+def _fits(value: Mapping[str, Any], choices: AcceptedObject) -> bool:
     missing = choices.accepted.keys() - choices.optional - value.keys()
     return not missing and all(
         any(same(inner, accepted) for accepted in choices.accepted.get(key, ()))
@@ -116,12 +116,12 @@ def _as_text(value: Any, accepted: Any) -> bool:
     for read in (loads, literal):
         try:
             return same(read(value), accepted)
-        except BadCall:
+        except UnreadableCall:
             continue
     return False
 
 
-def best_match(calls: Sequence[Call], wanted: Sequence[Wanted]) -> tuple[int, float]:
+def best_match(calls: Sequence[WrittenCall], wanted: Sequence[WantedCall]) -> tuple[int, float]:
     """Match calls with those wanted, one to one, in any order.
 
     Returns:

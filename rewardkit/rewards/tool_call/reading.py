@@ -14,9 +14,16 @@ from typing import Literal
 
 from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.tool_call.bare import in_json, in_python
-from rewardkit.rewards.tool_call.calls import BadCall, Call, first_value, from_list, loads, object_of
+from rewardkit.rewards.tool_call.calls import (
+    UnreadableCall,
+    WrittenCall,
+    first_value,
+    from_list,
+    loads,
+    object_of,
+)
 
-Form = Literal["hermes", "llama3", "qwen3_coder", "pythonic", "mistral", "json"]
+CallForm = Literal["hermes", "llama3", "qwen3_coder", "pythonic", "mistral", "json"]
 
 MAX_CHARS = 100_000
 """A longer response makes no call."""
@@ -40,60 +47,60 @@ _SIGNS = (
 """What announces a call in the forms of any model."""
 
 
-def read(text: str, forms: tuple[Form, ...]) -> tuple[Call, ...]:
+def read(text: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
     """Return the calls of a response, in order; none if it attempts none.
 
     Raises:
-        BadCall: it attempts one that cannot be read. That is no abstention.
+        UnreadableCall: it attempts one that cannot be read. That is no abstention.
     """
     if len(text) > MAX_CHARS:
-        raise BadCall("the response is too long")
+        raise UnreadableCall("the response is too long")
     for form in forms:
         if (calls := _READERS[form](text)) is not None:
             return calls
     if any(sign in text for sign in _SIGNS):
-        raise BadCall("a call in none of the forms: " + ", ".join(forms))
+        raise UnreadableCall("a call in none of the forms: " + ", ".join(forms))
     return ()
 
 
-def _hermes(text: str) -> tuple[Call, ...] | None:
+def _hermes(text: str) -> tuple[WrittenCall, ...] | None:
     if "<tool_call>" not in text or "<function=" in text:
         return None
     blocks = (block.partition("</tool_call>")[0] for block in text.split("<tool_call>")[1:])
     return tuple(call for block in blocks for call in from_list(loads(last_fence(block, "json"))))
 
 
-def _qwen3_coder(text: str) -> tuple[Call, ...] | None:
+def _qwen3_coder(text: str) -> tuple[WrittenCall, ...] | None:
     if "<function=" not in text:
         return None
     return tuple(_function(function[1].strip(), function[2]) for function in _FUNCTION.finditer(text))
 
 
-def _function(name: str, body: str) -> Call:
+def _function(name: str, body: str) -> WrittenCall:
     if body.lstrip().startswith("{"):
-        return Call(name, object_of(loads(body)))
+        return WrittenCall(name, object_of(loads(body)))
     arguments = [
         (p[1].strip(), p[2].removeprefix("\n").removesuffix("\n")) for p in _PARAMETER.finditer(body)
     ]
     if len(dict(arguments)) != len(arguments):
-        raise BadCall("a parameter stands twice")
-    return Call(name, dict(arguments), untyped=True)
+        raise UnreadableCall("a parameter stands twice")
+    return WrittenCall(name, dict(arguments), untyped=True)
 
 
-def _mistral(text: str) -> tuple[Call, ...] | None:
+def _mistral(text: str) -> tuple[WrittenCall, ...] | None:
     if "[TOOL_CALLS]" not in text:
         return None
     heads = list(_MISTRAL.finditer(text))
     if not heads:
         return from_list(loads(text.partition("[TOOL_CALLS]")[2]))
-    return tuple(Call(head[1], object_of(first_value(text, head.end())[0])) for head in heads)
+    return tuple(WrittenCall(head[1], object_of(first_value(text, head.end())[0])) for head in heads)
 
 
-def _llama3(text: str) -> tuple[Call, ...] | None:
+def _llama3(text: str) -> tuple[WrittenCall, ...] | None:
     if "<|python_tag|>" not in text:
         return in_json(text)
     rest = text.partition("<|python_tag|>")[2].strip()
-    calls: list[Call] = []
+    calls: list[WrittenCall] = []
     position = 0
     while position < len(rest):
         value, position = first_value(rest, position)
@@ -103,7 +110,7 @@ def _llama3(text: str) -> tuple[Call, ...] | None:
     return tuple(calls)
 
 
-_READERS: dict[Form, Callable[[str], tuple[Call, ...] | None]] = {
+_READERS: dict[CallForm, Callable[[str], tuple[WrittenCall, ...] | None]] = {
     "hermes": _hermes,
     "qwen3_coder": _qwen3_coder,
     "mistral": _mistral,

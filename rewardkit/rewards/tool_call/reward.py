@@ -22,9 +22,9 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.rewards.structure.ground_truth import without_stops
-from rewardkit.rewards.tool_call.calls import BadCall, Call
-from rewardkit.rewards.tool_call.matching import Choices, Wanted, best_match
-from rewardkit.rewards.tool_call.reading import Form, read
+from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall
+from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
+from rewardkit.rewards.tool_call.reading import CallForm, read
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
@@ -36,7 +36,7 @@ class ToolCallOptions:
     """Options of the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
-    forms: tuple[Form, ...] = ("hermes", "qwen3_coder", "mistral", "llama3", "pythonic", "json")
+    forms: tuple[CallForm, ...] = ("hermes", "qwen3_coder", "mistral", "llama3", "pythonic", "json")
     """The forms that are read; the first that fits counts."""
     format_score: float = 0.0
     """For calls that can be read and are wrong."""
@@ -49,7 +49,7 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
         return failure("invalid", wanted)
     try:
         calls = _calls(sample.response, options.forms)
-    except BadCall as error:
+    except UnreadableCall as error:
         return _made(0.0, False, None, (0.0, 0.0, 0.0), str(error))
     if not wanted or not calls:
         right = bool(reply(sample.response).strip()) and not wanted and not calls
@@ -66,19 +66,19 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
     return _made(value, right, shown, parts, f"{found} of {len(wanted)} calls right, {len(calls)} made")
 
 
-def _calls(response: str, forms: tuple[Form, ...]) -> tuple[Call, ...]:
+def _calls(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
     """The calls of a response. A mark that ends texts may stand within an argument, where cutting there would
     leave half a call; and some models' calls begin with one."""
     said = reply(response)
     whole = response[response.rfind("</think>") + 8 :] if "</think>" in response else response
     try:
         calls = read(said, forms)
-    except BadCall:
+    except UnreadableCall:
         if len(whole) == len(said) or "<think>" in whole:
             raise
         return read(without_stops(whole), forms)
     if not calls and "<｜tool▁" in whole:
-        raise BadCall("a call in none of the forms: " + ", ".join(forms))
+        raise UnreadableCall("a call in none of the forms: " + ", ".join(forms))
     return calls
 
 
@@ -87,7 +87,7 @@ def _made(value: float, right: bool, shown: str | None, parts: tuple[float, floa
 
 
 @lru_cache(maxsize=16_384)
-def _wanted(ground_truth: str) -> tuple[Wanted, ...] | str:
+def _wanted(ground_truth: str) -> tuple[WantedCall, ...] | str:
     try:
         given = msgspec.json.decode(ground_truth.encode())
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -99,18 +99,20 @@ def _wanted(ground_truth: str) -> tuple[Wanted, ...] | str:
         return "the ground truth is neither BFCL's possible answers nor a list of calls"
 
 
-def _one_wanted(item: Any) -> Wanted:
+def _one_wanted(item: Any) -> WantedCall:
     item = item["function"] if "function" in item and isinstance(item["function"], Mapping) else item
     if isinstance(item.get("name"), str) and not isinstance(item.get("arguments"), list):
         arguments = item.get("arguments", item.get("parameters", {}))
         if isinstance(arguments, str):
             arguments = msgspec.json.decode(arguments.encode())
-        return Wanted(item["name"], {name: (value,) for name, value in arguments.items()}, frozenset())
+        return WantedCall(item["name"], {name: (value,) for name, value in arguments.items()}, frozenset())
     ((name, arguments),) = item.items()
     if not all(isinstance(values, list) for values in arguments.values()):
         raise TypeError
     optional = frozenset(a for a, values in arguments.items() if "" in values)
-    return Wanted(name, {a: tuple(_nested(v) for v in values) for a, values in arguments.items()}, optional)
+    return WantedCall(
+        name, {a: tuple(_nested(v) for v in values) for a, values in arguments.items()}, optional
+    )
 
 
 def _nested(value: Any) -> Any:
@@ -120,4 +122,4 @@ def _nested(value: Any) -> Any:
     if not isinstance(value, Mapping) or not value or not all(isinstance(v, list) for v in value.values()):
         return value
     optional = frozenset(key for key, values in value.items() if "" in values)
-    return Choices({key: tuple(map(_nested, values)) for key, values in value.items()}, optional)
+    return AcceptedObject({key: tuple(map(_nested, values)) for key, values in value.items()}, optional)

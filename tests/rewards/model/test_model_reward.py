@@ -18,7 +18,7 @@ from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import ModelOptions, load, register_reward_model, reward_of_logits, score
 from rewardkit.rewards.model.classifier import plan_batches
-from rewardkit.rewards.model.encode import Encoder, UnreadableError
+from rewardkit.rewards.model.encode import ModelEncoder, UnreadableError
 from rewardkit.types import Sample
 
 SOURCE = "Dahoas/full-hh-rlhf"
@@ -91,9 +91,9 @@ def test_a_response_that_does_not_fit_is_not_judged(folder: Path) -> None:
 def test_any_conversation_is_read_to_its_end_or_not_at_all(
     tokenizer: Any, prompt: str, response: str
 ) -> None:
-    whole = Encoder(tokenizer, "auto", 10**6).encode(prompt, response)
+    whole = ModelEncoder(tokenizer, "auto", 10**6).encode(prompt, response)
     try:
-        found = Encoder(tokenizer, "auto", 60).encode(prompt, response)
+        found = ModelEncoder(tokenizer, "auto", 60).encode(prompt, response)
     except UnreadableError:
         assert len(whole.ids) > 60
         return

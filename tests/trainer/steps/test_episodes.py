@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.agents.types import Turn
 from rewardkit.errors import ConfigError, InputError, RewardkitError
-from rewardkit.trainer.batch import PromptRow, ScoredResponse
+from rewardkit.trainer.batch import PromptRow, ScoredRollout
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -224,7 +224,7 @@ def test_a_log_says_what_the_first_and_the_last_turn_earned(world: World) -> Non
     assert "agent/first_turn_reward/mean" not in episode_metrics([played(turns=nothing)], TurnCosts(), world)
 
     row = PromptRow("x", "", "", {}, [])
-    scored = [ScoredResponse(row, "", Score(1.0, correct=True), one.columns()) for one in some]
+    scored = [ScoredRollout(row, "", Score(1.0, correct=True), one.columns()) for one in some]
     assert validation_metrics(scored, 1, world)["val-aux/last_turn_reward/mean"] == pytest.approx(2.0 / 3)
 
 

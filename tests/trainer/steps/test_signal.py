@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.cli import run
-from rewardkit.trainer.batch import Batch, PromptRow, ScoredResponse
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout
 from rewardkit.trainer.steps.dumps import gather_rows, write_dump
 from rewardkit.trainer.steps.signal import signal_metrics
 from rewardkit.types import Score, failure
@@ -23,7 +23,7 @@ GROUPS = ["rfnn", "fnnn", "rrrr", "nn!f"]
 KINDS = {"r": (1.0, True, 1.0), "f": (0.1, False, 1.0), "n": (0.0, False, 0.0)}
 
 
-def scored() -> tuple[Batch, list[ScoredResponse]]:
+def scored() -> tuple[Batch, list[ScoredRollout]]:
     responses = []
     lengths = []
     for prompt, kinds in enumerate(GROUPS):
@@ -32,7 +32,7 @@ def scored() -> tuple[Batch, list[ScoredResponse]]:
             value, right, in_format = KINDS.get(kind, (0.0, False, 0.0))
             score = Score(value, correct=right, parts={"format": in_format})
             responses.append(
-                ScoredResponse(row, "x" * (1 + i), failure("error", "!") if kind == "!" else score)
+                ScoredRollout(row, "x" * (1 + i), failure("error", "!") if kind == "!" else score)
             )
             lengths.append(1 + i)
     mask = (torch.arange(4) < torch.tensor(lengths)[:, None]).long()

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 import pyarrow.parquet as pq
 
-from rewardkit.trainer.batch import PromptRow, ScoredResponse
+from rewardkit.trainer.batch import PromptRow, ScoredRollout
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -25,9 +25,9 @@ from rewardkit.trainer.steps.validation import validation_metrics
 from rewardkit.types import Score, failure
 
 
-def response(source: str, score: Score) -> ScoredResponse:
+def response(source: str, score: Score) -> ScoredRollout:
     row = PromptRow(source, [{"role": "user", "content": "?"}], "3", {}, [])
-    return ScoredResponse(row, "so it is 3", score)
+    return ScoredRollout(row, "so it is 3", score)
 
 
 def test_figures_are_per_data_source_and_leave_failures_out(world: World) -> None:

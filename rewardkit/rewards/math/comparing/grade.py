@@ -12,7 +12,7 @@ from typing import Literal
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, Exhausted, TooLarge, budget
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions, resolve
 from rewardkit.rewards.math.reading import text as words
-from rewardkit.rewards.math.reading.prepared import Prepared, prepare, prepare_statement
+from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_statement
 from rewardkit.rewards.math.tree.nodes import Logic, Text, walk
 
 MathOutcome = Literal["equal", "not_equal", "undecided"]
@@ -48,7 +48,9 @@ def compare(ground_truth: str, answer: str, options: MathOptions = DEFAULT) -> M
     return verdict
 
 
-def compare_prepared(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:
+def compare_prepared(
+    ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
+) -> MathVerdict:
     """Run the cascade on two prepared sides."""
     if not ground_truth.text or not answer.text:
         return MathVerdict("not_equal", "string", "an empty answer equals nothing")
@@ -59,7 +61,9 @@ def compare_prepared(ground_truth: Prepared, answer: Prepared, options: MathOpti
     return MathVerdict("undecided", "none", "no tier could tell")
 
 
-def _by_string(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
+def _by_string(
+    ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
+) -> MathVerdict | None:
     if ground_truth.key == answer.key:
         return MathVerdict("equal", "string", "the same text up to notation")
     if max(len(ground_truth.text), len(answer.text)) > MAX_ANSWER_CHARS:
@@ -69,7 +73,9 @@ def _by_string(ground_truth: Prepared, answer: Prepared, options: MathOptions) -
     return None
 
 
-def _by_number(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
+def _by_number(
+    ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
+) -> MathVerdict | None:
     first = ground_truth.number
     second = answer.number
     if first is not None and first.places and options.decimal_comma and second is None:
@@ -87,7 +93,7 @@ def _by_number(ground_truth: Prepared, answer: Prepared, options: MathOptions) -
     return _plain_unequal(ground_truth, answer)
 
 
-def _plain_unequal(ground_truth: Prepared, answer: Prepared) -> MathVerdict | None:
+def _plain_unequal(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdict | None:
     return (
         None
         if "," in ground_truth.text + answer.text
@@ -95,7 +101,9 @@ def _plain_unequal(ground_truth: Prepared, answer: Prepared) -> MathVerdict | No
     )
 
 
-def _by_words(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
+def _by_words(
+    ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
+) -> MathVerdict | None:
     """Choice letters, and answers that are nothing but words."""
     found = _choices(ground_truth, answer, options)
     if found is None and ground_truth.is_wordy and answer.is_wordy:
@@ -142,7 +150,7 @@ def _case_matters(a: str, b: str) -> bool:
 _SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "dne", "odd", "all"})
 
 
-def _choices(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> bool | None:
+def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> bool | None:
     """Letters of multiple choice, with or without what stands at them."""
     if ground_truth.choice and answer.choice:
         if options.text_case and ground_truth.words != answer.words:
@@ -196,7 +204,9 @@ def _is_plain_content(text: str) -> bool:
     )
 
 
-def _by_tree(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict | None:
+def _by_tree(
+    ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
+) -> MathVerdict | None:
     with budget(options.deadline_s):
         try:
             return _compared(ground_truth, answer, options)
@@ -204,7 +214,7 @@ def _by_tree(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> 
             return MathVerdict("undecided", "tree", f"could not be shown equal: {error}")
 
 
-def _compared(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:
+def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
     from rewardkit.rewards.math.comparing.equality import equal
     from rewardkit.rewards.math.comparing.simplified import is_simplified
 
@@ -232,7 +242,7 @@ def _compared(ground_truth: Prepared, answer: Prepared, options: MathOptions) ->
     )
 
 
-def _unparsed(ground_truth: Prepared, answer: Prepared, reason: str) -> MathVerdict:
+def _unparsed(ground_truth: PreparedAnswer, answer: PreparedAnswer, reason: str) -> MathVerdict:
     same = _as_prose(ground_truth.text) == _as_prose(answer.text) or (
         words.fold(ground_truth.words) == words.fold(answer.words)
         and _is_prose(ground_truth.words)
@@ -255,7 +265,7 @@ def _is_prose(text: str) -> bool:
     return len(re.findall(r"[^\W\d_]{3,}", text)) >= 2 and not re.search(r"[\\^_=<>+*/]|\d", text)
 
 
-def _by_sympy(ground_truth: Prepared, answer: Prepared, options: MathOptions) -> MathVerdict:
+def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
     """Ask SymPy; the order is fixed so that both directions ask the same."""
     if not options.symbolic:
         return MathVerdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")

@@ -9,13 +9,13 @@ import importlib.util
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.math.comparing.grade import MathVerdict
-from rewardkit.rewards.math.guards import Budget
+from rewardkit.rewards.math.guards import AnswerBudget
 from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
 
 _SERVER = ForkServer("rewardkit.rewards.math.compat.math_verify_worker:answer")
 
 
-def reproduce(response: str, ground_truth: str, left: Budget) -> MathVerdict:
+def reproduce(response: str, ground_truth: str, left: AnswerBudget) -> MathVerdict:
     """Return Math-Verify's verdict on a response, with the ground truth in a box as verl hands it over.
 
     Raises:

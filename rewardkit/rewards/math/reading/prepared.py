@@ -35,7 +35,7 @@ _KEPT_CHARS = 400
 """Longer sides are not kept, so that hostile answers cannot fill the memory with their trees."""
 
 
-class Prepared:
+class PreparedAnswer:
     """One side, cleaned once and parsed when first needed; held in a cache, so never changed."""
 
     def __init__(self, source: str, text: str, kind: str = "") -> None:
@@ -284,23 +284,23 @@ def _looks_like_clock(text: str) -> bool:
     return len(minutes) == 2 and (minutes.startswith("0") or minutes in ("15", "30", "45"))
 
 
-def prepare(source: str, kind: str = "") -> Prepared:
+def prepare(source: str, kind: str = "") -> PreparedAnswer:
     """Return one side, ready for comparison; the last few thousand are kept, so it is parsed once."""
     return _prepare_kept(source, kind) if len(source) <= _KEPT_CHARS else _prepare(source, kind)
 
 
-def prepare_answer(extraction: Extraction, kind: str = "") -> Prepared:
+def prepare_answer(extraction: Extraction, kind: str = "") -> PreparedAnswer:
     """Return an extracted answer, ready for comparison; it is not searched any further."""
     answer = extraction.answer
     assert answer is not None
     if len(answer) <= _KEPT_CHARS:
         return _prepare_extracted(answer, kind)
-    return Prepared(answer, _cleaned(answer), kind)
+    return PreparedAnswer(answer, _cleaned(answer), kind)
 
 
-def _prepare(source: str, kind: str) -> Prepared:
+def _prepare(source: str, kind: str) -> PreparedAnswer:
     inner = _answer_within(source)
-    return Prepared(inner, _cleaned(inner), kind)
+    return PreparedAnswer(inner, _cleaned(inner), kind)
 
 
 def _cleaned(text: str) -> str:
@@ -311,8 +311,8 @@ _prepare_kept = lru_cache(maxsize=_CACHED_ANSWERS)(_prepare)
 
 
 @lru_cache(maxsize=_CACHED_ANSWERS)
-def _prepare_extracted(answer: str, kind: str) -> Prepared:
-    return Prepared(answer, _cleaned(answer), kind)
+def _prepare_extracted(answer: str, kind: str) -> PreparedAnswer:
+    return PreparedAnswer(answer, _cleaned(answer), kind)
 
 
 _SENTENCE = re.compile(r"(?:\b[^\W\d_]{2,}[\s,]+){5}")
@@ -345,7 +345,7 @@ def _answer_within(source: str) -> str:
     return source
 
 
-def prepare_statement(source: str) -> Prepared | None:
+def prepare_statement(source: str) -> PreparedAnswer | None:
     """Return what the sentences of an answer in prose come to; None when it is no prose.
 
     This is for answers alone. A ground truth in prose is compared whole: it never shrinks to a part of it.

@@ -53,7 +53,7 @@ def main(parent: int) -> None:
         return
     sys.set_int_max_str_digits(0)
     gc.freeze()  # the forks share what is never collected
-    _Server(listening, order["alive"], answer).run()
+    _ForkServer(listening, order["alive"], answer).run()
 
 
 def _refuse(listening: socket.socket, reason: str) -> None:
@@ -74,7 +74,7 @@ class _Fork:
         self.connection: socket.socket | None = None
 
 
-class _Server:
+class _ForkServer:
     def __init__(self, listening: socket.socket, alive: int, answer: AnswerQuestion) -> None:
         self.listening = listening
         self.alive = alive

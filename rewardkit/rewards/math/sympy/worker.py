@@ -53,7 +53,7 @@ _FUNCTIONS = {
 _RELATIONS = {"=": sympy.Eq, "!=": sympy.Ne, "<": sympy.Lt, "<=": sympy.Le, ">": sympy.Gt, ">=": sympy.Ge}
 
 
-class Unsupported(Exception):
+class NoCounterpart(Exception):
     """No SymPy counterpart."""
 
 
@@ -181,7 +181,7 @@ def _variable(node: Node) -> Expr | None:
 def _free(node: Node) -> set[Expr]:
     try:
         return set(build(node).free_symbols)
-    except Unsupported:
+    except NoCounterpart:
         return set()
 
 
@@ -219,7 +219,7 @@ def _solutions(node: Node, variable: Expr, domain: Expr) -> Expr:
 
 def _link(op: str, left: Expr, right: Expr, variable: Expr, domain: Expr) -> Expr:
     if op not in _RELATIONS:
-        raise Unsupported(op)
+        raise NoCounterpart(op)
     if op == "=":
         return sympy.solveset(left - right, variable, domain)
     return sympy.solveset(_RELATIONS[op](left, right), variable, sympy.S.Reals)
@@ -252,7 +252,7 @@ def build(node: Node) -> Expr:
             return sympy.Function(name)(*(build(a) for a in args))
         case BigOp():
             return _big(node)
-    raise Unsupported(type(node).__name__)
+    raise NoCounterpart(type(node).__name__)
 
 
 def _big(node: BigOp) -> Expr:
@@ -260,12 +260,12 @@ def _big(node: BigOp) -> Expr:
     variable = sympy.Symbol(node.var, real=True)
     if node.op == "lim" and node.lower is not None:
         if body.has(sympy.factorial, sympy.gamma, sympy.binomial):
-            raise Unsupported("a limit of factorials, which takes SymPy too long to be worth starting")
+            raise NoCounterpart("a limit of factorials, which takes SymPy too long to be worth starting")
         return sympy.limit(body, variable, build(node.lower))
     if node.lower is None or node.upper is None:
         if node.op == "int":
             return sympy.integrate(body, variable)
-        raise Unsupported(node.op)
+        raise NoCounterpart(node.op)
     bounds = (variable, build(node.lower), build(node.upper))
     make = {"sum": sympy.Sum, "prod": sympy.Product, "int": sympy.Integral}[node.op]
     return make(body, bounds)
