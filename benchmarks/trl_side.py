@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,6 @@ def watch(rows: list[Row], **names: str) -> Any:
     Args:
         names: further figures, by their names in TRL's log.
     """
-    import torch
     from transformers import TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
@@ -58,9 +58,8 @@ def watch(rows: list[Row], **names: str) -> Any:
             now = time.perf_counter()
             row = {"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens}
             row |= {name: float(logs.get(theirs, 0.0)) for name, theirs in names.items()}
-            if torch.cuda.is_available():
-                row["memory_gb"] = torch.cuda.max_memory_allocated() / 2**30
             rows.append(row)
+            print(f"TRL: {row}", file=sys.stderr, flush=True)  # a run that is cut short has its steps too
             self.last, self.tokens = now, logs["num_tokens"]
 
     return Watch()

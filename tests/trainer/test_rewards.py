@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -214,6 +215,7 @@ def test_what_is_scored_by_the_deadline_is_kept_and_the_rest_timed_out(
 
 def test_scoring_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:
     pending = begun(custom("compute_later"), batch.rows)
+    concurrent.futures.wait(pending._decoded)
     submitted: Any = pending._submitted[0][1]
     concurrent.futures.wait(submitted.futures)
     assert all(score is not None for future in submitted.futures for score in future.so_far)
@@ -224,6 +226,7 @@ def test_responses_are_scored_as_they_end_and_come_back_in_order(batch: Batch, w
     client = FakeClient(0.5)
     pending = PendingScores(server(client), Numbers(), batch.rows, 60.0)
     pending.take({5: [5, 5], 0: [0]})
+    concurrent.futures.wait(pending._decoded)
     (_, first) = cast("Any", pending)._submitted[0]
     first.wait()
     assert client.requests == [2], "the others are still being generated"
@@ -248,6 +251,32 @@ def test_the_text_of_a_response_is_without_special_tokens(batch: Batch, world: W
     pending = PendingScores(server(FakeClient(0.5)), tokenizer, batch.rows[:1], 60.0)
     pending.take({0: tokenizer("1+2=3<|end|>")["input_ids"]})
     assert pending.wait(world)[0][1] == "1+2=3"
+
+
+def test_an_engine_goes_on_while_its_responses_are_decoded(batch: Batch, world: World) -> None:
+    went_on = threading.Event()
+
+    class Slow(Numbers):
+        def batch_decode(self, ids: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
+            assert went_on.wait(30), "the engine waits for its responses to be decoded"
+            return super().batch_decode(ids, skip_special_tokens)
+
+    pending = PendingScores(server(FakeClient(0.5)), Slow(), batch.rows, 60.0)
+    for i in range(len(batch.rows)):
+        pending.take({i: [i]})
+    went_on.set()
+    assert [one.text for one in pending.wait(world)] == [str(i) for i in range(len(batch.rows))]
+
+
+def test_a_response_that_cannot_be_decoded_ends_the_run(batch: Batch, world: World) -> None:
+    class Broken(Numbers):
+        def batch_decode(self, ids: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
+            raise OverflowError("token 99999 is not in the vocabulary")
+
+    pending = PendingScores(server(FakeClient(0.5)), Broken(), batch.rows, 60.0)
+    pending.take({0: [0]})
+    with pytest.raises(OverflowError, match="99999"):
+        pending.wait(world)
 
 
 def test_summaries_have_mean_max_and_min_and_nothing_for_nothing(world: World) -> None:
@@ -276,6 +305,7 @@ def test_a_group_is_held_back_until_it_is_whole_and_others_are_not(batch: Batch,
         pending = PendingScores(scorer, Numbers(), rows, 60.0)
         for i in (2, 1, 0):
             pending.take({i: [i]})
+        concurrent.futures.wait(pending._decoded)
         assert [places for places, _ in pending._submitted] == [[1]], "of the group, nothing has gone yet"
         pending.take({3: [3]})
         found = pending.wait(world)

@@ -6,6 +6,8 @@ add the pieces up, and you have the whole. No split of the work can change it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 import torch
@@ -72,6 +74,37 @@ def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[T
     if entropy == "no":
         return log_probs, None
     return log_probs, _entropy(logits) if entropy == "loss" else figures
+
+
+def log_probs_at(
+    logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
+) -> tuple[Tensor, Tensor | None]:
+    """Return `token_log_probs` of the distribution at `temperature`."""
+    logits = logits.float() if temperature == 1.0 else logits.float() / temperature
+    return token_log_probs(logits, tokens, entropy)
+
+
+def _fusible(
+    logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
+) -> tuple[Tensor, Tensor | None]:
+    """Do what `log_probs_at` does, in operations of torch's alone, for a compiler to make few kernels of."""
+    log_p = (logits.float() / temperature).log_softmax(-1)
+    chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+    if entropy == "no":
+        return chosen, None
+    log_p = log_p if entropy == "loss" else log_p.detach()
+    p = log_p.exp()
+    figures = -(p * log_p.clamp(min=RULED_OUT)).sum(-1)
+    if entropy == "value and squares":
+        return chosen, torch.stack([figures, p.square().sum(-1)], dim=-1)
+    return chosen, figures
+
+
+@cache
+def compiled_log_probs() -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """Return `log_probs_at` compiled, for any number of tokens. It takes seconds when it is first called."""
+    compiled: Callable[..., tuple[Tensor, Tensor | None]] = torch.compile(_fusible, dynamic=True)
+    return compiled
 
 
 def _entropy(logits: Tensor) -> Tensor:

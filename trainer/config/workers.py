@@ -28,7 +28,8 @@ class ModelConfig:
     """Run Python code that comes with the model."""
     override_config: dict[str, Any] = field(default_factory=dict)
     """Changes to the model's own config. `attn_implementation`: flash_attention_2 on CUDA where flash-attn
-    is installed, else what transformers chooses (sdpa)."""
+    is installed, else torch's own kernels, within each packed sequence (on CUDA in 16 bit
+    torch.nn.attention.varlen); sdpa, with transformers' masks, where a model cannot attend so."""
     enable_gradient_checkpointing: bool = True
     """Keep one hidden state per layer and compute the rest again in backward: less memory, more time."""
     use_remove_padding: bool = True
@@ -115,6 +116,8 @@ class FsdpConfig:
     """verl's other name for `param_offload`."""
     optimizer_offload: bool = False
     """Adam's state waits in the host's memory between the updates of two training steps."""
+    use_torch_compile: bool = True
+    """Compile what makes log-probabilities of logits, on CUDA. On a CPU nothing is compiled."""
     wrap_policy: WrapPolicyConfig = field(default_factory=WrapPolicyConfig)
 
 

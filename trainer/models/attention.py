@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 from itertools import accumulate
 from typing import Any
 
@@ -31,7 +33,8 @@ ATTENTION = "rewardkit_packed"
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 HALF = (torch.float16, torch.bfloat16)
 
-
+BLOCKS_ON = frozenset({"cpu"})
+"""Where sequences of like length are attended to together; other devices have a kernel for all."""
 BLOCK_PAIRS = 1024
 """On a CPU a call of torch's attention costs about as much as so many pairs of tokens."""
 
@@ -53,8 +56,8 @@ class Copies:
     @classmethod
     def of(cls, index: Tensor, lengths: Sequence[int], alike: Sequence[tuple[int, Sequence[int]]]) -> Copies:
         """Take the tokens of all sequences, their lengths, and how many of them which sequences share."""
-        on_cpu = index.device.type == "cpu"
-        order = like_lengths(lengths) if on_cpu else [[i] for i in range(len(lengths))]
+        together = index.device.type in BLOCKS_ON
+        order = like_lengths(lengths) if together else [[i] for i in range(len(lengths))]
         blocks = tuple((len(members), max(lengths[i] for i in members)) for members in order)
         picked, placed = (t.to(index.device) for t in _arrange(lengths, order, blocks))
         begins = [0, *accumulate(lengths)]
@@ -68,7 +71,7 @@ class Copies:
                 repeated.append((int(index[copies[0, 0]]), placed[copies]))
         inverse = torch.empty(int(first.sum()), dtype=torch.int64, device=index.device)
         inverse[index[first]] = placed[first]
-        return cls(index[picked], inverse, tuple(repeated), blocks if on_cpu else None)
+        return cls(index[picked], inverse, tuple(repeated), blocks if together else None)
 
     def spread(self, tokens: Tensor) -> Tensor:
         """Return the tokens of all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
@@ -260,9 +263,9 @@ def _within(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling
 
 
 def _apart(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
-    sizes = {t.shape[-1] for t in (query, key, value)}
-    if query.is_cuda and query.dtype in HALF and len(sizes) == 1 and max(sizes) <= 256:
-        return _within_at_once(query, key, value, visible, scaling)
+    kernel = _kernel(query, key, value)
+    if kernel is not None:
+        return _within_at_once(kernel, query, key, value, visible, scaling)
     copies = visible.packed.copies
     if copies is not None and copies.blocks is not None:
         given = zip(*(_in_blocks(t, copies.blocks) for t in (query, key, value)), strict=True)
@@ -298,16 +301,36 @@ def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling:
     return scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
 
 
+def _kernel(query: Tensor, key: Tensor, value: Tensor) -> Any:
+    """Return torch's function for all sequences at once; None where it does not take these tensors.
+
+    It is flash attention's kernel: heads of one size, up to 256 and a multiple of 8, in 16 bit.
+    """
+    sizes = {t.shape[-1] for t in (query, key, value)}
+    fits = len(sizes) == 1 and max(sizes) <= 256 and max(sizes) % 8 == 0
+    return _varlen(query.device) if query.is_cuda and query.dtype in HALF and fits else None
+
+
+@cache
+def _varlen(device: torch.device) -> Any:
+    """Return `torch.nn.attention.varlen.varlen_attn`; None where torch is too old for it (grouped heads came
+    last), or the device (before Ampere, 8.0)."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    served = "enable_gqa" in signature(varlen_attn).parameters
+    return varlen_attn if served and torch.cuda.get_device_capability(device) >= (8, 0) else None
+
+
 def _within_at_once(
-    query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None
+    kernel: Any, query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None
 ) -> Tensor:
     """Attend within all sequences by one kernel of CUDA's."""
-    from torch.nn.attention.varlen import varlen_attn
-
     bounds = visible.packed.bounds
     longest = max(visible.packed.lengths)
     queries, keys, values = (t[0].transpose(0, 1) for t in (query, key, value))
-    out = varlen_attn(
+    out = kernel(
         queries,
         keys,
         values,

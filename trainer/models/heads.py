@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs
+from rewardkit.trainer.algorithms.losses import Entropy, compiled_log_probs, log_probs_at
 from rewardkit.trainer.models.attention import Packed, attending
 from rewardkit.trainer.models.sequence import gather_values, own_part
 
@@ -35,6 +35,8 @@ class PolicyModel(nn.Module):
         super().__init__()
         self.body = body
         self.packing: Packing = "off"
+        self.compiled = False
+        """Whether log-probabilities come of logits by a compiled function."""
         self._cap = _softcap(body)
         self._scale: float | None = None
         if not has_no_weights(body):
@@ -127,8 +129,8 @@ class PolicyModel(nn.Module):
             else:
                 logits = nn.functional.linear(states, weight.to(states.dtype), head.bias)
             logits = self._cap * torch.tanh(logits / self._cap) if self._cap else logits * self._scale
-        logits = logits.float() if temperature == 1.0 else logits.float() / temperature
-        return token_log_probs(logits, targets, entropy)
+        compute = compiled_log_probs() if self.compiled else log_probs_at
+        return compute(logits, targets, temperature, entropy)
 
 
 class ValueModel(nn.Module):

@@ -3,7 +3,11 @@ checkpointing of its decoder layers."""
 
 from __future__ import annotations
 
-from functools import partial
+import logging
+import os
+import shutil
+from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -16,6 +20,8 @@ from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapte
 from rewardkit.trainer.models.attention import ATTENTION, why_unserved, why_unshared
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
 from rewardkit.trainer.models.lora import add_lora
+
+log = logging.getLogger(__name__)
 
 
 def prepare(
@@ -47,6 +53,8 @@ def prepare(
         add_lora(body, options)
     if options.use_liger:
         _apply_liger(body)
+    if isinstance(prepared, PolicyModel):
+        prepared.compiled = fsdp.use_torch_compile and device.type == "cuda" and _can_compile()
     if options.enable_gradient_checkpointing:
         for layer in decoder_layers(prepared, fsdp):
             # Not transformers' own switch: that works in training mode only, where dropout is on.
@@ -68,6 +76,19 @@ def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_p
     if not options.use_remove_padding or why_unserved(body.config, remote=options.trust_remote_code):
         return None
     return ATTENTION
+
+
+@cache
+def _can_compile() -> bool:
+    """Whether Triton, which comes with torch for CUDA, and the C compiler that it calls are there."""
+    compilers = [os.environ.get("CC"), "gcc", "clang", "cc"]
+    can = find_spec("triton") is not None and any(shutil.which(name) for name in compilers if name)
+    if not can:
+        log.warning(
+            "log-probabilities are computed without torch.compile, which needs Triton and a C compiler; "
+            "fsdp_config.use_torch_compile=false says so"
+        )
+    return can
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:

@@ -1,8 +1,10 @@
-"""Responses on their way to scores: each is scored from when it ends, while generation and forwards go on."""
+"""Responses on their way to scores: each is decoded and scored from when it ends, beside generation and
+forwards."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
 
@@ -29,6 +31,8 @@ class PendingScores:
         self._tokenizer = tokenizer
         self._rows = rows
         self._timeout_s = timeout_s
+        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="decoding")  # one: they keep their order
+        self._decoded: list[Future[None]] = []
         self._submitted: list[tuple[list[int], ScoreFuture]] = []
         self._held: list[int] = []
         """Rows whose group is not all there yet."""
@@ -42,7 +46,13 @@ class PendingScores:
         """Of their turns."""
 
     def take(self, responses: dict[int, list[int]]) -> None:
-        """Start scoring these responses, token ids by row. Each must come once."""
+        """Start scoring these responses, token ids by row. Each must come once.
+
+        It returns at once: engines call it between two of their steps.
+        """
+        self._decoded.append(self._decoder.submit(self._decode, responses))
+
+    def _decode(self, responses: dict[int, list[int]]) -> None:
         texts = self._tokenizer.batch_decode(list(responses.values()), skip_special_tokens=True)
         self._take(dict(zip(responses, texts, strict=True)))
 
@@ -79,6 +89,7 @@ class PendingScores:
         """Return the rows, in order, with their texts and scores. All processes raise the error of one."""
         scores = dict(self._scores)
         try:
+            self._end_decoding()
             if self._error is None:
                 self._submit(sorted(self._held))
             for places, future in self._submitted if self._error is None else ():
@@ -90,6 +101,11 @@ class PendingScores:
         if first is not None:
             raise first
         return [self._scored(i, scores[i]) for i in range(len(self._rows))]
+
+    def _end_decoding(self) -> None:
+        self._decoder.shutdown()
+        for one in self._decoded:
+            one.result()  # raises what decoding raised
 
     def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.algorithms.losses import Entropy
 from rewardkit.trainer.batch import Batch, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models.attention import Copies, Packed, like_lengths
+from rewardkit.trainer.models.attention import BLOCKS_ON, Copies, Packed, like_lengths
 from rewardkit.trainer.models.heads import Packing, PolicyModel
 from rewardkit.trainer.workers.batching import share_out
 
@@ -89,7 +89,7 @@ def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayou
     filled = -width % sharing.size if sharing else 0
     lengths[-1] += filled
     copies = None
-    in_blocks = kept.device.type == "cpu" and 2 * len(like_lengths(lengths)) <= len(lengths)
+    in_blocks = kept.device.type in BLOCKS_ON and 2 * len(like_lengths(lengths)) <= len(lengths)
     if in_blocks or list(families.values()) != [[i] for i in range(len(lengths))]:
         padding = torch.arange(width, width + filled, device=kept.device)
         alike = [(len(prompt), members) for prompt, members in families.items() if len(members) > 1]

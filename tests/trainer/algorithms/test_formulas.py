@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.algorithms.advantages import gae
 from rewardkit.trainer.algorithms.kl import PENALTIES, KlController, k1, k3
-from rewardkit.trainer.algorithms.losses import Entropy, token_log_probs, value_loss
+from rewardkit.trainer.algorithms.losses import Entropy, _fusible, log_probs_at, token_log_probs, value_loss
 from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import count, masked_moments, masked_row_means, masked_whiten
 from rewardkit.trainer.algorithms.tables import POLICY_LOSSES
@@ -191,6 +192,22 @@ def test_entropy_and_log_probs_from_logits(entropy: Entropy) -> None:
     chosen, entropies = token_log_probs(logits, torch.tensor([[2, 0]]), entropy)
     torch.testing.assert_close(entropies, torch.tensor([[math.log(4), quarter]]))
     torch.testing.assert_close(chosen, torch.tensor([[-math.log(4), math.log(0.75)]]))
+
+
+@pytest.mark.parametrize("entropy", ["no", "value", "value and squares", "loss"])
+def test_what_a_compiler_is_given_is_the_same_formula(entropy: Entropy) -> None:
+    logits = torch.randn(15, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
+    logits[0, 1] = -torch.inf
+    tokens = torch.arange(15) % 6 + (torch.arange(15) == 1)
+
+    def score(compute: Any) -> list[Any]:
+        leaf = logits.clone().requires_grad_()
+        log_probs, figures = compute(leaf, tokens, 0.7, entropy)
+        (log_probs.sum() + (figures.sum() if entropy == "loss" else 0.0)).backward()
+        return [log_probs.detach(), leaf.grad, None if figures is None else figures.detach()]
+
+    for found, wanted in zip(score(_fusible), score(log_probs_at), strict=True):
+        torch.testing.assert_close(found, wanted)
 
 
 @pytest.mark.parametrize("entropy", ["no", "value"])

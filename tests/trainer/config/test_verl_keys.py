@@ -109,7 +109,8 @@ def test_another_name_means_the_same(verl: str, ours: str) -> None:
     ("word", "line"),
     [
         ("actor_rollout_ref.actor.use_torch_compile=False", None),
-        ("actor_rollout_ref.actor.use_torch_compile=True", "nothing is compiled"),
+        ("actor_rollout_ref.ref.use_torch_compile=True", None),
+        ("critic.use_torch_compile=True", "only what makes log-probabilities"),
         ("actor_rollout_ref.rollout.layered_summon=True", "weights always travel tensor by tensor"),
         ("actor_rollout_ref.model.use_shm=True", "read where they are"),
         ("actor_rollout_ref.nccl_timeout=3600", "30 minutes"),

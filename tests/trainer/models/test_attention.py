@@ -10,7 +10,9 @@ from __future__ import annotations
 import copy
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from rewardkit.trainer.models import attention, sequence
 from rewardkit.trainer.models.attention import ATTENTION, like_lengths, why_unserved
 from rewardkit.trainer.models.heads import ValueModel
 from rewardkit.trainer.models.prepare import prepare
+from rewardkit.trainer.workers import forward
 from rewardkit.trainer.workers.forward import lay_out, response_log_probs, response_values
 
 CPU = torch.device("cpu")
@@ -241,6 +244,105 @@ def test_attending_to_short_sequences_together_changes_nothing(
     assert len(like_lengths(lengths)) == len(set(lengths))
     for found, wanted in zip(score(policy, rows, None), together, strict=True):
         torch.testing.assert_close(found, wanted, atol=1e-9, rtol=1e-9)
+
+
+def kernel_of_cuda(
+    query: Any,
+    key: Any,
+    value: Any,
+    cu_seq_q: Any,
+    cu_seq_k: Any,
+    max_q: int,
+    max_k: int,
+    *,
+    scale: float | None,
+    window_size: tuple[int, int],
+    enable_gqa: bool,
+) -> Any:
+    """Compute what the documents of `torch.nn.attention.varlen.varlen_attn` say, (T, heads, D) each."""
+    assert cu_seq_q.dtype == cu_seq_k.dtype == torch.int32
+    assert enable_gqa or query.shape[1] == key.shape[1]
+    bounds = cu_seq_q.tolist()
+    assert torch.equal(cu_seq_q, cu_seq_k)
+    assert bounds[0] == 0
+    assert bounds[-1] == len(query) == len(key)
+    assert max_q == max_k == max(b - a for a, b in pairwise(bounds))
+    left, right = window_size
+    assert right == 0
+    found = []
+    for a, b in pairwise(bounds):
+        q, k, v = (t[a:b].transpose(0, 1) for t in (query, key, value))
+        k, v = (t.repeat_interleave(len(q) // len(t), dim=0) for t in (k, v))
+        seen = torch.ones(b - a, b - a, dtype=torch.bool).tril()
+        seen = seen.triu(-left) if left >= 0 else seen
+        weights = q @ k.transpose(1, 2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+        found.append((weights.masked_fill(~seen, -torch.inf).softmax(-1) @ v).transpose(0, 1))
+    return torch.cat(found)
+
+
+@pytest.mark.parametrize("prompts", ["rows", "alike"])
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3", "mistral", "gemma3_text"])
+def test_cudas_kernel_is_called_as_its_documents_say(
+    family: str, prompts: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is given, as no CPU has it; it has run on no GPU yet."""
+    rows = request.getfixturevalue(prompts)
+    policy = prepared(make(family))
+    expected = score(copy.deepcopy(policy), rows, None)
+    for module in (attention, forward):
+        monkeypatch.setattr(module, "BLOCKS_ON", frozenset())
+    calls = []
+    monkeypatch.setattr(attention, "_kernel", lambda *tensors: calls.append(tensors) or kernel_of_cuda)
+    for found, wanted in zip(score(policy, rows, None), expected, strict=True):
+        torch.testing.assert_close(found, wanted, atol=1e-9, rtol=1e-9)
+    assert len(calls) == policy.body.config.num_hidden_layers
+
+
+def test_torchs_own_function_takes_what_it_is_given() -> None:
+    """Its shapes alone, on the meta device, forward and backward."""
+    varlen = pytest.importorskip("torch.nn.attention.varlen")
+    packed = attention.Packed((3, 5), torch.tensor([0, 3, 8], dtype=torch.int32, device="meta"))
+    sizes = {"query": (1, 4, 8, 16), "key": (1, 2, 8, 16), "value": (1, 2, 8, 16)}
+    given = {
+        k: torch.empty(v, dtype=torch.bfloat16, device="meta", requires_grad=True) for k, v in sizes.items()
+    }
+    for window in (None, 2):
+        visible = attention.Visible(packed, window)
+        out = attention._within_at_once(varlen.varlen_attn, **given, visible=visible, scaling=0.25)
+        assert out.shape == (1, 4, 8, 16)
+        out.sum().backward()
+        assert all(t.grad is not None and t.grad.shape == t.shape for t in given.values())
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype", "on_cuda", "capability", "taken"),
+    [
+        (16, torch.bfloat16, True, (9, 0), True),
+        (16, torch.float16, True, (8, 0), True),
+        (256, torch.bfloat16, True, (8, 0), True),
+        (16, torch.float32, True, (9, 0), False),
+        (12, torch.bfloat16, True, (9, 0), False),
+        (264, torch.bfloat16, True, (9, 0), False),
+        (16, torch.float16, True, (7, 5), False),
+        (16, torch.bfloat16, False, (9, 0), False),
+    ],
+)
+def test_the_kernel_is_used_for_what_it_takes_alone(
+    size: int,
+    dtype: Any,
+    on_cuda: bool,
+    capability: tuple[int, int],
+    taken: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = torch.device("cuda", 0)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    one: Any = SimpleNamespace(shape=(1, 2, 8, size), is_cuda=on_cuda, dtype=dtype, device=device)
+    attention._varlen.cache_clear()
+    try:
+        assert (attention._kernel(one, one, one) is not None) is taken
+    finally:
+        attention._varlen.cache_clear()
 
 
 def test_a_row_is_filled_up_to_equal_parts(rows: Batch) -> None:

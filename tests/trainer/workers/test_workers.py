@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ transformers = pytest.importorskip("transformers")
 
 from torch.distributed.tensor import DTensor
 
+from rewardkit.trainer.algorithms import losses
 from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
 from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.models import heads
+from rewardkit.trainer.models import prepare as prepare_module
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import load_causal_lm, load_value_model
 from rewardkit.trainer.models.prepare import prepare
@@ -287,6 +290,46 @@ def test_the_reference_computes_no_entropies(
     monkeypatch.setattr(actor_module, "response_log_probs", spy)
     Reference(model, world, Batching(), temperature=1.0).log_probs(batch)
     assert asked == ["no"]
+
+
+@pytest.mark.parametrize("entropy", ["value", "loss"])
+def test_what_is_compiled_finds_what_is_not(
+    entropy: Any, model: Any, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In chunks too, which backward computes again. Traced, not made into kernels: that is for CUDA."""
+    whole = functools.partial(torch.compile, losses._fusible, dynamic=True, backend="aot_eager")
+    monkeypatch.setattr(heads, "compiled_log_probs", functools.cache(whole))
+    monkeypatch.setattr(heads, "CHUNK_ELEMENTS", 6 * model.config.vocab_size)
+
+    def score(compiled: bool) -> list[Any]:
+        policy = PolicyModel(copy.deepcopy(model))
+        policy.compiled = compiled
+        log_probs, figures = response_log_probs(policy, batch, 0.7, entropy=entropy)
+        (log_probs.sum() + (figures.sum() if entropy == "loss" else 0.0)).backward()
+        assert figures is None or figures.requires_grad == (entropy == "loss")
+        found = [log_probs.detach(), *(p.grad for p in policy.parameters())]
+        return found if figures is None else [*found, figures.detach()]
+
+    for found, wanted in zip(score(True), score(False), strict=True):
+        assert float((found - wanted).norm() / wanted.norm()) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("device", "asked", "able", "compiled"),
+    [
+        ("cuda", True, True, True),
+        ("cuda", False, True, False),
+        ("cuda", True, False, False),
+        ("cpu", True, True, False),
+    ],
+)
+def test_only_on_cuda_is_anything_compiled(
+    device: str, asked: bool, able: bool, compiled: bool, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare_module, "_can_compile", lambda: able)
+    fsdp = FsdpConfig("float32", use_torch_compile=asked)
+    policy: Any = prepare(copy.deepcopy(model), ModelConfig("-"), torch.device(device), fsdp)
+    assert policy.compiled is compiled
 
 
 def test_the_head_s_gradient_is_summed_over_chunks_in_float32(
