@@ -8,10 +8,11 @@
 Nothing is downloaded: weights are drawn, the tokenizer is trained on the prompts and filled up to Qwen's
 vocabulary. 16 prompts a step with 8 responses each, which all run to their 512 tokens; bfloat16 with float32
 master weights, one update a step, no checkpointing, no KL. Ours rolls out with vLLM, TRL with transformers.
-Seconds and tokens are those of all steps but the first; the peak memory is the whole device's in a trainer's
-run, from start to end, asked of nvidia-smi: torch counts what a sleeping engine has given back. MFU is the actor's update alone: forward and
-backward, of what the GPU computes in bfloat16 at most. Settings at the end replace ours: compare
-`actor_rollout_ref.model.override_config.attn_implementation=sdpa`, or `actor_rollout_ref.rollout.name=hf`.
+Seconds and tokens are those of all steps but the first; the peak memory is the whole device's from a run's
+start to its end, asked of nvidia-smi: torch counts what a sleeping engine has given back. MFU is the actor's
+update alone: forward and backward, of what the GPU computes in bfloat16 at most. Settings at the end replace
+ours: compare `actor_rollout_ref.model.override_config.attn_implementation=sdpa`,
+`actor_rollout_ref.actor.fsdp_config.use_torch_compile=false`, or `actor_rollout_ref.rollout.name=hf`.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def read_mfu(log: Path) -> float | None:
 
 
 class DeviceMemory:
-    """The most memory in use on the first visible GPU within a block, by whatever process, five times a second."""
+    """The most memory in use on the first visible GPU within a block, looked at five times a second."""
 
     def __init__(self, device: str) -> None:
         self.peak_gb: float | None = None

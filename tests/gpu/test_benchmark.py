@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,19 @@ def test_the_gpu_benchmark_measures_every_phase_of_a_tiny_model(device: str) -> 
     assert ours["tokens"] > 4 * 2 * 8, "all responses run to their length, and prompts are counted"
     if device == "cpu":
         assert ours["mfu"] is None and ours["memory_gb"] is None, "a CPU has no known peak"
+
+
+def test_the_peak_is_the_most_that_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = tmp_path / "said"
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\necho 512\necho 2048\necho '[N/A]'\necho 1024\ntouch {said}\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    memory = importlib.import_module("gpu").DeviceMemory("cuda")
+    with memory:
+        deadline = time.monotonic() + 30
+        while not said.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+    assert memory.peak_gb == 2.0
+    assert importlib.import_module("gpu").DeviceMemory("cpu").__enter__().peak_gb is None
