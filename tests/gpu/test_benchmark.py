@@ -44,7 +44,9 @@ def test_the_gpu_benchmark_measures_every_phase_of_a_tiny_model(device: str) -> 
 def test_the_peak_is_the_most_that_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = tmp_path / "said"
     program = tmp_path / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\necho 512\necho 2048\necho '[N/A]'\necho 1024\ntouch {said}\nexec sleep 60\n")
+    program.write_text(
+        f"#!/bin/sh\necho 512\necho 2048\necho '[N/A]'\necho 1024\ntouch {said}\nexec sleep 60\n"
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
