@@ -61,7 +61,7 @@ def summarize(values: dict[str, Tensor], world: World) -> dict[str, float]:
     sums = []
     extremes = []
     for name in names:
-        v = values[name].detach().double()
+        v = values[name].detach().to(world.device, torch.float64)
         low = torch.tensor([-torch.inf, -torch.inf], dtype=torch.float64, device=world.device)
         sums.append(torch.stack([v.sum(), torch.tensor(float(len(v)), dtype=v.dtype, device=v.device)]))
         extremes.append(torch.stack([v.max(), (-v).max()]) if len(v) else low)

@@ -94,6 +94,10 @@ def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewh
         ("actor_rollout_ref.model.lora.rank=4", "actor_rollout_ref.model.lora_rank=4"),
         ("critic.fsdp.param_offload=true", "critic.fsdp_config.param_offload=true"),
         (
+            "actor_rollout_ref.actor.use_torch_compile=false",
+            "actor_rollout_ref.actor.fsdp_config.use_torch_compile=false",
+        ),
+        (
             "actor_rollout_ref.actor.use_remove_padding=false",
             "actor_rollout_ref.model.use_remove_padding=false",
         ),
@@ -108,7 +112,6 @@ def test_another_name_means_the_same(verl: str, ours: str) -> None:
 @pytest.mark.parametrize(
     ("word", "line"),
     [
-        ("actor_rollout_ref.actor.use_torch_compile=False", None),
         ("actor_rollout_ref.ref.use_torch_compile=True", None),
         ("critic.use_torch_compile=True", "only what makes log-probabilities"),
         ("actor_rollout_ref.rollout.layered_summon=True", "weights always travel tensor by tensor"),
