@@ -21,7 +21,7 @@ Function = Callable[..., Any]
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=2,
+    version=3,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -53,7 +53,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=3,
+    version=4,
     # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
     timeout_s=60.0,
     parts=("format",),
@@ -72,7 +72,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=3,
+    version=4,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -177,11 +177,11 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=2,
+    version=3,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
-    reads=(),
+    reads=("prompt", "extra_info"),
 )
 def geometry3k() -> Function:
     """The answer in the box, scored as maths, 0.9; the format of thinking and box, 0.1"""

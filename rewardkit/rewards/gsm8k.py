@@ -88,7 +88,10 @@ _NUMBER = rf"(?P<number>{_UNSIGNED}){_TAIL}"
 
 _ANSWER = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
 _OTHER_NUMBER = re.compile(rf"(?P<sign>(?:(?<=\s)|(?<=[=(]))[-+]|)[$€£¥₹]?{_NUMBER}|\d")
-_POWER = re.compile(r"\s*(?:\^|[⁰¹²³⁴⁵⁶⁷⁸⁹])")
+_CHANGED = re.compile(
+    r"\s*(?:\^|[⁰¹²³⁴⁵⁶⁷⁸⁹])|[\s\\,;:)\]}]*!|(?<=\.)\.|\.\.|(?![mglsh])[A-Za-z](?![A-Za-z.])"
+)
+"""Right behind a number: a power, a factorial, digits that go on, a letter that is no unit (`5a`)."""
 _RETRACTION = re.compile(
     r"\b(?:or|not|wrong|incorrect|false|isn['’]t|mistake|mistaken|actually|instead|rather|sorry|wait|no|ruled"
     r"|excluded|impossible|correction|scratch)\b",
@@ -228,7 +231,11 @@ def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _Read
     value = _value(match)
     if value is None:
         return found, None, True, f"not a number after ####: {_shorten(found)}"
-    why = _second_thoughts(line[match.end() :], value, prompt)
+    rest = line[match.end() :]
+    if _CHANGED.match(line, match.end()):
+        why: str | None = f"another number, or none, after ####: {_shorten(rest)} follows"
+    else:
+        why = _second_thoughts(rest, value, prompt)
     if why is None and _more_lines(text, end):
         why = "several answers after ####, one a line"
     if why is None and (denied(text, at) or taken_back(text, end)):
@@ -249,8 +256,6 @@ def _second_thoughts(rest: str, value: _Number, prompt: str | list[Message] | No
     """Why the rest of the answer line makes this no single answer, or None."""
     if not rest:
         return None
-    if _POWER.match(rest):
-        return f"a power, not a number, after ####: {_shorten(rest)} follows"
     rest = UNIT_POWER.sub(" ", rest)
     for other in _OTHER_NUMBER.finditer(rest):
         other_value = _value(other) if other["number"] else None

@@ -29,10 +29,11 @@ def test_answer_and_format_are_weighed_nine_to_one() -> None:
     "response", ["", "no box", "\\boxed{", "\\boxed{}", "<think></think>\\boxed{}", "None"]
 )
 def test_no_box_is_wrong_whatever_the_ground_truth(response: str) -> None:
-    for truth in ("None", "5", "\\boxed{}"):
+    for truth in ("None", "5"):
         found = judge(response, truth)
         assert (found.status, found.score, found.correct) == ("ok", 0.0, False), (truth, found)
-    assert judge("\\boxed{5}", "").status == "invalid"
+    for malformed in ("", "\\boxed{}", "\\frac{1}{"):
+        assert judge("\\boxed{5}", malformed).status == judge(response, malformed).status == "invalid"
 
 
 @pytest.mark.parametrize(

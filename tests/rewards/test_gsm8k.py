@@ -25,7 +25,7 @@ def judge(response: str, gold: str = "72", **options: object) -> Score:
         "72", "72.", "72.00", "072", "+72", "$72", "72$", "$72$", "\\$72", "US$72", "€72", "**72**", "*72*",
         "__72__", "`72`", "(72)", '"72"', "= 72", ": 72", "\\boxed{72}", "\\(72\\)", "７２", "７２．０", "144/2",
         "71 2/2", "7.2e1", "72%", "72 %", "72 apples", "72 km/h", "72 m^2", "72 cm3", "72 apples are left.",
-        "72,", "72!", "72<|im_end|>", "72</s>", "72 = 72.0", "   72   ", "\t72", "72\r", "72 \\text{ apples}",
+        "72,", "72 apples!", "72<|im_end|>", "72</s>", "72 = 72.0", "   72   ", "\t72", "72\r", "72 \\text{ apples}",
     ],
 )  # fmt: skip
 def test_the_right_number_scores_1_however_it_is_written(answer: str) -> None:
@@ -80,7 +80,7 @@ def test_an_answer_that_hedges_never_scores_1(answer: str) -> None:
         "and a half", "was ruled out", "squared", "cubed", "doubled", "times two", "factorial", "million", "hundred",
         "dozen", "halves", "plus one", "or so", "at least", "less than before", "cents short", "to the fourth",
         "and counting", "is too small", "cannot be right", "fails", "?", "\\cdot 2", "\\text{ squared}", "seems off",
-        "in base eight", "over three", "times the apples", "modulo five", "x", "~", "below zero",
+        "!", "in base eight", "over three", "times the apples", "modulo five", "x", "~", "below zero",
     ],
 )  # fmt: skip
 def test_what_follows_a_number_is_dropped_only_if_it_is_harmless(rest: str) -> None:
@@ -287,3 +287,12 @@ def test_a_last_number_that_the_response_comes_to_is_paid_by_the_flexible_method
     assert gsm8k.score(Sample("gsm8k", response, "72"), gsm8k.Gsm8kOptions(method="flexible")).score == 1.0, (
         response
     )
+
+
+@pytest.mark.parametrize(
+    "answer", ["5!", "5 !", "$5!$", "(5)!", "5!!", "5!.", "５!", "5..", "5...", "5a", "5A"]
+)
+def test_another_number_is_not_the_one_it_begins_with(answer: str) -> None:
+    """`5!` is 120; digits that go on, and a letter that is no unit, say something else too."""
+    found = judge(f"So we have\n#### {answer}", "5")
+    assert (found.score, found.correct) == (0.1, False), found

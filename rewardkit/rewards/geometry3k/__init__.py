@@ -45,11 +45,11 @@ def score(sample: Sample, options: GeometryOptions) -> Score:
 
         right = accurate(box(sample.response), sample.ground_truth)
         return _combined(right, in_format(sample.response), options, box(sample.response), "compat=verl")
-    if extract(sample.response, _BOXED).answer is None and sample.ground_truth.strip():
-        return Score(0.0, "ok", False, None, {"acc": 0.0, "format": 0.0}, "no box")
     found = math_score(sample, _BOXED)
     if found.status != "ok":
         return msgspec.structs.replace(found, parts={"acc": 0.0, "format": 0.0})
+    if extract(sample.response, _BOXED).answer is None:
+        return Score(0.0, "ok", False, None, {"acc": 0.0, "format": 0.0}, "no box")
     formatted = _in_format(sample.response) and bool(found.extracted)
     if options.format_needs_answer and not found.correct:
         formatted = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -41,6 +43,8 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
         return Score(0.0, "invalid", detail="the ground truth is empty", parts={"format": 0.0})
     if options.compat != "none":
         return _compatible(sample.response, ground_truths, options)
+    if all(map(malformed, ground_truths)):
+        return Score(0.0, "invalid", detail=malformed(ground_truths[0]), parts={"format": 0.0})
     options = resolve(options)
     response = sample.response
     if sample.prompt is not None:
@@ -83,6 +87,31 @@ def alternatives(ground_truth: str) -> tuple[str, ...]:
         except msgspec.MsgspecError:
             pass
     return (ground_truth,) if ground_truth and not ground_truth.isspace() else ()
+
+
+@lru_cache(maxsize=4_096)
+def malformed(ground_truth: str) -> str:
+    """Return why no answer can equal a ground truth: nothing is in it, or it was cut off; empty if one can.
+
+    A text that cannot be read as maths is none of these: an answer may repeat it.
+    """
+    side = prepare(ground_truth)
+    if not side.text or (side.reading is None and not side.words):
+        return f"nothing is in the ground truth {ground_truth!r:.60}"
+    if side.reading is not None:
+        return ""
+    plain = _ESCAPED.sub("", side.text)
+    cut = (
+        plain.count("{") != plain.count("}")
+        or sum(map(side.text.count, _OPENINGS)) > sum(map(side.text.count, _CLOSINGS))
+        or side.text.count("\\begin") != side.text.count("\\end")
+    )
+    return f"the ground truth {ground_truth!r:.60} is cut off: {side.problem}" if cut else ""
+
+
+_OPENINGS = ("(", "[", "\\{")
+_CLOSINGS = (")", "]", "\\}")
+_ESCAPED = re.compile(r"\\[\\{}]")
 
 
 def best_verdict(

@@ -174,3 +174,25 @@ def test_an_explanation_shows_what_was_read_and_who_decided() -> None:
     text = str(explain("5", "no idea"))
     assert "no answer in the response" in text
     assert "10^9" not in str(explain("1", "\\boxed{2^{10^9}}")).splitlines()[0] or True
+
+
+@pytest.mark.parametrize(
+    "ground_truth",
+    [
+        "", " ", "$$", "\\boxed{}", "\\text{}", "\\\\", "\\frac{1}{", "x^{2", "\\boxed{5", "\\{1,2", "\\left(1,2", '["a", "b"',
+        "\\begin{pmatrix}1",
+    ],
+)  # fmt: skip
+def test_a_ground_truth_that_nothing_can_equal_is_invalid_whatever_is_said(ground_truth: str) -> None:
+    for response in ("\\boxed{5}", f"Answer: {ground_truth}", ""):
+        found = score(Sample("math", response, ground_truth))
+        assert found.status == "invalid", (response, found)
+        assert found.detail and "ground truth" in found.detail
+
+
+@pytest.mark.parametrize(
+    "ground_truth", ["<", "(a) and b)", "[0,1)", "]0,1]", "even", "\\{1,2\\}", "x \\text{ if } y"]
+)
+def test_a_ground_truth_that_can_be_repeated_is_judged(ground_truth: str) -> None:
+    assert score(Sample("math", f"\\boxed{{{ground_truth}}}", ground_truth)).correct
+    assert score(Sample("math", "\\boxed{5}", ground_truth)).status == "ok"

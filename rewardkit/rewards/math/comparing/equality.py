@@ -196,7 +196,7 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Percent)
     if isinstance(b, Percent):
         return equal(a.value, b.value, options)
-    if options.percent == "literal":
+    if options.percent == "literal" or isinstance(b, Degree):
         return False
     found = equal(_hundredth(a.value), b, options)
     if found or options.percent == "fraction":

@@ -105,6 +105,8 @@ def _by_words(
     ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
 ) -> MathVerdict | None:
     """Choice letters, and answers that are nothing but words."""
+    if (ordered := _ordered(ground_truth.words, answer.words)) is not None:
+        return ordered
     found = _choices(ground_truth, answer, options)
     if found is None and ground_truth.is_wordy and answer.is_wordy:
         same = words.fold(ground_truth.words, keep_case=options.text_case) == words.fold(
@@ -122,6 +124,27 @@ def _by_words(
     return MathVerdict(
         "equal" if found else "not_equal", "words", "the same words" if found else "different words"
     )
+
+
+_ROMAN = re.compile(r"(?=.*[IVX])(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+
+
+"""With I, V or X in it: `CD` may be a segment."""
+_LONGEST_RUN = 20
+_CAPITALS = re.compile(r"[A-Z]{3,}")
+
+
+def _ordered(first: str, second: str) -> MathVerdict | None:
+    """Letters whose order counts, and which are no product: `IV` and `VI`, `HTH` and `HHT`."""
+    if max(len(first), len(second)) > _LONGEST_RUN:
+        return None
+    joined = [side.replace(" ", "") for side in (first, second)]
+    if all(map(_ROMAN.fullmatch, joined)):
+        outcome: MathOutcome = "equal" if joined[0] == joined[1] else "not_equal"
+        return MathVerdict(outcome, "words", "Roman numerals")
+    if first != second and _CAPITALS.fullmatch(first) and _CAPITALS.fullmatch(second):
+        return MathVerdict("not_equal", "words", "other letters, or in another order")
+    return None
 
 
 _SEPARATOR = re.compile(r",|;|\b(?:and|or)\b", re.IGNORECASE)

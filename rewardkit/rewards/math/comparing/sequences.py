@@ -31,7 +31,17 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
         return False
     if "" not in (a.opening, b.opening) and options.brackets == "exact" and _brackets(a) != _brackets(b):
         return False
+    if "" in (a.opening, b.opening) and options.brackets == "exact" and any(map(_is_interval, (a, b))):
+        return False
     return in_order(a.items, b.items, options, equal)
+
+
+def _is_interval(seq: Seq) -> bool:
+    """Whether square brackets make two ends an interval, `[1,3]`; `[3,1]` and `[1,2,3]` only list."""
+    if len(seq.items) != 2 or not {seq.opening, seq.closing} & {"[", "]"}:
+        return False
+    low, high = map(scalar.real_value, seq.items)
+    return low is None or high is None or bool(low < high)
 
 
 def _brackets(seq: Seq) -> tuple[str, str]:

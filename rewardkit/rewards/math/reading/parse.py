@@ -6,12 +6,14 @@ than a product (numbers, brackets, functions, matrices) is in `atoms`.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from rewardkit.rewards.counted import SCALES
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
 from rewardkit.rewards.math.reading.listing import assemble
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
-from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.reading.words import ORDINALS, table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     App,
@@ -438,8 +440,7 @@ class _Descent:
         if braced:
             self.advance()
         token = self.advance()
-        if token.kind == "sym":
-            self.advance()
+        mark = token.value + self.advance().value if token.kind == "sym" else token.value
         if braced:
             self.expect("close", "}")
         if token.kind == "degree":
@@ -448,7 +449,7 @@ class _Descent:
             return Degree(self._with_minutes(base))
         if token.kind == "prime":
             return Sym(base.name + token.value) if isinstance(base, Sym) else Pow(base, Sym(token.value))
-        return Quantity(base, "th")
+        return _ordinal(base, mark)
 
     def _with_minutes(self, degrees: Node) -> Node:
         """The degrees of `36^\\circ 52' 12''`, minutes and seconds included."""
@@ -478,7 +479,24 @@ def _scaled(value: Node, unit: str) -> Node:
         value = _times(value, Num(SCALES[first.casefold()]))
         first, _, rest = rest.partition(" ")
     unit = f"{first} {rest}".strip()
+    if unit in ORDINALS:
+        return _ordinal(value, unit)
     return Quantity(value, unit) if unit else value
+
+
+def _ordinal(value: Node, ending: str) -> Node:
+    """`5th`, whose ending is its own: `5st` is a slip of which nobody can tell what it means."""
+    if ending not in ORDINALS or (isinstance(value, Num) and ending != _ending(value.value)):
+        raise Unparsable(f"the ending '{ending}' after its number")
+    return Quantity(value, "th")
+
+
+def _ending(value: Fraction) -> str:
+    """What an ordinal of this value ends in; nothing for one that counts nothing."""
+    if value < 0 or value.denominator != 1:
+        return ""
+    teens = 11 <= value % 100 <= 13
+    return "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(int(value % 10), "th")
 
 
 def _times(value: Node, factor: Num) -> Node:

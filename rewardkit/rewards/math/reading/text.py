@@ -76,7 +76,13 @@ def unwrap(text: str) -> str:
         text = _COMMAND.sub(" ", text)
         text = text.replace("\\ ", " ").replace("\\,", " ").replace("~", " ")
     text = text.replace("{", " ").replace("}", " ").replace("$", " ")
-    return " ".join(text.split()).strip(" .,;:!。，；：*`\"'").rstrip("\\")
+    joined = " ".join(text.split())
+    edges = ' .,;:!。，；：*`"' if _PRIMED.fullmatch(joined) else " .,;:!。，；：*`\"'"
+    return joined.strip(edges).rstrip("\\")
+
+
+_PRIMED = re.compile(r"[^'‘’`\"].*(?<![^\W\d_]{3})['’′]+[ .,;:!]*")
+"""`A'`, another point than `A`: a mark that closes no quotation, and ends no longer word."""
 
 
 def fold(text: str, *, keep_case: bool = False) -> str:

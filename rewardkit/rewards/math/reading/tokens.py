@@ -78,6 +78,7 @@ def tokenize(text: str) -> list[Token]:
         elif kind == "cmd":
             position = _command(value[1:], text, position, tokens)
         elif kind == "word":
+            _refuse_apart(value, text[found.start() - 1 : found.start()], tokens)
             _word(value, tokens)
         elif kind == "rel":
             tokens.append(Token("rel", words.RELATIONS[value]))
@@ -147,6 +148,7 @@ def _group_text(text: str, position: int) -> tuple[str, int]:
 
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
     r"""Append the contents of `\text{}` (or `\mathrm{}`: `bare`): a connective, a number, or words."""
+    _refuse_apart(inner.strip(), inner[:1], tokens)
     inner = inner.strip().strip("{}").strip()
     folded = inner.casefold().strip(",.;: ")
     if not folded:
@@ -178,6 +180,12 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
             tokens.append(Token("conn", last))
         elif inner.endswith((",", ";")):
             tokens.append(Token("sep", ","))
+
+
+def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
+    """Refuse `5 th`: an ordinal's ending stands at its number, and is no unit apart from it."""
+    if word in words.ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
+        raise Unparsable(f"the ending '{word}' apart from its number")
 
 
 def _word(word: str, tokens: list[Token]) -> None:
