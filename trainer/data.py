@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.rows import RowNames, to_sample, value_at
 from rewardkit.tables import names_in
 from rewardkit.trainer.batch import PromptRow
@@ -93,11 +93,41 @@ def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[s
             raise InputError(f"{path}, row {i}: {name} is empty; `rewardkit prep` never writes such a row")
     return {
         "data_source": sample.data_source,
-        "prompt": sample.prompt,
+        "prompt": _readable(sample.prompt, f"{path}, row {i}"),
         "ground_truth": sample.ground_truth,
         "extra_info": sample.extra_info,
         "agent_name": row.get(AGENT_NAME) or None,
     }
+
+
+def _readable(prompt: Any, where: str) -> Any:
+    """Return a prompt whose messages have a role and text each; parts of text are put together.
+
+    Raises:
+        InputError: a message has none, or holds something else than text.
+    """
+    if isinstance(prompt, str):
+        return prompt
+    return [_message(turn, f"{where}: message {k} of the prompt") for k, turn in enumerate(prompt)]
+
+
+def _message(turn: Any, where: str) -> Any:
+    if not (isinstance(turn, Mapping) and isinstance(turn.get("role"), str)):
+        raise InputError(
+            f"{where} has no role; a prompt is a text or a list of messages with role and content"
+        )
+    content = turn.get("content")
+    if isinstance(content, str) or (content is None and turn.get("tool_calls")):
+        return turn
+    parts = content if isinstance(content, list) else []
+    texts = [
+        part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+    ]
+    if not texts or len(texts) < len(parts):
+        raise InputError(
+            f"{where} has no text as its content, but {type(content).__name__}; prompts are text"
+        )
+    return {**turn, "content": "".join(texts)}
 
 
 def agent_names(path: Path) -> set[str | None]:
@@ -136,7 +166,8 @@ def load_rows(
         for i, raw in enumerate(read_rows(path, config.prompt_key))
     )
     for path, i, raw in islice(named, max_samples if max_samples >= 0 else None):
-        ids = _fit(ids_of(raw), config, f"{path}, row {i}")
+        where = f"{path}, row {i}"
+        ids = _fit(_templated(ids_of, raw, where), config, where)
         if ids is not None:
             rows.append(PromptRow(token_ids=ids, **raw))
         read += 1
@@ -147,6 +178,15 @@ def load_rows(
             f"{config.max_prompt_length} and left out (data.filter_overlong_prompts)"
         )
     return rows
+
+
+def _templated(ids_of: Callable[[dict[str, Any]], list[int]], raw: dict[str, Any], where: str) -> list[int]:
+    try:
+        return ids_of(raw)
+    except RewardkitError:
+        raise
+    except Exception as error:  # whatever a chat template, which is a program, raises
+        raise InputError(f"{where}: the chat template cannot take this prompt: {reason_of(error)}") from None
 
 
 def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -> list[int]:
@@ -190,7 +230,7 @@ class PromptLoader:
                 f"data.train_batch_size={batch_size}, but only {len(rows)} prompts are within "
                 "data.max_prompt_length; lower the first or raise the second"
             )
-        self._rows = rows
+        self.rows = rows
         self._batch_size = batch_size
         self._shuffle = shuffle
         self._seed = seed
@@ -202,24 +242,24 @@ class PromptLoader:
 
     def take(self) -> list[PromptRow]:
         """Return the next `batch_size` prompts. The last, partial batch of an epoch is left out."""
-        if self._served + self._batch_size > len(self._rows):
+        if self._served + self._batch_size > len(self.rows):
             self.epoch += 1
             self._served = 0
             self._order = self._order_of(self.epoch)
         chosen = self._order[self._served : self._served + self._batch_size]
         self._served += self._batch_size
-        return [self._rows[i] for i in chosen]
+        return [self.rows[i] for i in chosen]
 
     def state_dict(self) -> dict[str, int]:
         """Return the position: epoch, prompts of it already served, and how many prompts there are."""
-        return {"epoch": self.epoch, "served": self._served, "rows": len(self._rows)}
+        return {"epoch": self.epoch, "served": self._served, "rows": len(self.rows)}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go to a position; InputError when it was taken among another number of prompts."""
-        if state["rows"] != len(self._rows):
+        if state["rows"] != len(self.rows):
             raise InputError(
                 f"the checkpoint was made with {state['rows']} training prompts, data.train_files now has "
-                f"{len(self._rows)}; give it the same files, or start anew with trainer.resume_mode=disable"
+                f"{len(self.rows)}; give it the same files, or start anew with trainer.resume_mode=disable"
             )
         self.epoch = state["epoch"]
         self._served = state["served"]
@@ -227,7 +267,7 @@ class PromptLoader:
 
     def _order_of(self, epoch: int) -> list[int]:
         if not self._shuffle:
-            return list(range(len(self._rows)))
+            return list(range(len(self.rows)))
         generator = torch.Generator().manual_seed(self._seed * 1_000_003 + epoch)
-        order: list[int] = torch.randperm(len(self._rows), generator=generator).tolist()
+        order: list[int] = torch.randperm(len(self.rows), generator=generator).tolist()
         return order

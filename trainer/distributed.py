@@ -88,6 +88,12 @@ def started_by_torchrun() -> bool:
     return all(name in os.environ for name in ("RANK", "WORLD_SIZE"))
 
 
+def device_of(setting: str) -> torch.device:
+    """Return what this process computes on where `trainer.device` is `auto`, `cuda` or `cpu`."""
+    use_cuda = torch.cuda.is_available() if setting == "auto" else setting == "cuda"
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if use_cuda else torch.device("cpu")
+
+
 @contextmanager
 def open_world(device: str) -> Iterator[World]:
     """Join the process group that torchrun's environment describes, or make one of a single process.
@@ -95,8 +101,8 @@ def open_world(device: str) -> Iterator[World]:
     The group is left at the end, but not on an error: the other processes may wait in a collective, and it
     is for torchrun to end them. One that was there before is used and kept.
     """
-    use_cuda = torch.cuda.is_available() if device == "auto" else device == "cuda"
-    local = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if use_cuda else torch.device("cpu")
+    local = device_of(device)
+    use_cuda = local.type == "cuda"
     if use_cuda:
         torch.cuda.set_device(local)
     joins = not dist.is_initialized()

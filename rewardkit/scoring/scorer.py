@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
-from rewardkit.errors import ScoringError, UnknownDataSourceError
+from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn
@@ -76,6 +76,9 @@ class Scorer:
         express: bool = False,
         registry: Registry = REGISTRY,
     ) -> None:
+        for key, values in (options or {}).items():
+            if not isinstance(values, Mapping):
+                raise OptionsError(f"the options of {key} must be names with values, found {values!r}")
         self._options = {key: dict(values) for key, values in (options or {}).items()}
         self.workers = workers or len(os.sched_getaffinity(0))
         self._timeout_s = timeout_s

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.files import published, sync
 from rewardkit.offline.html.run import SAMPLES
 from rewardkit.trainer.config.root import Config, TrainerConfig
@@ -81,8 +81,18 @@ def prepare(folder: Path, start: Path | None) -> None:
 
 
 def read_facts(checkpoint: Path) -> dict[str, Any]:
-    """Read what of a checkpoint is not tensors."""
-    facts: dict[str, Any] = json.loads((checkpoint / FACTS).read_text(encoding="utf-8"))
+    """Read what of a checkpoint is not tensors.
+
+    Raises:
+        ConfigError: the file is damaged, or another program's.
+    """
+    file = checkpoint / FACTS
+    try:
+        facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise ConfigError(
+            f"{file} cannot be read: {reason_of(error)}; go on from another checkpoint"
+        ) from None
     return facts
 
 

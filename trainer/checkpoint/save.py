@@ -51,6 +51,9 @@ from rewardkit.trainer.models.sharding import full_tensors, language_model
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
 
+NEEDED = {"step", "metrics", "loader", "kl_coef", "random", "config"}
+"""What a resume needs of what is not tensors."""
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -105,6 +108,32 @@ def open_folder(config: Config, world: World) -> Path | None:
     return found
 
 
+def check_fits(start: Path, loader: PromptLoader, models: Mapping[str, nn.Module]) -> None:
+    """Check that a run can go on from a checkpoint: its data and its models are those of the run.
+
+    Args:
+        loader: is put to where the checkpoint was taken.
+        models: what learns, `actor` and `critic`, with or without weights.
+
+    Raises:
+        ConfigError, InputError: they are others.
+    """
+    facts = read_facts(start)
+    if lacking := sorted(NEEDED - facts.keys()):
+        raise ConfigError(f"{start / FACTS} lacks {', '.join(lacking)}; go on from another checkpoint")
+    loader.load_state_dict(facts["loader"])
+    for name, model in models.items():
+        folder = _part(start, name)
+        named = {f"model.{n}": p for n, p in language_model(model).named_parameters()}
+        _check_shapes(folder, saved_tensors(folder), named)
+
+
+def _part(checkpoint: Path, name: str) -> Path:
+    if not (checkpoint / name).is_dir():
+        raise ConfigError(f"{checkpoint} holds no {name}, which algorithm.adv_estimator now needs")
+    return checkpoint / name
+
+
 class Checkpoints:
     """The checkpoints of a run: restores the one it goes on from, writes new ones. One write at a time."""
 
@@ -139,7 +168,7 @@ class Checkpoints:
         facts = read_facts(self._start)
         learned = self._learned
         for name, model, optimizer in learned.models():
-            self._load(self._start / name, model, optimizer)
+            self._load(_part(self._start, name), model, optimizer)
         learned.loader.load_state_dict(facts["loader"])
         if learned.kl.target is not None:
             learned.kl.coef = facts["kl_coef"]
@@ -232,10 +261,6 @@ class Checkpoints:
     @torch.no_grad()
     def _load(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Load in place; an optimizer that had taken no step yet has no states, then as now."""
-        if not folder.is_dir():
-            raise ConfigError(
-                f"{folder.parent} holds no {folder.name}, which algorithm.adv_estimator now needs"
-            )
         saved = saved_tensors(folder)
         state = _state(model, optimizer)
         named = dict(language_model(model).named_parameters())

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -39,7 +40,7 @@ def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ())
             place here), a value of the wrong type, or a required key that is not set.
     """
     whole = merged(read_layers(recipe, overrides))
-    missing = sorted(OmegaConf.missing_keys(whole))
+    missing = sorted(_converted(OmegaConf.missing_keys, whole))
     if missing:
         raise ConfigError(f"{missing[0]} is not set; pass {missing[0]}=... or set it in the recipe")
     config = _converted(OmegaConf.to_object, whole)
@@ -62,7 +63,7 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
     """Return the defaults, the recipe and the overrides, in our keys."""
     loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe))
     words = [_assignment(word) for word in overrides]
-    given = _converted(OmegaConf.from_dotlist, [word for word in words if not word.endswith("=")])
+    given = OmegaConf.merge({}, *(_assigned(word) for word in words if not word.endswith("=")))
     empty = [f"{word} is empty: what holds without it does" for word in words if word.endswith("=")]
     plain: list[Any] = [OmegaConf.to_container(layer) for layer in (loaded, given)]
     processes = _processes(plain)
@@ -114,6 +115,8 @@ def as_yaml(config: Config) -> str:
 def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
     try:
         return convert(given)
+    except RecursionError:
+        raise ConfigError("a setting follows itself: look for ${...} in the values") from None
     except OmegaConfBaseException as error:
         where = f"{error.full_key}: " if getattr(error, "full_key", None) else ""
         raise ConfigError(where + str(error).splitlines()[0]) from None
@@ -128,6 +131,17 @@ def _assignment(word: str) -> str:
     key, _, value = word.removeprefix("+").removeprefix("+").partition("=")
     # A YAML number may have underscores: 0.5_5, two bounds, would be read as 0.55.
     return f"{key}='{value}'" if key.endswith("_threshold") and BOUNDS.fullmatch(value) else f"{key}={value}"
+
+
+def _assigned(word: str) -> Any:
+    """The config of one override."""
+    try:
+        return _converted(OmegaConf.from_dotlist, [word])
+    except yaml.YAMLError as error:
+        about = str(getattr(error, "problem", None) or error).splitlines()[0]
+        raise ConfigError(
+            f"{word.partition('=')[0]}: the value is not valid YAML ({about}): {word}"
+        ) from None
 
 
 def _load_recipe(path: Path) -> Any:

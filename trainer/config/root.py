@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig, CriticConfig
 
 
@@ -279,5 +280,7 @@ def loss_mode(config: Config) -> str:
 def logger_names(config: Config) -> list[str]:
     """Return the names in `trainer.logger`, ours for verl's."""
     given = config.trainer.logger
+    if not isinstance(given, str | list | tuple | None):
+        raise ConfigError(f"trainer.logger must be a name or a list of names, found {given!r}")
     names = [given] if isinstance(given, str) else list(given or [])
     return ["jsonl" if name == "file" else str(name) for name in names]

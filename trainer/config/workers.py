@@ -121,6 +121,22 @@ class FsdpConfig:
     wrap_policy: WrapPolicyConfig = field(default_factory=WrapPolicyConfig)
 
 
+def computing_dtype(fsdp: FsdpConfig) -> str:
+    """Return the full name of the type that forward and backward run in."""
+    return DTYPE_NAMES[fsdp.mixed_precision.param_dtype or fsdp.dtype]
+
+
+def offloads(fsdp: FsdpConfig) -> bool:
+    """Whether weights live in the host's memory."""
+    return fsdp.param_offload or fsdp.offload_policy
+
+
+def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
+    """Whether there is nothing to shard, to cast or to bring from elsewhere: one process with its weights."""
+    same = DTYPE_NAMES[fsdp.model_dtype] == computing_dtype(fsdp)
+    return processes == 1 and not offloads(fsdp) and same
+
+
 @dataclass
 class PolicyLossConfig:
     loss_mode: str = "vanilla"

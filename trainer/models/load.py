@@ -43,8 +43,9 @@ def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
     quiet_transformers()
     try:
         return AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"no model can be loaded from '{path}': {_first_line(error)}") from None
+    except Exception as error:  # whatever a config's own class raises at values that it does not take
+        changed = f" with override_config={changes}" if changes else ""
+        raise ConfigError(f"no model can be loaded from '{path}'{changed}: {_first_line(error)}") from None
 
 
 def load_causal_lm(
@@ -173,4 +174,6 @@ def quiet_transformers() -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    # Of a list with its lead-in on the first line, the first entry says something.
+    return f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]

@@ -5,16 +5,18 @@ The adapter is injected in place, so that the model stays the Hugging Face model
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import World, gathered
 
@@ -36,16 +38,21 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
         from peft.tuners.lora import Linear, LoraLayer
     except ImportError:
         raise ConfigError("model.lora_rank needs peft: pip install 'rewardkit[train]'") from None
+    if not isinstance(options.target_modules, str | list | tuple):
+        raise ConfigError(
+            "target_modules must be all-linear, a list of names, or a regex; "
+            f"found {options.target_modules!r}"
+        )
     settings = _settings(LoraConfig, options)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)  # all processes shard the same adapter
             model.add_adapter(settings, ADAPTER)
-    except ValueError as error:
-        raise ConfigError(f"model.target_modules={options.target_modules}: {error}") from None
+    except (ValueError, TypeError, re.error) as error:
+        raise ConfigError(f"target_modules={options.target_modules}: {reason_of(error)}") from None
     for name, layer in model.named_modules():
         if isinstance(layer, LoraLayer) and not isinstance(layer, Linear):
-            raise ConfigError(f"model.target_modules includes {name}, which is not a linear layer")
+            raise ConfigError(f"target_modules includes {name}, which is not a linear layer")
     if weights and options.lora_adapter_path is not None:
         _load_adapter(model, Path(options.lora_adapter_path))
 
@@ -60,8 +67,15 @@ def _settings(kind: Any, options: ModelConfig) -> Any:
         )
     folder = Path(options.lora_adapter_path)
     if not (folder / "adapter_config.json").is_file():
-        raise ConfigError(f"no adapter in model.lora_adapter_path={folder}: it has no adapter_config.json")
-    settings = kind.from_pretrained(str(folder))
+        raise ConfigError(f"no adapter in lora_adapter_path={folder}: it has no adapter_config.json")
+    try:
+        settings = kind.from_pretrained(str(folder))
+    except Exception as error:  # no JSON, or settings that peft does not know
+        raise ConfigError(f"lora_adapter_path={folder}: {reason_of(error)}") from None
+    if not isinstance(settings, kind):
+        raise ConfigError(
+            f"the adapter in {folder} is of type {settings.peft_type.value}; LORA can be trained"
+        )
     settings.inference_mode = False
     return settings
 
@@ -69,7 +83,12 @@ def _settings(kind: Any, options: ModelConfig) -> Any:
 @torch.no_grad()
 def _load_adapter(model: nn.Module, folder: Path) -> None:
     """Fill the adapter that is on the model, under the names that `save_adapter` gives."""
-    saved = load_file(folder / "adapter_model.safetensors")
+    try:
+        saved = load_file(folder / "adapter_model.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise ConfigError(
+            f"{folder / 'adapter_model.safetensors'} cannot be read: {reason_of(error)}"
+        ) from None
     for name, parameter in model.named_parameters():
         if ".lora_" in name:
             tensor = saved.pop(f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", None)

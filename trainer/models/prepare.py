@@ -15,7 +15,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers.utils import is_flash_attn_2_available
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter
 from rewardkit.trainer.models.attention import ATTENTION, why_unserved, why_unshared
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
@@ -46,7 +46,7 @@ def prepare(
     body: Any = prepared.body
     attention = _attention(body, options, device, sequence_parallel)
     if attention:
-        body.set_attn_implementation(attention)
+        _attend_by(body, attention)
     if options.use_remove_padding and (has_no_weights(body) or keeps_apart(body)):
         prepared.packing = "flat" if str(attention).startswith(("flash", ATTENTION)) else "rows"
     if has_adapter(options):
@@ -89,6 +89,15 @@ def _can_compile() -> bool:
             "fsdp_config.use_torch_compile=false says so"
         )
     return can
+
+
+def _attend_by(body: Any, attention: Any) -> None:
+    if not isinstance(attention, str):
+        raise ConfigError(f"override_config.attn_implementation must be a name, found {attention!r}")
+    try:
+        body.set_attn_implementation(attention)
+    except Exception as error:  # no such one, its package is missing, or it is not for this model or machine
+        raise ConfigError(f"override_config.attn_implementation={attention}: {reason_of(error)}") from None
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:

@@ -22,7 +22,7 @@ from torch.distributed.fsdp import (
 )
 from transformers import PreTrainedModel
 
-from rewardkit.trainer.config.workers import FsdpConfig
+from rewardkit.trainer.config.workers import FsdpConfig, computing_dtype, may_stay_whole, offloads
 from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import DTYPES
@@ -49,7 +49,7 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
     settings: dict[str, Any] = {
         "mesh": _mesh(world, config.fsdp_size),
         "mp_policy": MixedPrecisionPolicy(
-            param_dtype=DTYPES[mixed.param_dtype or config.dtype], reduce_dtype=DTYPES[mixed.reduce_dtype]
+            param_dtype=DTYPES[computing_dtype(config)], reduce_dtype=DTYPES[mixed.reduce_dtype]
         ),
         "offload_policy": _offload(world, config),
     }
@@ -71,10 +71,9 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
 
 
 def _stays_whole(model: nn.Module, world: World, config: FsdpConfig) -> bool:
-    """Whether there is nothing to shard, to cast or to bring from elsewhere."""
-    computing = DTYPES[config.mixed_precision.param_dtype or config.dtype]
-    offloaded = config.param_offload or config.offload_policy
-    return world.size == 1 and not offloaded and all(p.dtype == computing for p in model.parameters())
+    """See `may_stay_whole`; an adapter may have another type than the model that it is on."""
+    computing = DTYPES[computing_dtype(config)]
+    return may_stay_whole(config, world.size) and all(p.dtype == computing for p in model.parameters())
 
 
 def _whole(model: nn.Module, device: torch.device, places: ShardPlaces | None) -> nn.Module:
@@ -128,6 +127,6 @@ def _mesh(world: World, fsdp_size: int) -> DeviceMesh:
 
 
 def _offload(world: World, config: FsdpConfig) -> OffloadPolicy:
-    if config.param_offload or config.offload_policy:
+    if offloads(config):
         return CPUOffloadPolicy(pin_memory=world.device.type == "cuda")
     return OffloadPolicy()

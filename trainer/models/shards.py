@@ -100,10 +100,10 @@ def match(model: Any, places: ShardPlaces) -> dict[str, ShardPlace] | None:
     if not fits or any(name in found for name in aliases):
         return None
     same = (place.dtype is not None and place.shape == tuple(saved[n].shape) for n, place in found.items())
-    return found if all(same) and not _converts(model) else None
+    return found if all(same) and not converts(model) else None
 
 
-def _converts(model: Any) -> bool:
+def converts(model: Any) -> bool:
     """Whether transformers changes tensors of this model between file and memory, beyond their names."""
     try:
         from transformers.conversion_mapping import WeightConverter, get_model_conversion_mapping

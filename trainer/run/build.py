@@ -17,7 +17,8 @@ from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, wi
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import PromptRow
-from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, open_folder
+from rewardkit.trainer.checkpoint.find import find_checkpoint
+from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
 from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode
 from rewardkit.trainer.config.workers import (
@@ -28,7 +29,7 @@ from rewardkit.trainer.config.workers import (
     has_adapter,
 )
 from rewardkit.trainer.data import PromptLoader, agent_names, file_list, load_rows
-from rewardkit.trainer.distributed import World
+from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.models.heads import has_no_weights
 from rewardkit.trainer.models.load import (
@@ -42,6 +43,7 @@ from rewardkit.trainer.models.load import (
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
+from rewardkit.trainer.models.trial import TrialModel, try_classifier, try_model
 from rewardkit.trainer.rewards import open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
@@ -78,6 +80,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     agents = _open_agents(config, tokenizer)
     data = _open_data(config, tokenizer, agents, say=_printed if world.is_main else _unsaid)
+    _try_models(config, world.device, tokenizer, data, say=_printed if world.is_main else _unsaid)
     folder = Path(config.trainer.default_local_dir)
     start = open_folder(config, world)
     if world.is_main:
@@ -124,7 +127,48 @@ def rehearse(config: Config) -> None:
     if model_folder(model.path) is None:
         return
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
-    _open_data(config, tokenizer, _open_agents(config, tokenizer), say=_printed)
+    data = _open_data(config, tokenizer, _open_agents(config, tokenizer), say=_printed)
+    _try_models(config, device_of(config.trainer.device), tokenizer, data, say=_printed)
+
+
+def _try_models(
+    config: Config, device: torch.device, tokenizer: Any, data: _Data, say: Callable[[str], None]
+) -> None:
+    """Build each model without weights (`models/trial.py`), and compare it with what a resume would load."""
+    prompts = (max(row.token_ids, default=0) for row in (*data.loader.rows, *data.val_rows))
+    used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, *prompts)
+    tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}
+    for line in dict.fromkeys(line for one in tried.values() if one for line in one.notes):
+        say(line)
+    if config.reward_model.enable:
+        try_classifier("reward_model.model.path", str(config.reward_model.model.path))
+    start = find_checkpoint(config)
+    if start is not None:
+        learning = {"critic" if asked.value else "actor": one.model for asked, one in tried.items() if one}
+        check_fits(start, data.loader, learning)
+
+
+def _asked_models(config: Config, device: torch.device, used: int, known: int) -> Iterator[TrialModel]:
+    """Of `known` tokens the policy meets those in `used`, and draws none without an embedding; the critic
+    meets what the policy draws."""
+    policy = config.actor_rollout_ref
+    critic = config.critic
+    rollout = policy.rollout
+    processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
+    shared: dict[str, Any] = {"device": device, "processes": processes}
+    shared["longest"] = rollout.prompt_length + rollout.response_length
+    models = [(policy.actor.fsdp_config, policy.actor.ulysses_sequence_parallel_size)]
+    if (config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss) and not has_adapter(policy.model):
+        models.append((policy.ref.fsdp_config, policy.ref.ulysses_sequence_parallel_size))
+    for fsdp, split in models:
+        size = group_size(split, processes)
+        yield TrialModel(
+            "actor_rollout_ref.model", policy.model, fsdp, tokens=used, sequence_parallel=size, **shared
+        )
+    if ESTIMATORS[config.algorithm.adv_estimator].critic:
+        size = group_size(critic.ulysses_sequence_parallel_size, processes)
+        of_critic: dict[str, Any] = {"tokens": max(used, known), "sequence_parallel": size, "value": True}
+        yield TrialModel("critic.model", critic.model, critic.fsdp_config, **of_critic, **shared)
 
 
 def needs_old_log_probs(config: Config) -> bool:

@@ -18,7 +18,10 @@ from rewardkit.trainer.config.workers import (
     CriticConfig,
     FsdpConfig,
     ModelConfig,
+    computing_dtype,
     has_adapter,
+    may_stay_whole,
+    offloads,
 )
 from rewardkit.trainer.models.shape import Shape, read_shape
 from rewardkit.trainer.rollout.engines import ENGINES
@@ -63,7 +66,7 @@ def estimate(config: Config) -> dict[str, float] | None:
         needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
         phases.append(_update(config, critic, critic.model, critic_shape, 0, processes))
     has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
-    if has_reference and not rank and not policy.ref.fsdp_config.param_offload:
+    if has_reference and not rank and not offloads(policy.ref.fsdp_config):
         needs["reference"] = 4.0 * shape.parameters / processes
     if config.reward_model.enable and (scoring := read_shape(str(config.reward_model.model.path))):
         needs["reward model"] = float(_bytes(policy.actor.fsdp_config.dtype) * scoring.parameters)
@@ -127,8 +130,8 @@ def device_bytes(config: Config) -> int | None:
 
 def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
     """Bytes that a model which learns always takes, over all processes."""
-    kept = KEPT_BYTES - 8 * fsdp.optimizer_offload - 4 * fsdp.param_offload
-    frozen = shape.parameters if lora_rank and not fsdp.param_offload else 0
+    kept = KEPT_BYTES - 8 * fsdp.optimizer_offload - 4 * offloads(fsdp)
+    frozen = shape.parameters if lora_rank and not offloads(fsdp) else 0
     return float(_learning(shape, lora_rank) * kept + 4 * frozen)
 
 
@@ -155,24 +158,24 @@ def _update(
     fsdp = worker.fsdp_config
     learning = _learning(shape, lora_rank)
     whole = fsdp.no_sync and processes > 1
-    gradients = 0.0 if fsdp.param_offload and not whole else 4.0 * learning / (1 if whole else processes)
+    gradients = 0.0 if offloads(fsdp) and not whole else 4.0 * learning / (1 if whole else processes)
     embedding = 0.0 if lora_rank else 4.0 * shape.vocabulary * shape.hidden
     of_policy = isinstance(worker, ActorConfig)
     tokens, responses, several = _micro_batch(config, worker, processes)
-    width = _bytes(fsdp.dtype)
+    width = _bytes(computing_dtype(fsdp))
     layer = width * tokens * _numbers(LAYER_WIDTHS, shape)
     kept = width * tokens * _numbers(LEFT_WIDTHS, shape) * shape.layers
     if model.enable_gradient_checkpointing:
         kept = width * tokens * shape.hidden * shape.layers + layer
     logits = 4.0 * LOGIT_COPIES * min(responses * shape.vocabulary, CHUNK_ELEMENTS) if of_policy else 0.0
     begin = kept + logits
-    alone = processes == 1 and width == 4 and not fsdp.param_offload
+    alone = may_stay_whole(fsdp, processes)
     last = 0.0 if lora_rank else _of_embedding(shape, width, of_policy=of_policy, alone=alone)
     end = max(layer - embedding / processes, last)
     parts = {"gradients": gradients, "activations": max(begin, end) if several else end}
     if not several and begin > gradients + end:
         parts = {"activations": begin}
-    gathered = _gathered(shape, width, processes)
+    gathered = 0.0 if alone else _gathered(shape, width)
     return parts | ({"gathered": gathered} if gathered else {})
 
 
@@ -186,7 +189,7 @@ def _of_embedding(shape: Shape, width: int, *, of_policy: bool, alone: bool) -> 
     """
     tied = of_policy and shape.tied
     if alone:
-        return 4.0 * 2 * shape.vocabulary * shape.hidden * tied
+        return float(width * 2 * shape.vocabulary * shape.hidden * tied)
     gradients = 3 if tied else 1 + of_policy
     return float(max(width * gradients, 4) * shape.vocabulary * shape.hidden)
 
@@ -196,10 +199,8 @@ def _numbers(widths: tuple[int, int, int], shape: Shape) -> int:
     return hidden * shape.hidden + keys * shape.kv_width + feed * shape.intermediate
 
 
-def _gathered(shape: Shape, width: int, processes: int) -> float:
-    """Bytes of weights that are gathered: embedding, head and two layers; one process has them."""
-    if processes == 1 and width == 4:
-        return 0.0
+def _gathered(shape: Shape, width: int) -> float:
+    """Bytes of weights that are gathered: embedding, head and two layers."""
     ends = 2 * shape.vocabulary * shape.hidden
     return width * min(ends + 2 * max(shape.parameters - ends, 0) / shape.layers, shape.parameters)
 

@@ -29,7 +29,7 @@ from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.logging.logger import LOGGERS, missing
 from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards
 from rewardkit.trainer.rollout.engines import check_rollout
-from rewardkit.trainer.run.choices import check_choices, check_positive
+from rewardkit.trainer.run.choices import check_choices, check_positive, check_ranges
 from rewardkit.trainer.run.memory import report
 from rewardkit.trainer.run.sharing import check_shared_models, check_sharing, groups
 from rewardkit.types import Sample
@@ -49,7 +49,8 @@ def check(config: Config) -> list[str]:
     _check_models(config)
     check_shared_models(config)
     _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
-    _check_output(Path(config.trainer.default_local_dir))
+    for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):
+        _check_output(name, getattr(config.trainer, name))
     return [*notes, report(config), *_check_data(config)]
 
 
@@ -64,6 +65,7 @@ def check_settings(config: Config) -> list[str]:
     """
     check_choices(config)
     check_positive(config)
+    check_ranges(config)
     _check_lengths(config)
     notes = [*_check_batch_sizes(config), *_check_groups(config)]
     _check_turns(config)
@@ -286,7 +288,7 @@ def _check_validation(config: Config) -> None:
             "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1"
         )
     steps = trainer.profile_steps or []
-    if not isinstance(steps, list) or not all(isinstance(step, int) for step in steps):
+    if not isinstance(steps, list) or not all(type(step) is int and step > 0 for step in steps):
         raise ConfigError(f"trainer.profile_steps must be a list of steps, such as [3,4]; found {steps!r}")
 
 
@@ -387,15 +389,18 @@ def _check_adapter(path: str | None) -> None:
         )
 
 
-def _check_output(folder: Path) -> None:
+def _check_output(name: str, given: str | None) -> None:
     """The folder is there and can be written to, or can be made; nothing is left behind."""
+    if given is None:
+        return
+    folder = Path(given)
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     try:
         with TemporaryDirectory(prefix=".rewardkit-", dir=above):
             pass
     except OSError as error:
         what = "cannot be written to" if above == folder.absolute() else f"cannot be made in {above}"
-        raise ConfigError(f"trainer.default_local_dir={folder} {what}: {error.strerror}") from None
+        raise ConfigError(f"trainer.{name}={folder} {what}: {error.strerror}") from None
 
 
 def _check_checkpoints(config: Config) -> None:
@@ -408,8 +413,6 @@ def _check_checkpoints(config: Config) -> None:
             "trainer.del_local_ckpt_after_load=true: a run killed after that could not be resumed; "
             "set trainer.max_ckpt_to_keep=1 to save space"
         )
-    if config.trainer.max_restarts < 0:
-        raise ConfigError(f"trainer.max_restarts must be 0 or more, found {config.trainer.max_restarts}")
     find_checkpoint(config)
 
 
