@@ -51,7 +51,7 @@ $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) '$(TORCH)'
 	$(if $(VLLM),$(PIP) '$(VLLM)')
-	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # of other builds
+	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # see CONTRIBUTING.md
 	$(PIP) --editable '.[all,dev]'
 	$(BIN)/python -m compileall -q -j 0 -x $(NOT_COMPILED) $(VENV)/lib >/dev/null || true
 	touch $@

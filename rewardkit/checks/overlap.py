@@ -30,11 +30,13 @@ class Overlap:
     """Of its n-grams; 1.0 for the same question."""
     same: bool
     """The whole question is the same."""
+    other_numbers: bool = False
+    """Some of its numbers are not in the text: another problem of the same wording, it may be."""
 
-    def describe(self) -> str:
-        """Return it as text."""
+    def describe(self, which: str = "") -> str:
+        """Return it as text, with `which` behind the place."""
         how = "the same question as" if self.same else f"{self.share:.0%} of the {N}-grams of"
-        return f"{how} {self.place}"
+        return f"{how} {self.place}{which}{', with other numbers' if self.other_numbers else ''}"
 
 
 class EvalIndex:
@@ -97,8 +99,9 @@ class EvalIndex:
         ]
         numbers = numbers_in(tokens) if found else frozenset()
         for share, number in sorted(found, reverse=True):
-            if share >= _NEARLY_ALL or self._numbers[number] <= numbers:
-                return Overlap(self._places[number], share, same=False)
+            other_numbers = not self._numbers[number] <= numbers
+            if share >= _NEARLY_ALL or not other_numbers:
+                return Overlap(self._places[number], share, same=False, other_numbers=other_numbers)
         return None
 
 

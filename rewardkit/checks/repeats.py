@@ -84,7 +84,7 @@ def check_near(
     """Find a row of train that holds most of a question of another split; `Repeats` finds the same."""
     found = splits.find(asked, item.media)
     if found is not None and not found.same:
-        what = f"{found.describe()}, which is another split"
+        what = found.describe(", which is another split")
         findings.add("warning", "leakage", file, what, item.row, key="near")
 
 

@@ -164,7 +164,8 @@ def default_output(files: Sequence[str]) -> str:
         raise OptionsError("name the output with --out, a file or a folder")
     path = Path(files[0])
     if path.is_dir():
-        return str(path.with_name(f"{path.resolve().name}.scored"))
+        folder = path if path.name not in ("", "..") else path.resolve()  # `.` has no name to go beside
+        return str(folder.with_name(f"{path.resolve().name}.scored"))
     name = Path(output_name(path.name))
     return str(path.with_name(f"{name.stem}.scored{name.suffix}"))
 

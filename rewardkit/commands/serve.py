@@ -189,6 +189,7 @@ def command(
     limits = (max_episodes // workers, episode_idle_s)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     exported_traces = _exported_traces() if otel else None
+    _read_agent_files(tools, interactions)
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
     @contextlib.contextmanager
@@ -271,6 +272,19 @@ def _tracebacks_logged() -> Iterator[None]:
         os.environ.pop(TRACEBACKS)
         if before is not None:
             os.environ[TRACEBACKS] = before
+
+
+def _read_agent_files(tools: str | None, interactions: str | None) -> None:
+    """Make sure that the files of tools and interactions can be read, before a port is opened."""
+    if tools is None and interactions is None:
+        return
+    from rewardkit.agents.interactions.opening import interaction_names
+    from rewardkit.agents.tools.opening import tool_names
+
+    for given, read_names in ((tools, tool_names), (interactions, interaction_names)):
+        for part in (given or "").split(","):
+            if part.strip().endswith((".yaml", ".yml")):
+                read_names(Path(part.strip()))
 
 
 def _episodes(

@@ -232,7 +232,21 @@ def test_most_of_a_question_of_another_split_in_train_is_a_warning(
     assert run(["check", train, test, "--json"]) == 0
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["level"], finding["check"], finding["rows"]) == ("warning", "leakage", [1])
-    assert "of test.jsonl[0], which is another split" in finding["what"]
+    assert finding["what"].endswith("of test.jsonl[0], which is another split")
+
+
+def test_a_question_of_another_split_with_other_numbers_is_said_to_be_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def asks(hours: int, split: str) -> Row:
+        told = f"{LONG} He works {hours} hours."
+        return row(0, prompt=[{"role": "user", "content": told}], extra_info={"split": split})
+
+    train = write(tmp_path / "train.jsonl", [asks(3, "train")])
+    test = write(tmp_path / "test.jsonl", [asks(7, "test")])
+    assert run(["check", train, test, "--json"]) == 0
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["what"].endswith("of test.jsonl[0], which is another split, with other numbers")
 
 
 def test_shards_of_one_split_do_not_leak_into_each_other(

@@ -187,6 +187,19 @@ def test_a_folder_of_one_file_goes_into_the_folder_beside_it(tmp_path: Path) -> 
     assert len(_lines(tmp_path / "runs.v2.scored" / "in.jsonl")) == 2
 
 
+def test_the_folder_that_one_stands_in_goes_into_the_folder_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs" / "below").mkdir(parents=True)
+    write(tmp_path / "runs" / "in.jsonl", _plain(2))
+    monkeypatch.chdir(tmp_path / "runs")
+    assert run(["score", "."]) == 0
+    assert len(_lines(tmp_path / "runs.scored" / "in.jsonl")) == 2
+    monkeypatch.chdir("below")
+    assert run(["score", "..", "--force"]) == 0
+    assert [path.name for path in (tmp_path / "runs").iterdir() if path.suffix == ".scored"] == []
+
+
 @pytest.mark.parametrize("name", ["scored.jsnl", "a file", "a file/below/"])
 def test_an_output_that_can_be_no_folder_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str

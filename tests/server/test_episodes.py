@@ -21,6 +21,7 @@ from rewardkit.agents.interactions import load_interactions
 from rewardkit.agents.tools import Toolbox, tool
 from rewardkit.agents.tools.declaring import kind_of
 from rewardkit.agents.types import Call
+from rewardkit.cli import run
 from rewardkit.server.app import create_app
 from rewardkit.server.episodes import Episodes, EpisodeServiceSettings, EpisodeStart
 from tests.living import until
@@ -97,6 +98,20 @@ def _open(http: TestClient, **asked: Any) -> str:
     answer = http.post("/episodes", json=asked)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["session"])
+
+
+@pytest.mark.parametrize("option", ["--tools", "--interactions"])
+@pytest.mark.parametrize("text", [None, "tools: [", ""])
+def test_a_file_that_cannot_be_read_ends_serve_before_it_says_that_it_serves(
+    option: str, text: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "given.yaml"
+    if text is not None:
+        file.write_text(text)
+    assert run(["serve", "--port", "0", option, str(file)]) == 2
+    err = capfd.readouterr().err
+    assert "serves at" not in err
+    assert str(file) in err.splitlines()[0]
 
 
 def test_an_episode_is_opened_called_rewarded_and_released() -> None:
