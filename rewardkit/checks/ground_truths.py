@@ -31,11 +31,13 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
     sources = {item.data_source for item in items if item.data_source}
     ours = {source for source in sources if _is_ours(source, scorer)}
     usable = [item for item in items if item.data_source in ours]
+    refused = set()
     for item, why in _refused(usable, scorer):
         findings.add("error", "ground truth", file, why, item.row, key=item.data_source)
+        refused.add(item.row)
     maths = {s: any(r.name in _MATHS for r in _rewards_in(scorer.reward_for(s))) for s in ours}
     for item in usable:
-        if maths[item.data_source]:
+        if maths[item.data_source] and item.row not in refused:
             odd = _odd(item.ground_truth)
             if odd:
                 findings.add("warning", "ground truth", file, odd, item.row, key=odd.partition(":")[0])

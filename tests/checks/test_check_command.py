@@ -120,12 +120,17 @@ def test_a_ground_truth_that_its_reward_cannot_use_is_an_error(
     [
         ("notfound", "a placeholder"),
         ("I am sorry, but this problem cannot be solved", "a sentence"),
-        (r"\frac{1}{2", "cannot be read"),
+        ("3 3)", "cannot be read"),
     ],
 )
 def test_what_is_hardly_an_answer_in_maths_is_a_warning(truth: str, what: str, check: Check) -> None:
     finding = only(check([with_truth(0, truth, "math")]), "warning", "ground truth")
     assert what in finding["what"]
+
+
+def test_a_ground_truth_that_is_cut_off_is_one_finding(check: Check) -> None:
+    finding = only(check([with_truth(0, r"\frac{1}{2", "math")]), "error", "ground truth")
+    assert "is cut off" in finding["what"]
 
 
 @pytest.mark.parametrize(
