@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 import rewardkit.rewards  # noqa: F401  (registers what compositions are made of)
 from rewardkit.composition.check import warnings
+from rewardkit.composition.reading import read_yaml
 from rewardkit.composition.running import reward_from
 from rewardkit.composition.tree import compose_tree
-from rewardkit.composition.yaml_keys import key_that_stands_twice
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import REGISTRY, Registry, Reward
 
@@ -39,13 +37,14 @@ def compose(
         OptionsError: the spec cannot be read, or names no data source.
     """
     composition = compose_tree(spec, name, data_sources, registry)
+    where = f"{place}: " if (place := getattr(spec, "place", "")) else ""
     if not composition.data_sources:
-        raise OptionsError(f"composition '{composition.name}' needs data_sources")
+        raise OptionsError(f"{where}composition '{composition.name}' needs data_sources")
     holder = registry.by_name(composition.name)
     if holder is not None and not hasattr(holder.target, "composition"):
         raise OptionsError(
-            f"composition '{composition.name}' has the name of a reward, of which nothing could be made then:"
-            " give it another `name`"
+            f"{where}composition '{composition.name}' has the name of a reward, of which nothing could"
+            " be made then: give it another `name`"
         )
     return registry.register(reward_from(composition), replace_existing=replace_existing)
 
@@ -64,18 +63,7 @@ def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> lis
         OptionsError: one of them cannot be read; the message says where.
     """
     path = Path(path)
-    try:
-        text = path.read_bytes()
-        given = msgspec.yaml.decode(text)
-        twice = key_that_stands_twice(text)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path} is not YAML: {str(error).splitlines()[0]}") from None
-    except RecursionError:
-        raise InputError(f"{path} is nested too deep to be read") from None
-    if twice:
-        raise InputError(f"{path} has a key twice, of which only one would count: {twice}")
+    given = read_yaml(path)
     named = _named(given, path)
     _refuse_shared(named, path)
     return [compose(name, spec, registry=registry) for name, spec in named]
@@ -105,5 +93,7 @@ def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     else:
         named = []
     if not named or not all(isinstance(spec, Mapping) for _, spec in named):
-        raise InputError(f"{path} holds no composition: expected data_sources and a tree, or several of them")
+        raise InputError(
+            f"{path} holds no composition: expected data_sources and a tree (`gate: ...`), or several of them"
+        )
     return named

@@ -19,7 +19,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from rewardkit.errors import OptionsError, did_you_mean
+from rewardkit.composition.reading import without
+from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
 from rewardkit.user_files import import_reward_file
 
@@ -110,10 +111,11 @@ def compose_tree(
     Raises:
         OptionsError: a key, reward, option or value that cannot be; the message says where in the tree.
     """
+    place = getattr(spec, "place", "")
     spec = dict(spec)
     given = spec.pop("data_sources", ())
-    name = str(spec.pop("name", None) or name)
-    reader = _TreeReader(registry, name)
+    reader = _TreeReader(registry, name, place)
+    name = reader.name = reader.text(spec.pop("name", name), "name", "")
     sources = tuple(reader.sources(data_sources or given))
     if "weight" in spec or spec.get("on_failure") == "drop":
         raise reader.wrong(
@@ -141,13 +143,22 @@ def walk_members(node: CompositionNode) -> Iterator[Member]:
 class _TreeReader:
     """Reads items, and remembers which paths are taken."""
 
-    def __init__(self, registry: Registry, name: str) -> None:
+    def __init__(self, registry: Registry, name: str, place: str) -> None:
         self.registry = registry
         self.name = name
         self.taken: set[str] = set()
         self.count = 0
+        self.place = place
+        """Of the innermost mapping of a file that is being read."""
 
     def item(self, spec: Any, above: str) -> CompositionNode:
+        outer = self.place
+        self.place = getattr(spec, "place", "") or outer
+        made = self.read(spec, above)
+        self.place = outer
+        return made
+
+    def read(self, spec: Any, above: str) -> CompositionNode:
         spec = {"reward": spec} if isinstance(spec, str) else spec
         if above.count(".") > _MAX_DEPTH:
             raise self.wrong("", f"items are nested more than {_MAX_DEPTH} deep")
@@ -157,7 +168,9 @@ class _TreeReader:
         if len(kinds) != 1:
             known = ", ".join(("reward", *KINDS))
             unknown = next((str(key) for key in spec if key not in _COMMON), "")
-            raise self.wrong(above, f"an item has one of {known}{did_you_mean(unknown, ('reward', *KINDS))}")
+            near = "" if kinds else did_you_mean(unknown, ("reward", *KINDS))
+            found = f", found {' and '.join(kinds)}" if kinds else ""
+            raise self.wrong(above, f"an item has one of {known}{found}{near}")
         common = self.common(spec, above)
         made = self.member(spec, above) if kinds == ["reward"] else self.combine(kinds[0], spec, above)
         return replace(made, **common)
@@ -174,6 +187,13 @@ class _TreeReader:
             raise self.wrong(path, f"{what} is {value!r:.40}; expected a number")
         return float(value)
 
+    def text(self, value: Any, what: str, path: str) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(
+                path, f"{what} is {value!r:.40}; expected a name, in quotes where YAML reads another value"
+            )
+        return value
+
     def sources(self, given: Any) -> list[str]:
         several = [given] if isinstance(given, str) else given
         if not isinstance(several, list | tuple) or not all(
@@ -184,8 +204,8 @@ class _TreeReader:
 
     def member(self, spec: Mapping[str, Any], above: str) -> Member:
         self.only(spec, ("reward", "options", "timeout_s"), above)
-        reward = self.find(str(spec["reward"]), above)
-        path = self.path(above, str(spec.get("name") or reward.name))
+        reward = self.find(self.text(spec["reward"], "reward", above), above)
+        path = self.path(above, self.text(spec.get("name", reward.name), "name", above))
         given = spec.get("options") or {}
         if not isinstance(given, Mapping):
             raise self.wrong(path, f"options is {given!r:.60}; expected a mapping")
@@ -203,7 +223,7 @@ class _TreeReader:
     def combine(self, kind: str, spec: Mapping[str, Any], above: str) -> Combine:
         own = {"first": ("until",), "gate": ("threshold",)}.get(kind, ("threshold",))
         self.only(spec, (kind, *own), above)
-        path = self.path(above, str(spec.get("name") or kind))
+        path = self.path(above, self.text(spec.get("name", kind), "name", above))
         given = spec[kind]
         then: tuple[CompositionNode, ...] = ()
         otherwise: tuple[CompositionNode, ...] = ()
@@ -211,7 +231,8 @@ class _TreeReader:
         if kind == "gate":
             if not isinstance(given, Mapping):
                 raise self.wrong(path, "a gate is a mapping: an item, with then and else")
-            inner = {key: value for key, value in given.items() if key not in ("then", "else")}
+            inner = without(given, ("then", "else"))
+            self.place = inner.place or self.place
             items = (self.item(inner, path),)
             then = self.several(given.get("then") or [], f"{path}.then")
             otherwise = self.several(given.get("else") or [], f"{path}.else")
@@ -237,7 +258,10 @@ class _TreeReader:
     def find(self, name: str, path: str) -> Reward:
         file, colon, function = name.rpartition(":")
         if colon and file.endswith(".py"):
-            declared = reward_of(getattr(import_reward_file(Path(file)), function, None))
+            try:
+                declared = reward_of(getattr(import_reward_file(Path(file)), function, None))
+            except RewardkitError as error:
+                raise self.wrong(path, str(error)) from error
             if declared is None:
                 raise self.wrong(path, f"{name} is no function decorated with @rewardkit.reward")
             return declared
@@ -252,7 +276,9 @@ class _TreeReader:
     def only(self, spec: Mapping[str, Any], keys: Sequence[str], path: str) -> None:
         for key in spec:
             if key not in (*keys, *_COMMON):
-                raise self.wrong(path, f"unknown key '{key}'{did_you_mean(str(key), (*keys, *_COMMON))}")
+                known = (*keys, *(("then", "else") if path.rpartition(".")[2] == "gate" else ()), *_COMMON)
+                near = did_you_mean(str(key), known) or f"; expected {', '.join(known)}"
+                raise self.wrong(path, f"unknown key '{key}'{near}")
 
     def path(self, above: str, name: str) -> str:
         """A path of its own: a name that is taken gets `#2`, and so on."""
@@ -265,7 +291,8 @@ class _TreeReader:
         return path
 
     def wrong(self, path: str, why: str) -> OptionsError:
-        return OptionsError(f"composition '{self.name}'{f', at {path}' if path else ''}: {why}")
+        where = f"{self.place}: " if self.place else ""
+        return OptionsError(f"{where}composition '{self.name}'{f', at {path}' if path else ''}: {why}")
 
 
 def _canonical(node: CompositionNode) -> Any:
