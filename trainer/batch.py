@@ -11,6 +11,7 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     scored                                                       (B,) bool: the reward's status was `ok`
     groups, seeds                                                (B,) int64: number of the prompt, of the draw
     reward_baselines                                             (B,) float32: ReMax's greedy scores
+    score_parts                                                  (B, K) float64: what GDPO compares
 
 Where the run has agents, a response may hold what tools and users said between the policy's turns: tokens
 that are attended to and are no step of the policy's (`response_mask` 0, no log-probability).

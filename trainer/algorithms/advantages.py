@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.estimation import Experience, in_groups, where_kept
+from rewardkit.trainer.algorithms.estimation import Experience, compared, in_groups, where_kept
 from rewardkit.trainer.algorithms.reductions import masked_whiten
 
 
@@ -144,4 +144,15 @@ def estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Te
     """REINFORCE++-baseline (Hu 2025): less the group's mean, then whitened over all tokens."""
     advantages, _ = in_groups(group_centred).estimate(given)
     white = masked_whiten(advantages, given.mask, given.reduce)
+    return white, white
+
+
+def estimate_gdpo(given: Experience) -> tuple[Tensor, Tensor]:
+    """GDPO (Liu et al. 2026, arXiv:2601.05242): GRPO's advantage of each part of the score by itself, so that
+    none drowns the others; their weighed sum, whitened over all tokens."""
+    assert given.parts is not None
+    of_parts = compared(grpo, given, given.parts)
+    weights = torch.tensor(given.part_weights).to(of_parts)
+    summed = where_kept(given.mask, (of_parts * weights).sum(dim=1, keepdim=True).expand_as(given.mask))
+    white = masked_whiten(summed, given.mask, given.reduce)
     return white, white

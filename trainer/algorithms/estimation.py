@@ -48,6 +48,10 @@ class Experience:
     """(B, T), the sum of the squared probabilities of all tokens that could have been chosen."""
     weights: Tensor | None = None
     """(B, T), importance weights against the rollout engine, where there are some."""
+    parts: Tensor | None = None
+    """(B, K), GDPO: the parts of the scores that are compared apart."""
+    part_weights: tuple[float, ...] = ()
+    """Their K weights."""
     turns: Tensor | None = None
     """(B, T) int64: which turn a token belongs to, from 1; 0 where it is none of the policy's. Given where
     responses are compared turn by turn; None: as wholes."""
@@ -67,6 +71,8 @@ class Estimator:
     """It compares the responses to one prompt: there must be two or more."""
     squares: bool = False
     """It reads `Experience.log_probs` and `Experience.squares`."""
+    parts: bool = False
+    """It reads `Experience.parts`, and not `Experience.rewards`."""
     greedy: bool = False
     """It reads `Experience.baselines`: the greedy response to each prompt is drawn and scored too."""
     by_turns: bool = False
@@ -82,9 +88,7 @@ def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator
     def estimate(given: Experience) -> tuple[Tensor, Tensor]:
         rewards = where_kept(given.mask, given.rewards).double()
         if given.turns is None:
-            advantages = _compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(
-                given.rewards
-            )
+            advantages = compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(given.rewards)
         else:
             advantages = _of_turns(estimator, given, rewards, given.turns)
         per_token = where_kept(given.mask, advantages)
@@ -93,7 +97,7 @@ def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator
     return Estimator(estimate, groups=True, by_turns=by_turns)
 
 
-def _compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Tensor:
+def compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Tensor:
     """Put `estimator` to each column of scores, (B, K), of all processes; return this one's advantages."""
     scored = given.scored.bool()
     number = given.mask.bool().sum(dim=1, keepdim=True)
@@ -120,7 +124,7 @@ def _of_turns(estimator: GroupEstimator, given: Experience, rewards: Tensor, tur
     most = max(given.gather(int(turns.max()) if turns.numel() else 0))
     by_turn = rewards.new_zeros((len(rewards), most + 1)).scatter_add(1, turns, rewards - whole)[:, 1:]
     columns = torch.cat([by_turn, whole.sum(dim=1, keepdim=True)], dim=1)
-    advantages = _compared(estimator, given, columns)
+    advantages = compared(estimator, given, columns)
     from_here_on = advantages.flip(1).cumsum(dim=1).flip(1)
     return from_here_on.gather(1, (turns - 1).clamp(min=0))
 

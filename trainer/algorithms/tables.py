@@ -18,6 +18,7 @@ from rewardkit.trainer.algorithms.token_baseline import OTB
 ESTIMATORS: dict[str, Estimator] = {
     "gae": Estimator(advantages.estimate_gae, critic=True),
     "grpo": in_groups(advantages.grpo, by_turns=True),
+    "gdpo": Estimator(advantages.estimate_gdpo, groups=True, parts=True),
     "grpo_passk": in_groups(advantages.grpo_passk),
     "rloo": in_groups(advantages.rloo, by_turns=True),
     "opo": in_groups(advantages.opo, by_turns=True),

@@ -97,11 +97,15 @@ class PfPpoConfig:
 @dataclass
 class AlgorithmConfig:
     adv_estimator: str = "gae"
-    """`gae` (with a critic), `grpo`, `grpo_passk`, `rloo`, `opo`, `gpg`, `reinforce_plus_plus`,
+    """`gae` (with a critic), `grpo`, `gdpo`, `grpo_passk`, `rloo`, `opo`, `gpg`, `reinforce_plus_plus`,
     `reinforce_plus_plus_baseline`, `remax`, `optimal_token_baseline` or `tir_optimal_token_baseline`
     (without)."""
     norm_adv_by_std_in_grpo: bool = True
     """False, with `loss_agg_mode=seq-mean-token-sum-norm`: Dr.GRPO."""
+    gdpo_reward_keys: list[str] | None = None
+    """GDPO: the parts of the scores that are compared in the group each for itself; `score` and `acc` too."""
+    gdpo_reward_weights: list[float] | None = None
+    """GDPO: their weights, in the same order; null: 1 each."""
     gamma: float = 1.0
     """Discount of later rewards."""
     lam: float = 1.0

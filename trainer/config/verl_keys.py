@@ -54,7 +54,7 @@ ALIASES = {
 }
 """Glob over verl's keys, with one `*` at most -> our name."""
 
-MANAGERS = ("naive", "dapo", "prime", "rate_limited")
+MANAGERS = ("naive", "dapo", "prime", "rate_limited", "gdpo")
 """verl's managers of rewards that score each response by itself, in whatever order or number at once."""
 
 RANDOM_ORDER = "data.shuffle and data.seed decide the order, as verl's RandomCurriculumSampler would"
@@ -239,7 +239,6 @@ REFUSED = {
     "reward_manager.*": "the registry of rewards takes the manager's place; see `rewardkit list`",
     "reward_model.model.trust_remote_code": "code that comes with a reward model is never run",
     "reward.reward_manager.*": "the registry of rewards takes the manager's place; see `rewardkit list`",
-    "algorithm.gdpo_*": "no estimator compares parts of a score apart; compositions weigh them",
     "*.veomni.*": "models are sharded by FSDP2 alone",
     "*.torchtitan.*": "models are sharded by FSDP2 alone",
     "*.automodel.*": "models are sharded by FSDP2 alone",

@@ -20,7 +20,6 @@ from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.agents import as_episode_row, check_agents
-from rewardkit.trainer.algorithms.correction import read_bounds, read_rejections
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config, logger_names
@@ -29,9 +28,11 @@ from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.logging.logger import LOGGERS, missing
 from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards
 from rewardkit.trainer.rollout.engines import check_rollout
+from rewardkit.trainer.run.algorithm import check_algorithm
 from rewardkit.trainer.run.choices import check_choices, check_positive, check_ranges
 from rewardkit.trainer.run.memory import report
 from rewardkit.trainer.run.sharing import check_shared_models, check_sharing, groups
+from rewardkit.trainer.steps.parts import why_no_parts
 from rewardkit.types import Sample
 
 
@@ -67,10 +68,7 @@ def check_settings(config: Config) -> list[str]:
     check_positive(config)
     check_ranges(config)
     _check_lengths(config)
-    notes = [*_check_batch_sizes(config), *_check_groups(config)]
-    _check_turns(config)
-    _check_correction(config)
-    _check_overlong(config)
+    notes = [*_check_batch_sizes(config), *check_algorithm(config)]
     _check_token_limits(config)
     _check_sharding(config)
     _check_packages(config)
@@ -139,70 +137,6 @@ def _check_batch_sizes(config: Config) -> list[str]:
         for name, mini in workers.items()
         if mini % processes
     ]
-
-
-def _check_groups(config: Config) -> list[str]:
-    """What compares the responses to one prompt needs more than one."""
-    if config.actor_rollout_ref.rollout.n > 1:
-        return []
-    if config.algorithm.filter_groups.enable:
-        raise ConfigError(
-            "algorithm.filter_groups compares the responses to one prompt; set "
-            "actor_rollout_ref.rollout.n above 1"
-        )
-    estimator = config.algorithm.adv_estimator
-    if not ESTIMATORS[estimator].groups:
-        return []
-    return [
-        f"algorithm.adv_estimator={estimator} compares the responses to one prompt, and "
-        "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1"
-    ]
-
-
-def _check_turns(config: Config) -> None:
-    """What compares turns must be able to, and there must be rewards of turns."""
-    if config.algorithm.turn_advantages == "summed":
-        return
-    able = [name for name, estimator in ESTIMATORS.items() if estimator.by_turns]
-    if config.algorithm.adv_estimator not in able:
-        raise ConfigError(
-            f"algorithm.turn_advantages=per_turn: {config.algorithm.adv_estimator} does not compare turns; "
-            f"{', '.join(able)} do (gae and reinforce_plus_plus use rewards of turns as they are)"
-        )
-    if config.reward.mode == "trajectory":
-        raise ConfigError(
-            "algorithm.turn_advantages=per_turn compares rewards of turns; set reward.mode=turn or mixed"
-        )
-
-
-def _check_correction(config: Config) -> None:
-    """What reads the engine's log-probabilities needs them, of the whole distribution; bounds are numbers."""
-    asked = config.algorithm.rollout_correction
-    key = "algorithm.rollout_correction"
-    needs = asked.bypass_mode or asked.rollout_is or asked.rollout_rs
-    if needs and not config.actor_rollout_ref.rollout.calculate_log_probs:
-        raise ConfigError(
-            f"{key} reads the rollout engine's log-probabilities; set "
-            "actor_rollout_ref.rollout.calculate_log_probs=true"
-        )
-    try:
-        read_bounds(asked.rollout_is_threshold)
-    except ValueError as error:
-        raise ConfigError(f"{key}.rollout_is_threshold: {error}") from None
-    try:
-        read_rejections(asked.rollout_rs or "", asked.rollout_rs_threshold)
-    except ValueError as error:
-        raise ConfigError(f"{key}.rollout_rs and rollout_rs_threshold: {error}") from None
-
-
-def _check_overlong(config: Config) -> None:
-    buffer = config.reward_model.overlong_buffer
-    limit = config.data.max_response_length
-    if buffer.enable and not 0 < buffer.len <= limit:
-        raise ConfigError(
-            f"reward_model.overlong_buffer.len must be from 1 to data.max_response_length={limit}, "
-            f"found {buffer.len}"
-        )
 
 
 def _check_token_limits(config: Config) -> None:
@@ -363,6 +297,8 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
                 f"the reward of '{sample.data_source}' cannot score the data's first reference answer: "
                 f"{score.status}, {score.detail}"
             )
+        if lacking := why_no_parts(score, config.algorithm.gdpo_reward_keys or ()):
+            raise ConfigError(lacking)
         if score.correct is False and sample.extra_info.get("answer"):
             odd.append(
                 f"the first reference answer of '{sample.data_source}' is scored as wrong: {score.detail}"

@@ -54,6 +54,8 @@ def _experience(run: TrainingRun, batch: Batch) -> Experience:
         log_probs=batch.tensors.get("old_log_probs"),
         squares=batch.tensors.get("sum_pi_squared"),
         weights=batch.tensors.get("rollout_is_weights"),
+        parts=batch.tensors.get("score_parts"),
+        part_weights=tuple(algorithm.gdpo_reward_weights or [1.0] * len(algorithm.gdpo_reward_keys or ())),
         gamma=algorithm.gamma,
         lam=algorithm.lam,
         norm_by_std=algorithm.norm_adv_by_std_in_grpo,

@@ -14,6 +14,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rewards import RewardSource, ScoreFuture
 from rewardkit.trainer.rollout.base import TurnCosts
 from rewardkit.trainer.steps.episodes import Played, episode_metrics
+from rewardkit.trainer.steps.parts import place_parts
 from rewardkit.trainer.steps.placing import place_scores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Sample, Score
@@ -126,7 +127,9 @@ def collect_scores(
     With agents those of `episode_metrics` too.
     """
     scored = pending.wait(run.world)
-    metrics = place_scores(batch, [each.score for each in scored], run.world, run.config.reward)
+    scores = [each.score for each in scored]
+    metrics = place_scores(batch, scores, run.world, run.config.reward)
+    place_parts(batch, scores, run.world, run.config)
     if run.agents is not None:
         played = [pending.episodes[i] for i in range(len(scored))]
         metrics |= episode_metrics(played, pending.costs, run.world)

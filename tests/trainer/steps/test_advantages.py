@@ -387,3 +387,20 @@ def test_algorithms_without_a_critic_run_and_say_what_they_did(
         assert not {"critic/vf_loss", "critic/values/mean"} & set(entry)
         assert entry["actor/pg_clipfrac"] == 0.0
     assert log[0]["actor/approx_kl"] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["reinforce_plus_plus", "rloo", "opo"])
+def test_a_rejected_token_leaves_the_loss_and_no_advantage_changes(estimator: str) -> None:
+    """Its reward stands: it was earned by the tokens before it too. (verl masks first, and loses it.)"""
+    correction = "algorithm.rollout_correction"
+    asked = [f"{correction}.rollout_rs=token_k1", f"{correction}.rollout_rs_threshold=2.0"]
+    plain, rejecting = scored(), scored()
+    for batch in plain, rejecting:
+        batch["rollout_log_probs"] = batch["old_log_probs"].clone()
+        batch["rollout_log_probs"][0, 5] += 1.0  # the last token of the first response, which has its reward
+    compute_advantages(run_of(f"algorithm.adv_estimator={estimator}"), plain)
+    compute_advantages(run_of(f"algorithm.adv_estimator={estimator}", *asked), rejecting)
+    assert plain["advantages"][0, 0] != 0
+    torch.testing.assert_close(rejecting["advantages"], plain["advantages"])
+    gone = plain["response_mask"] - rejecting["response_mask"]
+    assert gone.nonzero().tolist() == [[0, 5]]
