@@ -54,6 +54,7 @@ $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # see CONTRIBUTING.md
 	$(PIP) --editable '.[all,dev]'
 	$(BIN)/python -m compileall -q -j 0 -x $(NOT_COMPILED) $(VENV)/lib >/dev/null || true
+	$(BIN)/python -m compileall -q -j 0 rewardkit sandbox server trainer datasets_prep  # tests start hundreds of processes
 	touch $@
 
 clean:
