@@ -25,7 +25,7 @@ from rewardkit.sandbox.languages import LANGUAGES
 from rewardkit.sandbox.outcome import IsolationLevel
 
 PATIENT = replace(building.BUILD_LIMITS, cpu_s=4.0, wall_s=300.0)
-BOMB = replace(PATIENT, cpu_s=1.0)
+BOMB = replace(PATIENT, cpu_s=0.5)
 """A bomb for a compiler is no different in 30 s."""
 LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=256, output_bytes=1 << 20)
 DOZING = replace(LIMITS, idle_s=0.5)
@@ -33,6 +33,8 @@ DOZING = replace(LIMITS, idle_s=0.5)
 
 
 building.BUILD_LIMITS = PATIENT
+LANGUAGES["cpp17"] = replace(LANGUAGES["cpp17"], hello=LANGUAGES["c"].hello)
+"""C++ is proved with the library of C: that all of its own compiles is for the languages' tests, and takes seconds."""
 
 
 def judge(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
