@@ -14,7 +14,7 @@ OURS = "rewardkit"
 
 @dataclass(frozen=True, slots=True)
 class NameOwner:
-    """Another distribution, and what of our name it has."""
+    """Another distribution that installs a package or a command named rewardkit."""
 
     name: str
     imports: bool

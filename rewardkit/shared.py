@@ -26,7 +26,7 @@ class Shared(NamedTuple):
 
 
 class SharedOwner:
-    """Made by whoever starts workers: they get its `environment` and `descriptors`; it closes at the end."""
+    """Made by the process that starts workers, which get its `environment` and `descriptors`."""
 
     def __init__(self) -> None:
         alive, self._held = os.pipe()

@@ -52,7 +52,7 @@ class Score(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def ok(self) -> bool:
-        """True when this is a judgement rather than a failure to judge."""
+        """True if the response was scored; False if scoring failed (`timeout`, `error`, `invalid`)."""
         return self.status == "ok"
 
     def __float__(self) -> float:

@@ -2,7 +2,7 @@
 
 A process that starts late gets the text that the others have, whatever has become of the file meanwhile,
 and that of the modules it has imported from its folder: they are found as Python finds those beside a
-script. What stands in the files is the business of whoever imports them.
+script. What the files contain is up to the importing module.
 """
 
 from __future__ import annotations

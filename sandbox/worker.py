@@ -1,4 +1,4 @@
-"""The driver's end of one fork server: starts it, hands it runs, reads what came of them, ends it.
+"""The client of one fork server: starts it, sends it runs, reads their outcomes, stops it.
 
 Not thread-safe: one run at a time. `pool.py` shares several between callers. The server is started with
 `posix_spawn` or `vfork` (never a fork of the caller's memory) and an environment without anything of ours.

@@ -96,7 +96,7 @@ def create_app(
         ground_truths: what prompts are scored against where a trainer's protocol does not say.
         on_failure: the reward of what could not be scored, for protocols that want a number for everything.
         siblings: the other processes of this server; the limits hold for all of them together.
-        tasks: what environment protocols hand out, by name; without any they are not served.
+        tasks: the task sets that environment protocols serve, by name; without any those routes are left out.
         begin_trace: begins a span for each request, as `traces.Traces.begin` does; None: there are none.
         episodes: tools and interactions for trainers with a loop of their own; None: no route runs them.
     """

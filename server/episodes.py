@@ -63,7 +63,7 @@ class EpisodeFailed(RewardkitError, RuntimeError):
 
 
 class UnknownEpisode(RewardkitError, LookupError):
-    """There is no such episode, or no more."""
+    """There is no such episode, or it has ended."""
 
 
 class _Held:
@@ -173,7 +173,7 @@ class Episodes:
         return await self._in_turn(session, respond)
 
     async def reward(self, session: str) -> dict[str, Any]:
-        """Return what tools and interaction say that the episode is worth; null where they say nothing.
+        """Return the rewards of the tools and the interaction; null where they give none.
 
         Raises:
             UnknownEpisode: there is none of this id.

@@ -43,11 +43,11 @@ class Health:
 
     @property
     def holds_something(self) -> bool:
-        """True while clients will come back for what only this process has."""
+        """True while this process has state that clients will come back for."""
         return any(count() for count in self.held)
 
     def reason(self) -> str:
-        """What it waits for, in a line."""
+        """What the server is waiting for, in one line."""
         return "; ".join(f"{name}: {reason}" for name, reason in self.waiting_for.items())
 
     async def _meet(self, name: str, need: Callable[[], object]) -> None:

@@ -40,10 +40,10 @@ class Listening:
 
 
 def listen(host: str, port: int, n: int) -> list[socket.socket]:
-    """Open one listening socket for each of `n` processes, all on one port, before anything is said.
+    """Open one listening socket for each of `n` processes, all on one port, before the address is printed.
 
-    The printed address is true then, and whoever calls it early waits rather than being refused. A port on
-    which another server listens is refused, also one that would share it.
+    It is valid then, and a client that connects early waits rather than being refused. A port on which
+    another server listens is refused, also one that would share it.
 
     Raises:
         ConfigError: the address is taken or not ours.

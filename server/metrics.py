@@ -51,7 +51,7 @@ class _HistogramTally:
         self._buckets[bisect_left(self._bounds, value)] += n
 
     def tell(self) -> None:
-        """Hand everything on."""
+        """Pass all values on to the histogram."""
         self._child._sum.inc(self._sum)
         self._sum = 0.0
         for i, n in enumerate(self._buckets):
@@ -61,7 +61,7 @@ class _HistogramTally:
 
 
 class Metrics:
-    """All figures of one server process. What requests count is handed on when the figures are refreshed."""
+    """All figures of one server process. What requests count is passed on when the figures are refreshed."""
 
     def __init__(self, request_scorer: RequestScorer) -> None:
         self.request_scorer = request_scorer

@@ -150,7 +150,7 @@ class Recent:
             del self._rings[key]
 
     def find(self, source: str = "", verdict: str = "", text: str = "") -> list[dict[str, Any]]:
-        """Return the latest that fit, the newest first, as plain data; "" fits everything."""
+        """Return the latest that match, newest first, as plain data; "" matches everything."""
         wanted = text.lower()
         fitting = [kept for kept in self._of(source, verdict) if not wanted or kept.has(wanted)]
         fitting.sort(key=lambda kept: -kept.number)
@@ -180,7 +180,7 @@ def verdict_of(score: Score) -> Verdict:
 
 
 def newest(lists: Iterable[Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
-    """Return what several processes have found as one list."""
+    """Merge the lists of several processes into one, newest first."""
     merged = [row for rows in lists for row in rows]
     return sorted(merged, key=lambda row: -row["time"])[:LISTED]
 

@@ -1,4 +1,4 @@
-"""The request being handled, for whoever scores within it: its id, its deadline, and whether its client
+"""The request being handled, for the code that scores within it: its id, its deadline, and whether its client
 is still there. The guard sets it; nothing here speaks HTTP.
 """
 

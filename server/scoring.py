@@ -1,4 +1,4 @@
-"""The one way into the Scorer for every route: admission, the deadline, and who hears of what was scored.
+"""The one way into the Scorer for every route: admission, the deadline, and the observers of scores.
 
 The scorer shares the event loop with the other requests; what it started is killed when the deadline passes
 or the client has gone.

@@ -1,4 +1,4 @@
-"""The server's processes among themselves: what one holds, the others can ask for, and limits hold for all.
+"""How the server's processes work together: each can query what another holds, and limits are shared.
 
 They talk over Unix sockets in a folder that only this user can open, and write what they hold into one small
 file. With one process there is nothing of this.
@@ -70,7 +70,7 @@ class Siblings:
         return await asyncio.start_unix_server(connected, path, limit=_MAX_LINE_BYTES)
 
     async def ask(self, place: int, name: str, argument: Any = None, within_s: float | None = None) -> Any:
-        """Ask one of them; None when it is no more.
+        """Query one process; None if it has ended.
 
         Raises:
             OverloadedError: it is there and does not answer in time: what it holds is not lost.
@@ -90,7 +90,7 @@ class Siblings:
             return None
 
     async def ask_others(self, name: str, argument: Any = None) -> list[Any]:
-        """Ask all the others; return the answers of those that gave one."""
+        """Query all other processes; return the answers that came."""
         others = [place for place in range(self.n) if place != self.place]
         answers = await asyncio.gather(*(self._ask_one_of_all(place, name, argument) for place in others))
         return [answer for answer in answers if answer is not None]
@@ -119,7 +119,7 @@ class SharedLoad:
         self.write(0, 0)  # what the process before us held, it holds no more
 
     def write(self, samples: int, n_bytes: int) -> None:
-        """Say what this process holds."""
+        """Publish what this process holds."""
         _LOAD.pack_into(self._slots, self._place * _LOAD.size, samples, n_bytes)
 
     def others(self) -> tuple[int, int]:

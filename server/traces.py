@@ -97,7 +97,7 @@ class RequestTrace:
 
 @contextlib.contextmanager
 def exported() -> Iterator[Traces]:
-    """Within it, spans go where `OTEL_*` says; what is left goes out in the end."""
+    """Within it, spans go where `OTEL_*` says; what is left is flushed at the end."""
     resource = Resource.create({SERVICE_VERSION: __version__})
     if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
         resource = resource.merge(Resource({SERVICE_NAME: "rewardkit"}))

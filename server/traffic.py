@@ -1,4 +1,4 @@
-"""What has been scored lately, for the page: rates, score distributions, and the latest responses (`recent`).
+"""Recent scoring activity, for the page: rates, score distributions, and the latest responses (`recent`).
 
 In memory. Of several server processes each counts its own share, and the one that is asked adds them up.
 """

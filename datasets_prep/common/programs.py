@@ -48,7 +48,7 @@ class ProgramProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProblemSet:
-    """One set of problems: what of it differs from the others."""
+    """One set of problems: what sets it apart from the others."""
 
     name: str
     """Of the dataset, as `rewardkit prep` knows it."""

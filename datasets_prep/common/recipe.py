@@ -73,7 +73,7 @@ class PrepResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """One dataset: what of it differs from the others."""
+    """How one dataset is prepared: everything in which it differs from the others."""
 
     name: str
     """As `rewardkit prep` knows it."""

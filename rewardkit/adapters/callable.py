@@ -37,7 +37,7 @@ class RewardFunction:
 
 
 class AsyncRewardFunction(partial[Awaitable[list[float | None]]]):
-    """Like `RewardFunction`, and known as a coroutine function to whoever asks `inspect`."""
+    """Like `RewardFunction`, as a coroutine function; `inspect.iscoroutinefunction` recognises it."""
 
     def __new__(
         cls, data_source: str | None = None, url: str | None = None, on_failure: float | None = None

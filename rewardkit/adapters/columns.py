@@ -1,4 +1,4 @@
-"""Dataset columns, as trainers hand them to reward functions, -> Samples. No scoring here."""
+"""Makes Samples from the dataset columns that trainers pass to reward functions. No scoring here."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class Episode:
     async def generate(
         self, *, stop: Sequence[str] = (), max_tokens: int | None = None, stop_token_ids: Sequence[int] = ()
     ) -> Reply:
-        """Let the model say its next turn, and return it with its calls found.
+        """Generate the model's next turn, and return it with its calls found.
 
         Its ids are kept as they were produced; its text is theirs.
 
@@ -265,7 +265,7 @@ class Episode:
         return said
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Append one turn that the model did not say, as its template writes it behind its own; mask 0.
+        """Append one turn that the model did not generate, in its chat template; its tokens get mask 0.
 
         Where it does not fit into the budget, or no turn of the model can follow, it is kept as messages and
         a `Turn`, without tokens.

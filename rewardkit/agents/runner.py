@@ -110,8 +110,8 @@ async def run_episode(
 ) -> Episode:
     """Run one episode to its end and return it.
 
-    What its loop, a tool or the model raises ends it as `error`. Cancelled, it ends as `cancelled`, gives
-    back what it holds, and is still returned: whoever cancels it for good awaits it and goes their way.
+    What its loop, a tool or the model raises ends it as `error`. If it is cancelled, it ends as
+    `cancelled`, releases its tools, and is still returned: a caller that cancels has to await it.
 
     Raises:
         InputError: the row names an agent, a tool or an interaction that there is not.

@@ -140,7 +140,7 @@ class Tool(Protocol):
         ...
 
     async def reward(self) -> float | None:
-        """What the tool's state is worth at the end of the episode; None: nothing to say."""
+        """The reward for the tool's state at the end of the episode; None: it gives none."""
         ...
 
     async def release(self) -> None:
@@ -175,7 +175,7 @@ class Interaction(Protocol):
         ...
 
     async def score(self) -> float | None:
-        """What the episode is worth as a whole; None: the row's reward alone decides."""
+        """The reward for the episode as a whole; None: the row's reward alone decides."""
         ...
 
     async def finish(self) -> None:

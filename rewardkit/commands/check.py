@@ -1,4 +1,4 @@
-"""`rewardkit check`: looks files of prompts over before they cost anything.
+"""`rewardkit check`: checks files of prompts before a run uses them.
 
 Parses, calls `rewardkit.checks` and prints.
 """

@@ -105,7 +105,7 @@ def register_compositions(files: tuple[Path, ...]) -> None:
 
 
 def print_findings(findings: Iterable[CheckFinding]) -> None:
-    """Print what the first look at some files has found, before the long part begins."""
+    """Print the findings of a first look at the files, before scoring begins."""
     for finding in findings:
         err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""`rewardkit eval`: generate if there is a model, score, and say what it comes to, with intervals.
+"""`rewardkit eval`: generate if there is a model, score, and print metrics with intervals.
 
 Parses, calls the rooms and prints; nothing is computed here.
 """

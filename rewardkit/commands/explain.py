@@ -41,7 +41,7 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> None:
-    """Show what was taken to be the answer, how both sides were read, and what decided.
+    """Show the extracted answer, how it and the ground truth were read, and what decided the score.
 
     --reward takes a reward file, as in other commands, and the name of a registered reward as well.
     """

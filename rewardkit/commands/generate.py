@@ -120,7 +120,7 @@ class PromptForm:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What came of a run that is finished."""
+    """The result of a finished run."""
 
     report: GenerationReport
     scores: Report | None

@@ -27,7 +27,7 @@ SHOWN_FAILURES = 20
 
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
-    """What a command line says of quality."""
+    """The quality options of a command line."""
 
     verify: Literal["keep", "drop", "fail", "off"] | None
     """None: `keep` where it is quick, else nothing."""
@@ -104,7 +104,7 @@ def _similarity(given: str | None) -> float | None:
 
 @contextlib.contextmanager
 def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
-    """Let what is asked for see every row that is written within this context.
+    """Within this context, apply the requested filters to every row that is written.
 
     Where nothing is published because solutions fail, they are listed.
     """

@@ -1,4 +1,4 @@
-"""What all commands that score files share: the options of a run, the run itself, and what is told of it."""
+"""What all commands that score files share: the options of a run, the run itself, and its report."""
 
 from __future__ import annotations
 

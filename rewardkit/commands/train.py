@@ -1,4 +1,4 @@
-"""`rewardkit train`: hands its arguments to the trainer."""
+"""`rewardkit train`: passes its arguments to the trainer."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ Lookup = Callable[[Member | Combine], Score | None]
 def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
     """Return the score of a node, None while something is missing.
 
-    A failure below becomes what `on_failure` says: it stays one (`fail`), or counts as a value. `drop` is
-    the business of whoever combines.
+    A failed child is treated as `on_failure` says: the failure is passed up (`fail`), or a value takes its
+    place. `drop` is handled by the functions that combine children.
     """
     if isinstance(node, Member) or node.kind == "normalize":
         found = lookup(node)

@@ -29,7 +29,7 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What is wanted of each chunk."""
+    """The form of the output, the same for each chunk."""
 
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
@@ -63,7 +63,7 @@ def usable(batch: SampleBatch) -> list[Sample]:
 
 
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
-    """Return what is written and counted of a chunk.
+    """Return the output and the counts of a chunk.
 
     Args:
         scores: of the `usable` samples, in order.

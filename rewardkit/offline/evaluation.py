@@ -29,7 +29,7 @@ class AtK:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is said of one data source. None: the rewards do not say."""
+    """The figures of one data source. None: its rewards do not report it."""
 
     prompts: int
     responses: int

@@ -1,4 +1,4 @@
-"""Reads what has been scored, whoever wrote it: one `ScoredResponse` for each response, under our names.
+"""Reads scored files from any writer: one `ScoredResponse` for each response, with our field names.
 
 Files, kinds of logs and names are those of `reader.py`; here is what a score is called in them. Reads some
 thousand rows at a time, however large the files. What is made of them is in `evaluation.py`, `comparison.py`

@@ -128,7 +128,7 @@ class Chunk:
         self.deaths = 0
 
     def put(self, score: Score) -> None:
-        """Hand out the score of the first sample that has none."""
+        """Deliver the score of the next sample to the batch that waits for it."""
         batch, position = self.slots[self.done]
         batch.put(position, score)
         self.done += 1

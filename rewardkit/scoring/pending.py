@@ -63,7 +63,7 @@ class Pending:
     # --- for callers that wait -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Hand the workers their share, then score the rest here."""
+        """Send the workers their share, then score the rest in this thread."""
         for _ in self._start():
             pass
 
@@ -83,7 +83,7 @@ class Pending:
 
     @property
     def futures(self) -> list[Scores]:
-        """What the workers are still to answer, one for each data source."""
+        """The scores that workers compute: one future for each data source."""
         return [future for _, future in self._sent]
 
     def cancel(self) -> list[Score | None]:

@@ -108,7 +108,7 @@ class Waiting:
         return self._take(client, cost=True)
 
     def pop_cheap(self, below_s: float) -> Chunk | None:
-        """Take a chunk that costs little and is the next of its client, whoever's turn it is."""
+        """Take the first cheap chunk that is next in its client's queue, out of turn; None without one."""
         if self._first:
             return None
         for client in list(self._clients.values()):

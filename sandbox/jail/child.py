@@ -128,7 +128,7 @@ def main(jail: Jail, job: JailJob) -> None:
 
 
 def collect(jail: Jail, job: JailJob) -> None:
-    """Hand back what the compiler that ran before left in the working directory. Never returns."""
+    """Send back the files that the compiler left in the working directory. Never returns."""
     try:
         _take_descriptors(job)
         plan = execute.read_plan()

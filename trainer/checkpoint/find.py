@@ -81,7 +81,7 @@ def prepare(folder: Path, start: Path | None) -> None:
 
 
 def read_facts(checkpoint: Path) -> dict[str, Any]:
-    """Read what of a checkpoint is not tensors.
+    """Read the parts of a checkpoint that are not tensors.
 
     Raises:
         ConfigError: the file is damaged, or another program's.

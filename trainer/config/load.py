@@ -86,7 +86,7 @@ def read_defaults() -> Any:
 
 
 def config_notes(recipe: str | Path | None, overrides: Sequence[str]) -> list[str]:
-    """Return what of a recipe and overrides is taken, but not as given; raises as `load_config` does."""
+    """Return a line on each setting that is accepted with a changed meaning; raises as `load_config` does."""
     return read_layers(recipe, overrides).notes
 
 

@@ -1,7 +1,7 @@
 """Sequence parallelism: processes that hold equal parts of one row of tokens, and what passes between them.
 
-Each computes its own tokens; for attention the parts change hands, so that each has all tokens of some of the
-heads (DeepSpeed-Ulysses, Jacobs et al. 2023). All of them must call these functions together.
+Each computes its own tokens; for attention the parts are exchanged, so that each has all tokens of some heads
+(DeepSpeed-Ulysses, Jacobs et al. 2023). All of them must call these functions together.
 """
 
 from __future__ import annotations

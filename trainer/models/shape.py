@@ -18,7 +18,7 @@ from rewardkit.model_folders import model_folder, read_config
 
 @dataclass(frozen=True)
 class Shape:
-    """What of a model decides the memory it takes; `kv_width`: numbers a token leaves in a layer's cache."""
+    """The sizes of a model that decide its memory; `kv_width`: numbers of a token in a layer's cache."""
 
     parameters: int
     layers: int

@@ -30,7 +30,7 @@ class Ask:
     answer: asyncio.Future[Reply] = field(repr=False)
 
     def settle(self, reply: Reply) -> None:
-        """Hand the turn over, unless the episode has been cancelled meanwhile."""
+        """Deliver the turn, unless the episode has been cancelled meanwhile."""
         if not self.answer.done():
             self.answer.set_result(reply)
 

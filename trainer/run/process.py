@@ -14,7 +14,7 @@ from rewardkit.trainer.run.preflight import check, world_size
 
 
 def read_and_check(recipe: str | None, overrides: Sequence[str]) -> Config:
-    """Return the checked config; what is odd about it is printed once, by whoever starts the processes.
+    """Return the checked config; notes about it are printed once, by the process that starts the others.
 
     Raises:
         RewardkitError: the first thing found wrong.

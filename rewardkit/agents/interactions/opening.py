@@ -64,7 +64,7 @@ class OpenInteraction:
         return user_turn(await called(self._parts.respond, messages))
 
     async def score(self) -> float | None:
-        """What the episode is worth as a whole."""
+        """The reward for the episode as a whole."""
         if self._parts is None or self._parts.score is None:
             return None
         return number(await called(self._parts.score))

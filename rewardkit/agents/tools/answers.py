@@ -1,4 +1,4 @@
-"""`calc_gsm8k_reward`, `calc_geo3k_reward`: the model hands in an answer and is told what it is worth.
+"""`calc_gsm8k_reward`, `calc_geo3k_reward`: the model submits an answer and gets its score.
 
 The ground truth comes with the row (`create_kwargs`). As in verl's examples, a call that brings no better
 answer costs something; unlike there, the best answer is kept from call to call.

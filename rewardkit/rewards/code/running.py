@@ -43,7 +43,7 @@ class ProgramRunner(Protocol):
 
     @property
     def level(self) -> str:
-        """The isolation, for whoever reads the score."""
+        """The isolation level, recorded in the score."""
 
     def run(
         self,

@@ -1,4 +1,4 @@
-"""The reward functions: a Sample in, a Score out. Extraction and judgement are next door."""
+"""The reward functions: a Sample in, a Score out. Extraction is in `reading`, comparison in `comparing`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ for the ground truth, the answer and their comparison."""
 
 @dataclass(frozen=True)
 class DapoOptions(MathOptions):
-    """The same judgement in DAPO's terms: +1 for right and -1 for wrong."""
+    """The same scoring with DAPO's rewards: +1 for right and -1 for wrong."""
 
     wrong_score: float = -1.0
     format_score: float = -1.0

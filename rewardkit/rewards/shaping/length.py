@@ -1,8 +1,8 @@
 """`length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv 2503.04697).
 
 A length is counted in `unit`s: `words` between blanks, `characters`, or `tokens`, which only the trainer
-knows: it hands them over as `extra_info["response_tokens"]`, and a sample without is `invalid`. All three are
-bounded: nothing is gained by being longer than the longest.
+knows: it passes their number as `extra_info["response_tokens"]`, and a sample without it is `invalid`. All
+three are bounded: nothing is gained by being longer than the longest.
 """
 
 from __future__ import annotations

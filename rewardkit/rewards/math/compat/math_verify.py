@@ -16,7 +16,7 @@ _SERVER = ForkServer("rewardkit.rewards.math.compat.math_verify_worker:answer")
 
 
 def reproduce(response: str, ground_truth: str, left: AnswerBudget) -> MathVerdict:
-    """Return Math-Verify's verdict on a response, with the ground truth in a box as verl hands it over.
+    """Return Math-Verify's verdict on a response, with the ground truth in a box, as verl passes it.
 
     Raises:
         MissingDependencyError: Math-Verify is not installed.
