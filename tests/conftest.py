@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
+import gc
 import os
 import signal
 import sys
@@ -128,6 +130,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     with unmeasured():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Import the tests without looking for garbage, a quarter of the time; what they are made of stays anyway."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        atexit.register(gc.unfreeze)  # or nanobind tells of leaks
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
