@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.denials import denied
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.wordings import (
@@ -142,12 +143,13 @@ def _tags(text: str) -> Iterator[Statement]:
     last = text.rfind("<answer>")
     if last > end and 0 < len(rest := text[last + 8 :].strip()) <= _MAX_STATED and "\n" not in rest:
         yield Statement("tags", rest, last, len(text))  # generation may have stopped at the closing tag
+    before = None
     for _ in range(_MAX_STATEMENTS):
-        start = text.rfind("<answer>", 0, end) if end >= 0 else -1
-        if start < 0:
+        tag = last_answer(text, before)
+        if tag is None:
             return
-        yield Statement("tags", text[start + 8 : end], start, end + 9)
-        end = text.rfind("</answer>", 0, start)
+        yield Statement("tags", tag.inner, tag.start, tag.end)
+        before = tag.start
 
 
 def _boxes(text: str) -> Iterator[Statement]:

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
+from rewardkit.rewards.answer_tag import final_answer
+
 _STOP = re.compile(r"(?:<\|\w{2,30}\|>|</s>)\Z")
 _LONGEST_STOP = 34
 _OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})[ \t]*(?P<rest>[^\n`]*)")
@@ -67,5 +69,5 @@ def without_stops(text: str) -> str:
 def in_answer(text: str) -> str:
     """Return what stands in the `<answer>` that a text ends with, else the text."""
     text = text.strip()
-    start = text.rfind("<answer>") if text.endswith("</answer>") else -1
-    return text[start + 8 : -9].strip() if start >= 0 else text
+    tag = final_answer(text)
+    return tag.inner.strip() if tag else text

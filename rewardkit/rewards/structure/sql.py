@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
 from rewardkit.rewards.visible import reply
@@ -152,10 +153,8 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Sql
 def _query(response: str) -> str | None:
     """The query in a response, without a final semicolon; None unless it is one SELECT."""
     text = reply(response)
-    end = text.rfind("</answer>")
-    start = text.rfind("<answer>", 0, end) if end >= 0 else -1
-    inner = text[start + 8 : end] if start >= 0 else text
-    query = last_fence(inner, "sql", "sqlite").strip().rstrip("; \n")
+    tag = last_answer(text)
+    query = last_fence(tag.inner if tag else text, "sql", "sqlite").strip().rstrip("; \n")
     begins = _without_comments_before(query)[:6].lower().startswith(("select", "with"))
     return query if begins and len(query) <= _MAX_QUERY else None
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
@@ -117,8 +118,8 @@ def states_verbatim(response: str, ground_truth: str, options: MathOptions = DEF
     if not wanted:
         return False
     if "tags" in options.methods and text.endswith("</answer>"):
-        start = text.rfind("<answer>")
-        return start >= 0 and text[start + 8 : -9].strip(_AROUND) == wanted and not denied(text, start)
+        tag = last_answer(text)
+        return tag is not None and tag.inner.strip(_AROUND) == wanted and not denied(text, tag.start)
     if "marker" not in options.methods or not text.endswith(wanted):
         return False
     before = text[: -len(wanted)].rstrip(_AROUND)
@@ -133,13 +134,12 @@ _AROUND = " \t\r\n$.*"
 
 
 def _tags(text: str, options: MathOptions) -> Extraction | None:
-    end = text.rfind("</answer>")
-    start = text.rfind("<answer>", 0, end) if end >= 0 else -1
-    if start < 0:
+    tag = last_answer(text)
+    if tag is None:
         return None
-    if denied(text, start) or taken_back(text, end + 9):
-        return Extraction(None, "denied", denied=((start, end + 9),))
-    inner = text[start + 8 : end]
+    if denied(text, tag.start) or taken_back(text, tag.end):
+        return Extraction(None, "denied", denied=((tag.start, tag.end),))
+    inner = tag.inner
     boxed = _boxed(inner, options) if "boxed" in inner or "fbox" in inner else None
     answer = boxed.answer if boxed else refine(inner)
     slot = "" if boxed or len(inner) > MAX_ANSWER_CHARS else inner.strip()
