@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=2,
+    version=3,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),

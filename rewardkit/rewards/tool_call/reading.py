@@ -2,8 +2,9 @@
 
 `hermes` (Qwen 2.5 and 3): `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`; `llama3`: JSON
 objects with `parameters` after an optional `<|python_tag|>`; `qwen3_coder`: `<function=f><parameter=x>`, or
-an object in place of the parameters; `mistral`: `[TOOL_CALLS]`; `pythonic` and `json`: see `bare`. Forms as
-read by vLLM's parsers (0.32). Nothing is evaluated: Python's literals are read from the syntax tree.
+an object in place of the parameters; `mistral`: `[TOOL_CALLS]`; `pythonic` and `json`: see `bare`; all
+others: see `marked`. Forms as read by vLLM's parsers (0.32). Nothing is evaluated: Python's literals are read
+from the syntax tree.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from rewardkit.rewards.structure.ground_truth import last_fence
+from rewardkit.rewards.tool_call import marked
 from rewardkit.rewards.tool_call.bare import in_json, in_python
 from rewardkit.rewards.tool_call.calls import (
     UnreadableCall,
@@ -23,7 +25,10 @@ from rewardkit.rewards.tool_call.calls import (
     object_of,
 )
 
-CallForm = Literal["hermes", "llama3", "qwen3_coder", "pythonic", "mistral", "json"]
+CallForm = Literal[
+    "hermes", "llama3", "qwen3_coder", "pythonic", "mistral", "json", "deepseek", "kimi", "glm", "invoke",
+    "harmony",
+]  # fmt: skip
 
 MAX_CHARS = 100_000
 """A longer response makes no call."""
@@ -56,11 +61,37 @@ def read(text: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
     if len(text) > MAX_CHARS:
         raise UnreadableCall("the response is too long")
     for form in forms:
-        if (calls := _READERS[form](text)) is not None:
+        if form not in _MARKED and (calls := _READERS[form](text)) is not None:
             return calls
     if any(sign in text for sign in _SIGNS):
         raise UnreadableCall("a call in none of the forms: " + ", ".join(forms))
     return ()
+
+
+def read_marked(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...] | None:
+    """Return the calls between special tokens, which a reader does not see; None if there are none.
+
+    Raises:
+        UnreadableCall: there is one that cannot be read, or a call in another form besides.
+    """
+    text = marked.turn(response) if len(response) <= MAX_CHARS else ""
+    found = [calls for form in forms if form in _MARKED and (calls := _MARKED[form](text)) is not None]
+    if not found:
+        return None
+    others = ["[TOOL_CALLS]", "<function=", "<|python_tag|>"]
+    others += ["<tool_call>"] if "<arg_key>" not in text else []
+    if len(found) > 1 or any(sign in text for sign in others):
+        raise UnreadableCall("calls in several forms")
+    return found[0]
+
+
+_MARKED: dict[CallForm, Callable[[str], tuple[WrittenCall, ...] | None]] = {
+    "deepseek": marked.deepseek,
+    "kimi": marked.kimi,
+    "glm": marked.glm,
+    "invoke": marked.invoke,
+    "harmony": marked.harmony,
+}
 
 
 def _hermes(text: str) -> tuple[WrittenCall, ...] | None:

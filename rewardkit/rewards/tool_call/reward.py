@@ -14,6 +14,7 @@ arguments over the calls. `parts`: `format` (calls can be read), `names` (the to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,11 +25,13 @@ import msgspec
 from rewardkit.rewards.structure.ground_truth import without_stops
 from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall
 from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
-from rewardkit.rewards.tool_call.reading import CallForm, read
+from rewardkit.rewards.tool_call.reading import CallForm, read, read_marked
 from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
 _MAX_CALLS = 64
+_PYTHON_MARKS = re.compile(r"<\|python_(?:start|end)\|>")
+"""Around Llama 4's calls in Python."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,10 @@ class ToolCallOptions:
     """Options of the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
-    forms: tuple[CallForm, ...] = ("hermes", "qwen3_coder", "mistral", "llama3", "pythonic", "json")
+    forms: tuple[CallForm, ...] = (
+        "deepseek", "kimi", "glm", "invoke", "harmony", "hermes", "qwen3_coder", "mistral", "llama3",
+        "pythonic", "json",
+    )  # fmt: skip
     """The forms that are read; the first that fits counts."""
     format_score: float = 0.0
     """For calls that can be read and are wrong."""
@@ -69,6 +75,9 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
 def _calls(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
     """The calls of a response. A mark that ends texts may stand within an argument, where cutting there would
     leave half a call; and some models' calls begin with one."""
+    response = _PYTHON_MARKS.sub("", response)
+    if (marked := read_marked(response, forms)) is not None:
+        return marked
     said = reply(response)
     whole = response[response.rfind("</think>") + 8 :] if "</think>" in response else response
     try:
