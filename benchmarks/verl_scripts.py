@@ -41,7 +41,8 @@ from rewardkit.trainer.run.preflight import check
 
 DIGITS = """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    return sum(c.isdigit() for c in solution_str) / max(len(solution_str), 1)
+    score = sum(c.isdigit() for c in solution_str) / max(len(solution_str), 1)
+    return {"score": score, "accuracy_reward": score, "format_reward": float(len(solution_str) % 2)}
 """
 
 

@@ -181,3 +181,10 @@ def test_a_log_without_a_step_is_said_to_be_one(run: Path) -> None:
     with pytest.raises(InputError, match=r"metrics\.jsonl holds no step"):
         write_run_page(run)
     assert not (run / "metrics.html").exists()
+
+
+def test_no_axis_says_minus_zero() -> None:
+    made = draw(Curves("KL", {"mean": [(1, -0.0004), (2, 0.02)]}))
+    ticks = re.findall(r'class="tick"[^>]*>([^<]*)<', made)
+    assert "0" in ticks
+    assert "-0" not in ticks

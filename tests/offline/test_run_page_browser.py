@@ -117,3 +117,18 @@ def test_the_page_is_never_wider_than_the_screen(page: Any, run: Path, width: in
     load(page, write_run_page(run))
     page.click("#further summary")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_long_response_is_a_box_at_its_answer_until_it_is_shown_whole(page: Any, run: Path) -> None:
+    long = "Step by step. " * 400 + "\n#### 72"
+    row = {"data_source": "gsm8k", "prompt": [], "ground_truth": "72", "response": long, "extracted": "72"}
+    with (run / "samples.jsonl").open("a") as file:
+        file.write(json.dumps({"step": 4, "rows": [{**row, "score": 1.0, "status": "ok"}]}) + "\n")
+    load(page, write_run_page(run))
+    box = page.locator("#shown pre", has_text="Step by step.")
+    assert box.evaluate("box => box.clientHeight < box.scrollHeight")
+    place, around = box.locator("mark").bounding_box(), box.bounding_box()
+    assert around["y"] <= place["y"] <= around["y"] + around["height"] - place["height"]
+    page.locator("#shown button", has_text="show all").click()
+    assert box.evaluate("box => box.clientHeight >= box.scrollHeight")
+    expect(page.locator("#shown button")).to_have_count(0)

@@ -97,6 +97,7 @@ class _Frame:
         if not 1e-3 <= between < 1e3 or abs(value) >= 1e6:
             return number(value)
         digits = max(0, 1 - math.floor(math.log10(between)))
+        value = round(value, digits) + 0.0  # no -0
         return f"{value:,.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:,.0f}"
 
     def grid(self) -> str:

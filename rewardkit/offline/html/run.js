@@ -88,11 +88,26 @@ function responseBox(row) {
   return box;
 }
 
+// A long text is a box to scroll in, at what was extracted of it; a button shows it whole.
+function keepLow(box) {
+  if (box.scrollHeight <= box.clientHeight) return;
+  const mark = box.querySelector("mark"), all = element("button", "show all", "all");
+  box.tabIndex = 0;
+  if (mark) box.scrollTop = mark.offsetTop - box.clientHeight / 2;
+  all.type = "button";
+  all.onclick = () => {
+    box.classList.add("whole");
+    all.remove();
+  };
+  box.after(all);
+}
+
 function showStep(i) {
   $("step").value = i;
   $("back").disabled = i <= 0;
   $("on").disabled = i >= samples.length - 1;
   $("shown").replaceChildren(...samples[i].rows.map(responseBox));
+  document.querySelectorAll(".response pre").forEach(keepLow);
   const at = i === samples.length - 1 ? "" : `#step=${samples[i].step}${samples[i].kind ? "v" : ""}`;
   history.replaceState(null, "", at || location.pathname + location.search);
 }
