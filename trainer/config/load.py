@@ -139,9 +139,8 @@ def _assigned(word: str) -> Any:
         return _converted(OmegaConf.from_dotlist, [word])
     except yaml.YAMLError as error:
         about = str(getattr(error, "problem", None) or error).splitlines()[0]
-        raise ConfigError(
-            f"{word.partition('=')[0]}: the value is not valid YAML ({about}): {word}"
-        ) from None
+        key, _, value = word.partition("=")
+        raise ConfigError(f"{key}: the value is not valid YAML ({about}): {value}") from None
 
 
 def _load_recipe(path: Path) -> Any:

@@ -69,6 +69,8 @@ def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_p
             raise ConfigError(f"ulysses_sequence_parallel_size cannot be above 1 for this model: {reason}")
         return ATTENTION
     asked: str | None = options.override_config.get("attn_implementation")
+    if asked == "flex_attention" and device.type == "cpu":
+        raise ConfigError("override_config.attn_implementation=flex_attention has no backward on a CPU")
     if asked:
         return asked
     if device.type == "cuda" and is_flash_attn_2_available():

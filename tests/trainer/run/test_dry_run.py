@@ -146,6 +146,12 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         f"{MODEL}: override_config.attn_implementation=flash_attention_2: ",
     ),
     (
+        "attention that a CPU cannot learn by",
+        nothing,
+        [f"{MODEL}.override_config.attn_implementation=flex_attention"],
+        f"{MODEL}: override_config.attn_implementation=flex_attention has no backward on a CPU",
+    ),
+    (
         "attention that is a number",
         nothing,
         [f"{MODEL}.override_config.attn_implementation=3"],
