@@ -88,6 +88,7 @@ def test_no_attack_is_paid(target: Target) -> None:
     assert not paid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", (*TARGETS, *ALSO_HOSTILE), ids=str)
 def test_hostile_text_is_judged_and_not_paid(target: Target) -> None:
     for response in HOSTILE:

@@ -72,6 +72,7 @@ UNCOMMITTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", "abcdefgh")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))

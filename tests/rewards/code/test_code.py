@@ -240,6 +240,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_no_answer_is_taken_for_a_failure_of_ours(name: str, judge: Judge) -> None:
     found = judge(UNREADABLE[name], CALLS)

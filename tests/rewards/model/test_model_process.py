@@ -140,6 +140,7 @@ def test_warming_up_loads_the_model_or_says_why_not(folder: Path, tmp_path: Path
         scorer.warm_up()
 
 
+@pytest.mark.slow
 def test_a_file_is_scored_by_the_model_named_on_the_command_line(
     folder: Path, tmp_path: Path, registry: Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
