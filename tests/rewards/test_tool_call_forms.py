@@ -103,6 +103,22 @@ def test_a_call_in_a_models_own_tokens_is_read(form) -> None:  # type: ignore[no
     assert judge(form(RIGHT, TIME), TWO).score == judge(form(TIME, RIGHT), TWO).score == 1.0
 
 
+def test_a_call_without_arguments_is_read_in_every_form_that_can_write_one() -> None:
+    wanted: list[dict[str, object]] = [{"name": "get_time", "arguments": {}}]
+    for form in FORMS:
+        assert judge(form(("get_time", "{}")), wanted).score == 1.0, form
+    assert judge("<tool_call>get_time</tool_call>", wanted).score == 1.0
+    mixed = glm(("get_time", "{}")) + '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'
+    for response in (
+        glm(("get_date", "{}")),
+        "<tool_call>get_time",
+        "<tool_call>get_time: now</tool_call>",
+        mixed,
+    ):
+        found = judge(response, wanted)
+        assert (found.status, found.score) == ("ok", 0.0), response
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_beside_the_right_call_is_paid(form) -> None:  # type: ignore[no-untyped-def]
     for response in (

@@ -29,6 +29,8 @@ _KIMI = re.compile(
     re.DOTALL,
 )
 _GLM = re.compile(r"<tool_call>\s*([^\s<{]{1,200})\s*(.*?)</tool_call>", re.DOTALL)
+_GLM_NAME_ALONE = re.compile(r"<tool_call>\s*[\w.-]{1,200}\s*</tool_call>")
+"""A call of a function without arguments."""
 _PAIR = re.compile(r"<arg_key>([^<]{1,200})</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 _INVOKE = re.compile(r'<(?:｜DSML｜)?invoke name="?([^">\n]{1,200})"?>(.*?)</(?:｜DSML｜)?invoke>', re.DOTALL)
 _PARAMETER = re.compile(
@@ -77,7 +79,7 @@ def kimi(text: str) -> tuple[WrittenCall, ...] | None:
 
 def glm(text: str) -> tuple[WrittenCall, ...] | None:
     """Read GLM's calls (4.5 and later)."""
-    if "<arg_key>" not in text or "<tool_call>" not in text:
+    if "<tool_call>" not in text or not ("<arg_key>" in text or _GLM_NAME_ALONE.search(text)):
         return None
     found = list(_GLM.finditer(text))
     calls = (_untyped(call[1], call[2], _PAIR.finditer(call[2])) for call in found)

@@ -75,14 +75,15 @@ def read_marked(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall
         UnreadableCall: there is one that cannot be read, or a call in another form besides.
     """
     text = marked.turn(response) if len(response) <= MAX_CHARS else ""
-    found = [calls for form in forms if form in _MARKED and (calls := _MARKED[form](text)) is not None]
-    if not found:
+    found = {form: _MARKED[form](text) for form in forms if form in _MARKED}
+    read_as = [form for form, calls in found.items() if calls is not None]
+    if not read_as:
         return None
     others = ["[TOOL_CALLS]", "<function=", "<|python_tag|>"]
-    others += ["<tool_call>"] if "<arg_key>" not in text else []
-    if len(found) > 1 or any(sign in text for sign in others):
+    others += ["<tool_call>"] if "glm" not in read_as else []
+    if len(read_as) > 1 or any(sign in text for sign in others):
         raise UnreadableCall("calls in several forms")
-    return found[0]
+    return found[read_as[0]]
 
 
 _MARKED: dict[CallForm, Callable[[str], tuple[WrittenCall, ...] | None]] = {
