@@ -29,7 +29,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefgh"
+BLIND = "abcdefghijkl"
 
 
 def main() -> None:

@@ -51,14 +51,13 @@ CLAUSE = re.compile(
 DECORATION = " \t\r\n.,:;!=()[]{}-–—'"
 NOT = _words(
     r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*",
-    r"incorrect\w*", r"false",
+    r"incorrect\w*", r"false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)",
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"(?<!by )exclu\w+", 
     r"(?<!by )(?<!process of )(?<!through )eliminat\w+",
     r"(?:rule[ds]?|ruling|throw\w*|knock\w*|cross\w*|weed\w*|kick\w*|strike|struck|toss\w*|leaves?) out",
-    r"(?<!stands )(?<!stand )(?<!turns )(?<!works )(?<!worked )(?<!spells )(?<!spelt )(?<!comes )(?<!checks )"
-    r"(?<!check )(?<!figured )"
-    r"(?<!singled )(?<!singles )(?<!points )(?<!wins )(?<!picked )(?<!jumps )(?<!cries )"
-    r"out(?! of)", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?",
+    rf"(?:is|are|was|were|be|goes?|voted|sorted|filtered|{X}) (?:\w+ly |also "
+    r"|right )?out(?! of)", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys"
+    rf"?",
     r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
     r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than",
     r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
@@ -135,6 +134,33 @@ CONTRASTED = re.compile(
     rf"|\bunlike\b)\s(?:by\s|with\s|for\s)?(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor"
     rf"|and)\s?{X})?\)?"
 )
+UNFIT = re.compile(
+    r"\b(?:wrong\w*|incorrect\w*|untrue|mistak\w+|errors?|fail\w*|contradict\w*|violat\w+|inconsistent"
+    r"|implausible"
+    r"|impossible|unlikely|invalid|reject\w*|eliminat\w*|exclu\w+|dismiss\w*|discard\w*|ruled? out|traps?"
+    r"|decoys?"
+    r"|distractors?|red herrings?|bogus|nonsens\w*|unrelated|irrelevant|tempt\w*|misconceptions?|myths?"
+    r"|a lie|lies$|jokes?"
+    r"|false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)|plausible|unsupported|refut\w+"
+    r"|doubt\w*|absurd"
+    r"|different|opposite|out$|second|guess\w*|withdrawn|retracted|weak\w*|half|partial\w*|confus\w+|close"
+    r"|bad|worse)\b"
+    r"|\b(?:not|\w+n't|cannot|never|no longer|hardly|nor|neither|none|no|far from|less|least"
+    r"|nowhere near)\s(?:\w+\s){0,2}?"
+    r"(?:it|this|that|right|correct|true|fit\w*|match\w*|work|apply|hold|so|(?:an? )?answers?|what|satisfy"
+    r"|make sense"
+    r"|possible|valid|accurate|agree|follow|good|best|stand|count|qualify|add up|check out|asked|meet"
+    r"|relevant"
+    r"|plausible|likely|sure|certain|case|convinced|be|sense|(?:the|an?|my|quite|really|even)"
+    r"(?= (?:right|correct|answer|one|best|option|choice|case|only|good|valid|real|true)\b))$"
+    r"|\b(?:not|\w+n't|cannot|never|no longer|hardly|no|far from)\s(?:\w+\s){0,3}?(?:it|right|correct|true"
+    r"|fit\w*|match\w*"
+    r"|work|apply|hold|answer\w*|satisfy|make sense|possible|valid|accurate|agree|best|qualify|add up"
+    r"|check out|option"
+    r"|choice|meet|relevant|plausible|likely|supported|what|the case)\b|\b(?:not|\w+n't|cannot)(?:\s(?:be"
+    r"|it|so))?$"
+)
+"""What is said of an answer that denies it; of a reason, a plain "not" says nothing of that."""
 HEDGE = _words(
     r"before \w+ing", r"until", r"till", r"need(?:ed)? (?:to (?:see|know|check|verify|read|think)|more)",
     r"have to (?:see|check|verify)", r"neck and neck", r"ties?", r"tied", r"equal(?:ly)?(?! to)",
@@ -160,8 +186,9 @@ BEFORE = _words(
     r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
 )  # fmt: skip
 REPORTED = re.compile(
-    r"\baccording to\b|\b(?:some|many|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
-    r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|would"
+    r"\baccording to\b|\b(?:was|were|been|am) (?:told|taught|informed)\b|\bled to believe\b|\b(?:some|many"
+    r"|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
+    r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|write|would"
     r"|might|may|will|often|fall|swear|prefer|give|get|put|name|mention)\b"
     r"|\b(?:people|students?|others|everyone|everybody|someone|somebody|anyone|folks|novices?|beginners?"
     r"|learners?|test-?takers?|critics|friends?|teacher|roommate|rumou?r|chatgpt|gpt)\b|\b(?:people"
@@ -172,7 +199,8 @@ REPORTED = re.compile(
     r"|google|forum|internet)"
     r"\b[^,]{0,40}\b(?:sa(?:y|ys|id)|th(?:ink|inks|ought)|cho+ses?|picks?|picked|answers?|answered"
     r"|confuse[sd]?|claim(?:s|ed)?|believe[sd]?|guess(?:es|ed)?|argue[sd]?|mix|select(?:s|ed)?|assume[sd]?"
-    r"|wonder|swears?|swore|insist(?:s|ed)?|prefers?|suggest(?:s|ed)?|put|marked|circled|mention(?:s|ed)?"
+    r"|wonder|swears?|swore|insist(?:s|ed)?|writes?|wrote|prefers?|suggest(?:s|ed)?|put|marked|circled"
+    r"|mention(?:s|ed)?"
     r"|has it|had it|have it|went|goes|go|fall)\b"
     r"|\b(?:common|popular|usual|typical|frequent|widespread)\s(?:\w+\s){0,2}(?:wrong|mistake|guess|answer"
     r"|error|choice|response|distractor|misconception|belief)\b|\b(?:his|her|their|your|(?!(?:it|that|what"
@@ -218,12 +246,24 @@ PRONOUN = re.compile(
     r"(?:it|that|this|which|who|these|those|both|the (?:answer|above|latter|former|previous)|my (?:answer"
     r"|previous|first|earlier|choice|pick))(?:'s|\b)"
 )
+_OWN = (
+    r"(?:that|this|it|which|(?:all|most|some|none|much) of (?:that|this|it|the above|what \w+ \w+)"
+    r"|everything(?: \w+){0,3}|(?:all )?the above(?: \w+)?|what (?:i|is|was) (?:\w+ ){0,2}\w+"
+    r"|(?:the|this|that|my)(?: (?:above|previous|last|first|given))? (?:answer|choice|reply|response"
+    r"|statement"
+    r"|line|pick|text|claim|conclusion))"
+)
+"""What a response has said."""
 RESETS = re.compile(
-    r"\b(?:please )?(?:ignore|disregard|forget|strike|discard|delete) the (?:\w+ )?(?:above|lines?"
+    rf"\b{_OWN}(?:'s| is| was| are| were| has been| must be) (?:\w+ ){{0,2}}?(?:wrong|incorrect|false"
+    rf"|untrue|lies?|mistakes?"
+    r"|mistaken|errors?|nonsense|jokes?|invalid|void|made up|fiction|rubbish|withdrawn|retracted|opposite)\b"
+    r"|\bnone of (?:this|that|the above|what i)\b|\bthe (?:opposite|reverse|contrary) (?:is|of)\b"
+    r"|\b(?:please )?(?:ignore|disregard|forget|strike|discard|delete) the (?:\w+ )?(?:above|lines?"
     r"|answer|previous|first|text)\b"
     r"|\bdo not (?:really |actually )?(?:know|trust|buy|believe)\b|\bboth (?:\w+ )?(?:are|can|could"
     r"|have|work|seem|fit|hold)\b"
-    r"|\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
+    r"|(?<!not )(?<!n't )(?<!never )\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
     r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b"
     r"|\btake (?:that|it|this|all) back\b|\bscratch (?:that|it|this|both|all)\b|\bno longer\b"
     r"|\bnever ?mind\b"
@@ -231,16 +271,20 @@ RESETS = re.compile(
     r"|this|it|what|all|everything|both|the above|my)\b|\bchanged? my mind\b|\bjust kidding\b|\bjoke\b"
     r"|\b(?:can't|cannot|can not|couldn't|won't|not able to|unable to|impossible to|hard to|too close to"
     r"|not ready to|not going to)\s(?:\w+\s){0,2}(?:say|decide|choose|tell|determine|commit|pick|know|call"
-    r"|answer|settle|narrow)\b"
+    r"|answer|settle|narrow)\b(?!\s(?:\w+\s)?(?:more|much|anything|further|enough)\b)"
     r"|\bno (?:idea|clue|way to know|way of knowing)\b|\bdon't (?:really |actually )?(?:know|trust|buy"
     r"|believe|think so|have a)\b|\beither way\b|\bundecided\b|\bwon't commit\b|\brethink\b|\breconsider\b"
     r"|\bwithdrawn\b|\bretracted\b|\bstart over\b|\bi made an? \w*\s?(?:mistake|error)\b"
-    r"|\b(?:that|this|it|which)(?:'s| is| was| can| could| does| did| would"
-    r"| has)?\s?(?:\w+ ){0,2}?(?:isn't|wasn't|can't|cannot|couldn't|doesn't|didn't|not|wrong|incorrect"
-    r"|false|mistaken|a mistake|an error|nonsense)\b"
     r"|\bnot (?:sure|certain|convinced) (?:any ?more|about (?:that|it|this))\b|\bdoubt (?:it|that)\b"
     r"|\bi disagree\b|\bdon't quote me\b|\bon second thought"
 )
+CORRECTED = re.compile(
+    r"^(?:\w+[\s,]+){0,3}?(?:i was (?:\w+ )?(?:wrong|mistaken|kidding|joking)|i (?:take|took) (?:that|it"
+    r"|this) back"
+    r"|i(?:'ve| have)? changed my mind|i made an? (?:\w+ )?(?:mistake|error)|i misread(?: \w+){0,3}"
+    r"|my (?:bad|mistake))\s?[:,–—-]\s"
+)
+"""What takes back all before it and goes on: "I was wrong: B"."""
 TURNS = re.compile(
     r"\b(?:i meant?|wait|actually|hmm+|hold on|scratch|no|nope|oops|sorry|correction|apolog\w+|instead"
     r"|however|but"
@@ -255,8 +299,8 @@ CONFIRMS = re.compile(
 )
 """After a question: it is so."""
 SHAKES = re.compile(
-    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|sorry|oops"
-    r"|correction|hold on|jk"
+    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|strike that|sorry|oops"
+    r"|correction|edit|update|erratum|make that|hold on|jk"
     r"|hmm)\b"
 )
 CONTRAST = re.compile(
@@ -273,7 +317,8 @@ OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choice
 """An improper answer, an unintended one."""
 NO = re.compile(
     r"^(?:(?:but|and|so|or)\s)?(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
-    r"|inspection))|nope|nah|wait|scratch (?:that|it)|actually|sorry|hold on|my bad"
+    r"|inspection))|nope|nah|wait|(?:scratch|strike) (?:that|it)|actually|sorry|hold on|my bad|correction"
+    r"|edit|update|erratum|make that"
     r"|i mean|oops|hmm+|jk|just kidding|no)(?:\s?[,:.–—-]+\s*|\s(?=it's|its|i )"
     r"|\s(?=(?:wait|actually|sorry|scratch|oops|jk|hold on)\b)))+)(?:(?:wait|actually|sorry|scratch that"
     r"|oops)\s)?"
@@ -293,8 +338,10 @@ CONCEDED = re.compile(
 AS_WELL = re.compile(
     rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"
     rf"|alternatively|though|but)?[\s,]*(?:it|that|this|the answer)\s(?:\w+\s)?(?:may|might|could"
-    rf"|can)\s(?:\w+\s)?be\s.*{X}|^(?:or|maybe|perhaps|possibly|alternatively)\b[\s,]*(?:it's\s"
-    rf"|it is\s)?{X}|{X}[^,]*\b(?:also|too|as well|equally)\b|\b(?:also(?! (?:explain|show|discuss|go"
+    rf"|can)\s(?:\w+\s){{0,3}}be\s.*{X}|^(?:(?:or|maybe|perhaps|possibly|alternative(?:ly)?|else|could"
+    rf"|might|may|be"
+    rf"|it's|it|is)\b[\s,:]*){{1,5}}(?<!^it's )(?<!^it is ){X}|{X}[^,]*\b(?:also|too|as well|equally)\b"
+    rf"|\b(?:also(?! (?:explain|show|discuss|go"
     rf"|tell|describe|help|see|check|compare|look)\b)|equally)\b[^,]*{X}"
 )
 """Another one is said to be right, too."""

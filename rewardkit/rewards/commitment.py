@@ -29,6 +29,7 @@ from rewardkit.rewards.clause_words import (
     CONFIRMS,
     CONTRAST,
     CONTRASTED,
+    CORRECTED,
     CUE,
     CUT_OFF,
     DECORATION,
@@ -58,6 +59,7 @@ from rewardkit.rewards.clause_words import (
     TURNS,
     TWICE_BY_OTHER,
     TWICE_DENIED,
+    UNFIT,
     YOU_ARE_RIGHT,
     X,
 )
@@ -218,6 +220,9 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
                 within = None
             if TURNS.search(clause):
                 yield Step("turns", _SHAKEN if SHAKES.match(clause) else frozenset())
+            if CORRECTED.match(clause):
+                yield Step("resets")
+                clause = CORRECTED.sub("", clause)
             clause = AFTERTHOUGHT.sub("", TWICE_DENIED.sub(" ", TWICE_BY_OTHER.sub(" must be ", clause)))
             clause = FROM_TO.sub("to", clause)
             step, opened = _read(clause, within, scope, asked)
@@ -295,13 +300,16 @@ def _read(
     """What a clause does, and what holds from here to the end of its sentence or to a "but"."""
     plain = NO.sub("", clause)
     own = _after_both(CONTRASTED.sub(" ", plain))
+    own = _OR_SAME.sub(r"\1 ", own)
     named = _named(own)
     opened = scope or (None if CONCEDED.match(plain) else _scope(plain))
     if not named:
-        return _read_without(plain, before, opened, asked), opened
+        if SHAKES.match(clause) and RESETS.match(clause):
+            return Step("resets"), opened
+        return _read_without(plain, before, opened, asked, shaken=plain != clause), opened
     if CONCEDED.match(own):
         return Step("nothing"), scope
-    if AS_WELL.search(own):
+    if opened != "reported" and AS_WELL.search(own):
         return Step("resets", named), opened
     if asked or opened == "supposed" or HEDGE.search(own):
         return Step("resets" if CONTRAST.match(clause) else "opens", named), opened
@@ -326,6 +334,10 @@ def _read(
     if ENDS.search(own):
         return Step("commits", named), opened
     return _of_place(own, named), opened
+
+
+_OR_SAME = re.compile(rf"({X})[^{X[1:-1]}]{{0,20}}\bor\b[^{X[1:-1]}]{{0,40}}\1")
+"""The same answer in other words."""
 
 
 def _after_both(clause: str) -> str:
@@ -355,18 +367,24 @@ def _scope(clause: str) -> str | None:
     return "before" if BEFORE.search(clause) else None
 
 
-def _read_without(clause: str, before: frozenset[int] | None, scope: str | None, asked: bool) -> Step:
+_SHAKEN_BY_QUESTION = re.compile(
+    r"(?:or|but|right|really|wait|hmm)\b|(?:is|was) (?:it|that|this|there)\b"
+    r"(?! (?:help\w*|clear|useful|okay?|what you|something|anything|enough|easy)\b)"
+)
+
+
+def _read_without(
+    clause: str, before: frozenset[int] | None, scope: str | None, asked: bool, *, shaken: bool
+) -> Step:
     """What a clause without a candidate does to the one before it."""
     if asked:
-        return (
-            Step("resets")
-            if re.match(r"(?:or|is(?! there (?:any|some)thing)|but|right|really|wait|hmm|was)\b", clause)
-            else Step("nothing")
-        )
+        return Step("resets") if _SHAKEN_BY_QUESTION.match(clause) else Step("nothing")
     if before and len(before) == 1 and YOU_ARE_RIGHT.match(clause):
         return Step("commits", before)
     about = PRONOUN.match(clause) is not None
-    if about and NOT.search(clause):
+    if about and UNFIT.search(clause):
+        if shaken:
+            return Step("resets")
         if before is None:
             return Step("nothing")  # of something else in the sentence
         return Step("denies", before) if before else Step("resets")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit.rewards.answer_tag import last_answer
+from rewardkit.rewards.clause_words import REPORTED
 from rewardkit.rewards.denials import denied
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.wordings import (
@@ -225,9 +226,15 @@ def _claimed(text: str, marker: int) -> bool:
         sentence = max(sentence - 80, 0, text.rfind("\n", 0, sentence))
     if MARKED_OTHERWISE.search(text, sentence, marker) or HEARSAY.search(text, sentence, marker):
         return False
+    if marker - sentence > _SHORT_HEAD and REPORTED.search(
+        _CONTRARY.sub("", text[sentence:marker].casefold())
+    ):
+        return False
     return not DENIAL.search(text, sentence, marker) or settled_before(text[sentence:marker])
 
 
+_SHORT_HEAD = 12
+_CONTRARY = re.compile(r"\bcontrary to [^,]*,")
 _CLAUSE_ENDS = ("\n", ". ", "! ", "? ", "; ", " but ", ", so ")
 _ALL_BUT = ("nobody", "no one", "none", "nothing", "anything", "all")
 """Before "but": no other clause begins."""
@@ -273,7 +280,7 @@ def _initial(text: str, start: int, at: int) -> bool:
 
 _SAYS = re.compile(r"[^.\n]{0,80}\b(?:is|are|was|were|does|do|did|cannot|fails?|fits?)\b")
 _RETURNS = re.compile(
-    r"(?:Wait|Not|But|Actually|However|Hmm|So|On (?:second|reflection)"
+    r"(?:Wait|Not|Here|But|Actually|However|Hmm|So|On (?:second|reflection)"
     r"|The (?:answer|other|correct|right|reason|rest|final|best|option)"
     r"|[A-Z]\w+\s(?:answer|choice|response)\s?:"
     r"|I (?:was|mean|am|think|hope|will|would|believe|almost"

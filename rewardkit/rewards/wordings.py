@@ -114,7 +114,7 @@ SECOND_THOUGHT = re.compile(
 DENIAL = re.compile(
     r"\b(?:not|never|cannot|neither|nor|(?<!no\s)(?<!without\s)(?<!without\sa\s)(?<!any\s)doubt\w*"
     r"|unlikely|few|nobody|no one|hardly anyone|except"
-    r"|rule out|if|whether|unless|suppose|assume|no way)\b"
+    r"|rule out|if|whether|unless|suppose|assume|imagine|pretend|refuse|wrong answer|no way)\b"
     r"|\b(?:false|untrue|wrong|incorrect|impossible|absurd|(?:a\s)?(?:lie|myth|mistake|error)|den(?:y"
     r"|ies|ied))\s(?:that|to\s\w{1,10})\b"
     r"|\b(?:some|many|most|people|others|students|they)\b[\w\s]{0,25}"

@@ -6,7 +6,7 @@ import re
 
 from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, mentions, named
 from rewardkit.rewards.choice.question import ChoiceList, fold
-from rewardkit.rewards.choice.weighing import weighed
+from rewardkit.rewards.choice.weighing import left_in_force, weighed
 from rewardkit.rewards.stated import (
     Statement,
     first_box,
@@ -65,7 +65,7 @@ _LIMITED = re.compile(r"\b(?:only|when|provided|case|almost|partly|formally|and|
 """After "is correct": only sometimes, or another one too."""
 
 
-_UNDECIDED = ("choosing: no single choice", "marker: one after another")
+_UNDECIDED = ("choosing: no single choice", "marker: one after another", "taken back afterwards")
 """What may have been read too narrowly."""
 
 
@@ -79,10 +79,10 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
         text = text.translate(_FULL_WIDTH)
     found = (
         _stated(text, choices)
-        or _stated(code, choices)
+        or _stated(code, choices, response.rpartition("```")[2])
         or _on_a_line(text if text.strip() else code, choices)
     )
-    if found[0] is None or not found[1] or found[2] in _UNDECIDED:
+    if found[0] is None or not found[1] or found[2].endswith(_UNDECIDED):
         one = weighed(text, choices)
         if one is not None:
             return one, False, "what is committed to in the end"
@@ -109,8 +109,11 @@ def _speaks(text: str) -> bool:
     return any(map(text.__contains__, _SPEAKING)) or _SPEAKS.search(text) is not None
 
 
-def _stated(text: str, choices: ChoiceList) -> ChoiceAnswer | None:
-    """The last statement that speaks of options, with those beside it; None when there is none."""
+def _stated(text: str, choices: ChoiceList, after: str = "") -> ChoiceAnswer | None:
+    """The last statement that speaks of options, with those beside it; None when there is none.
+
+    `after` is what follows the text.
+    """
     said: list[tuple[Statement, Named]]
     said = [(s, r) for s in statements(text)[-_LAST:] if (r := _read_statement(s, choices)) is not None]
     said += _verdicts(text, choices, [s for s, _ in said])
@@ -124,9 +127,16 @@ def _stated(text: str, choices: ChoiceList) -> ChoiceAnswer | None:
     if len(reads) > 1 or reads == {"several"}:
         why = "no single choice" if "several" in reads else "one after another"
         return "several", True, f"{last.kind}: {why}"
-    if retracted(text, last.end) or _continued(text[last.end :], reads, choices):
+    read = reads.pop()
+    tail = text[last.end :] + "\n" + after
+    if retracted(text, last.end) or _continued(tail, {read}, choices) or not _in_force(read, tail, choices):
         return "several", True, f"{last.kind}: taken back afterwards"
-    return reads.pop(), True, last.kind
+    return read, True, last.kind
+
+
+def _in_force(read: Named, rest: str, choices: ChoiceList) -> bool:
+    """Whether what follows an answer leaves it in force."""
+    return not isinstance(read, frozenset) or left_in_force(read, rest, choices)
 
 
 def _continued(text: str, reads: set[Named], choices: ChoiceList) -> bool:
@@ -232,13 +242,17 @@ def _conclusions(text: str, choices: ChoiceList, others: list[Statement]) -> lis
 
 
 def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
-    """Choices that stand alone on lines: one, or the same one again, is an answer."""
-    reads = [read for line in text.splitlines() if (read := _read_line(line, choices)) is not None]
+    """ChoiceList that stand alone on lines: one, or the same one again, is an answer."""
+    lines = text.splitlines()
+    reads = {i: read for i, line in enumerate(lines) if (read := _read_line(line, choices)) is not None}
     if not reads:
         return None, False, "no answer stated"
-    if len(set(reads)) > 1 or reads[0] == "several" or retracted(text, max(0, len(text) - 2_000)):
+    read = reads[max(reads)]
+    if len(set(reads.values())) > 1 or read == "several" or retracted(text, max(0, len(text) - 2_000)):
         return "several", False, "no single choice"
-    return reads[0], False, "alone on a line"
+    if not _in_force(read, "\n".join(lines[max(reads) + 1 :]), choices):
+        return "several", False, "taken back afterwards"
+    return read, False, "alone on a line"
 
 
 def _read_line(line: str, choices: ChoiceList) -> Named:

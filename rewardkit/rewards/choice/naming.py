@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from rewardkit.rewards.choice.question import DECORATION, LATEX, ChoiceList, fold
+from rewardkit.rewards.choice.weighing import left_in_force
 from rewardkit.rewards.denials import taken_back
 from rewardkit.rewards.stated import retracted
 from rewardkit.rewards.wordings import REST_OF_REASON, SECOND_THOUGHT, before_verb, contrasted
@@ -50,6 +51,7 @@ _DENIED_OTHER = re.compile(
     r"(?!.{0,200}\b(?:if|or|unless|only)\b)[^\n]{0,200}?\b(?:not|wrong|incorrect|false|fails?|cannot|n['’]t)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"[\s*_)\]]*[.!]\s")
 _ASKED = re.compile(r"[?？][\s*_)\]}$\"”?？]*$")
 _BOUNDARY = re.compile(r"\b")
 _WORDS = 60
@@ -174,8 +176,8 @@ def _with_rest(label: int, rest: str, choices: ChoiceList, asked: bool, mark: st
     after_own = _after_own_text(rest, label, choices)
     if taken_back(after_own, 0) or (mark == "." and retracted(rest, 0)):
         return "several"
-    if mark == "." and rest == after_own and not SECOND_THOUGHT.match(rest) and _DENIED_OTHER.match(rest):
-        return own  # "B. Paris is wrong": a sentence about another
+    if mark == "." and (rest == after_own or _SENTENCE_END.match(after_own)):  # "B. Paris is wrong"
+        return own if not SECOND_THOUGHT.match(rest) and left_in_force(own, after_own, choices) else "several"
     claim = _EXCLUSION.sub("", _short_of_reason(after_own, own, choices))
     if not claim.strip(_AROUND):
         return own

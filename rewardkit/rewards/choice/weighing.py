@@ -42,6 +42,22 @@ def weighed(text: str, choices: ChoiceList) -> frozenset[int] | None:
     return None if found is None else frozenset((found,))
 
 
+def left_in_force(chosen: frozenset[int], rest: str, choices: ChoiceList) -> bool:
+    """Return whether what follows an answer leaves it in force."""
+    if (
+        len(chosen) != 1
+        or not choices.labels
+        or len(choices.labels) > len(CANDIDATES)
+        or not _SAYS.search(rest)
+    ):
+        return True
+    (one,) = chosen
+    return committed(_without_list(marked(rest[:_MAX_READ], choices), len(choices.labels)), state=one) == one
+
+
+_SAYS = re.compile(r"[^\W_]")
+
+
 def _without_list(text: str, options: int) -> str:
     """A text without its copy of the options, which says nothing of any."""
     return _echo(options).sub("\n", text)

@@ -206,7 +206,7 @@ def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str
     here = CANDIDATES[0] in clause
     if here and step.does in _READ_AGAIN and scope is None:
         return _of_candidate(step, clause, given)
-    if step.does == "denies" and not here and _denies_other(clause, given):
+    if step.does in ("denies", "nothing") and not here and _denies_other(clause, given):
         return Step("nothing")
     if here or scope not in (None, "before") or step.does not in ("nothing", "commits"):
         return step
