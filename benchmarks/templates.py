@@ -29,7 +29,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijkl"
+BLIND = "abcdefghij"
 
 
 def main() -> None:

@@ -55,9 +55,8 @@ NOT = _words(
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"(?<!by )exclu\w+", 
     r"(?<!by )(?<!process of )(?<!through )eliminat\w+",
     r"(?:rule[ds]?|ruling|throw\w*|knock\w*|cross\w*|weed\w*|kick\w*|strike|struck|toss\w*|leaves?) out",
-    rf"(?:is|are|was|were|be|goes?|voted|sorted|filtered|{X}) (?:\w+ly |also "
-    r"|right )?out(?! of)", r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys"
-    rf"?",
+    rf"(?:is|are|was|were|be|goes?|voted|sorted|filtered|{X}) (?:\w+ly |also |right )?out(?! of)",
+    r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?",
     r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
     r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than",
     r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
@@ -258,7 +257,10 @@ RESETS = re.compile(
     rf"\b{_OWN}(?:'s| is| was| are| were| has been| must be) (?:\w+ ){{0,2}}?(?:wrong|incorrect|false"
     rf"|untrue|lies?|mistakes?"
     r"|mistaken|errors?|nonsense|jokes?|invalid|void|made up|fiction|rubbish|withdrawn|retracted|opposite)\b"
-    r"|\bnone of (?:this|that|the above|what i)\b|\bthe (?:opposite|reverse|contrary) (?:is|of)\b"
+    r"|\bnone of (?:this|that|the above|what i)\b|\b(?:can't|cannot|can not|unable to|won't"
+    r"|will not) (?:give|provide|offer"
+    r"|reach|name|make) (?:an?|any|you|the)\b.{0,20}\b(?:answer|choice|decision|conclusion)\b"
+    r"|\bthe (?:opposite|reverse|contrary) (?:is|of)\b"
     r"|\b(?:please )?(?:ignore|disregard|forget|strike|discard|delete) the (?:\w+ )?(?:above|lines?"
     r"|answer|previous|first|text)\b"
     r"|\bdo not (?:really |actually )?(?:know|trust|buy|believe)\b|\bboth (?:\w+ )?(?:are|can|could"
@@ -338,7 +340,8 @@ CONCEDED = re.compile(
 AS_WELL = re.compile(
     rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"
     rf"|alternatively|though|but)?[\s,]*(?:it|that|this|the answer)\s(?:\w+\s)?(?:may|might|could"
-    rf"|can)\s(?:\w+\s){{0,3}}be\s.*{X}|^(?:(?:or|maybe|perhaps|possibly|alternative(?:ly)?|else|could"
+    rf"|can)\s(?:\w+\s){{0,3}}be\s.*{X}|^(?=(?:it's |it is )?(?:or|maybe|perhaps|possibly"
+    rf"|alternative(?:ly)?)\b)(?:(?:or|maybe|perhaps|possibly|alternative(?:ly)?|else|could"
     rf"|might|may|be"
     rf"|it's|it|is)\b[\s,:]*){{1,5}}(?<!^it's )(?<!^it is ){X}|{X}[^,]*\b(?:also|too|as well|equally)\b"
     rf"|\b(?:also(?! (?:explain|show|discuss|go"

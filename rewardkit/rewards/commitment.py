@@ -89,22 +89,29 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
 
     `refine` says what a clause does where an answer may be something else than a candidate.
     """
+    whole = _complete(text)
     reading = _Reading(state)
-    for step in _steps(_complete(text), refine):
+    for step in _steps(whole, refine):
         reading.take(step)
         if reading.contradicted:
             return None
+    if whole is not text and reading.state is None and _ABOUT_TO.search(whole):
+        return None  # what only stands there may have been about to be discussed
     return reading.result()
 
 
 def _complete(text: str) -> str:
     """A text without the sentence in which it breaks off."""
+    rows = text.rstrip().rsplit("\n", 2)[-2:]
+    if "|" in rows[0] and rows[-1].lstrip().startswith("|") and rows[-1].count("|") < rows[0].count("|"):
+        return text.rstrip().rpartition("\n")[0]  # a row of a table of which not all cells have been written
     if CUT_OFF.search(text[-_TAIL:]) is None:
         return text
     ends = [end.end() for end in SENTENCE.finditer(text)]
     return text[: ends[-1]] if ends else ""
 
 
+_ABOUT_TO = re.compile(rf"\w[^\n]*\s{X}[\s*_:.)\]]*\Z")
 _TAIL = 200
 _TWO = 2
 

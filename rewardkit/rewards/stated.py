@@ -192,7 +192,7 @@ def _markers(text: str) -> Iterator[Statement]:
     ):  # a tenth of the cost of the pattern
         for match in list(MARKER.finditer(text))[-_MAX_STATEMENTS:]:
             start = _value_start(text, match.end())
-            end = _json_end(text, start) if '"' in match[0] else value_end(text, start)
+            end = _json_end(text, start) if match["quote"] else value_end(text, start)
             if not _claimed(text, match.start()) or text[end : end + 1] in ("?", "？"):
                 continue
             if text[start:end].strip(" *_`:：.\"'"):
@@ -246,7 +246,7 @@ def _json_end(text: str, start: int) -> int:
     return found.end() if found else start
 
 
-_JSON_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\[[^\]\n]*\]?|[^,}\]\n]*')
+_JSON_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'(?=\s*[,}])|\[[^\]\n]*\]?|[^,}\]\n]*')
 
 
 def _value_start(text: str, start: int) -> int:

@@ -250,7 +250,8 @@ def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
     read = reads[max(reads)]
     if len(set(reads.values())) > 1 or read == "several" or retracted(text, max(0, len(text) - 2_000)):
         return "several", False, "no single choice"
-    if not _in_force(read, "\n".join(lines[max(reads) + 1 :]), choices):
+    rest = "\n".join(lines[max(reads) + 1 :])
+    if not _in_force(read, rest, choices):
         return "several", False, "taken back afterwards"
     return read, False, "alone on a line"
 

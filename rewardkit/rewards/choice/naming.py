@@ -18,7 +18,7 @@ _AROUND = DECORATION + "()[]"
 _LEAD = re.compile(
     r"(?:(?:(?:the|la|le|el|die|l['’]) ?)?(?:answer (?:choice|option)|option|choice|letter|answer|opción"
     r"|opção|respuesta|réponse|lettre|letra|antwort)s?:?\s+|(?:la|le|el|die) (?=[A-J]\b))?"
-    r"[*_`]{0,3}(?P<open>[(\[]{0,2})(?P<label>[A-Za-z]|\d{1,2})(?P<close>[)\]]{0,2})(?P<mark>[.:：、]?)(?![\w'’])",
+    r"[*_`]{0,3}(?P<open>[(\[]{0,2})[*_]{0,3}(?P<label>[A-Za-z]|\d{1,2})[*_]{0,3}(?P<close>[)\]]{0,2})(?P<mark>[.:：、]?)(?![\w'’])",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(

@@ -46,6 +46,8 @@ class QaAnswer:
     why: str
     rest: str = ""
     """What follows the statement."""
+    since: str = ""
+    """What there is from the line or sentence of the statement on."""
 
     @property
     def bare(self) -> str | None:
@@ -133,7 +135,8 @@ def answer(response: str) -> QaAnswer:
             texts = {tidy(unboxed(s.text)) for s in group}
             if (more := _ANOTHER.match(part, group[-1].end)) and group[-1].kind == "marker":
                 texts.add(tidy(more["more"]))
-            return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :])
+            since = part[_sentence_start(part, group[0].start) :]
+            return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :], since)
         if part and "<answer>" in part and "</answer>" in part:
             return QaAnswer(None, True, "empty tags")
     whole = text.strip() or code.strip()
@@ -142,6 +145,14 @@ def answer(response: str) -> QaAnswer:
     if _DENIED_BY_SIGN.search(whole):
         return QaAnswer(None, False, "denied by a sign")
     return QaAnswer(tidy(whole), False, "the whole response")
+
+
+def _sentence_start(text: str, at: int) -> int:
+    return max(
+        0,
+        *(found + len(end) for end in ("\n", ". ", "! ", "? ") if (found := text.rfind(end, 0, at)) >= 0),
+        0,
+    )
 
 
 _DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔]")
@@ -217,7 +228,7 @@ def _short_of_reason(text: str) -> str:
 _REASON = re.compile(
     r"[,;]?\s(?:because|since|as\s(?:the|it|we|this|that|stated|shown|mentioned|explained|described|noted|written|given|seen))\b.*"
     r"|[,;]\s(?:there\sis\sno|without\s(?:a|any))\sdoubt\b.*"
-    r"|\s\((?:see|cf\.?|source|according\sto|as|per|from|the\s(?:text|passage|document|article|source))\b[^()]*\)[.\s]*$",
+    r"|\s\((?:see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document|article|source))\b[^()]*\)[.\s]*$",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_REASON = re.compile(

@@ -59,7 +59,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
         near = max(near, _nearest(bare, ground_truths))
     if near == 1.0 and said.rest.strip() and not _kept(said.rest, sample):
         return _score(options, 0.0, None, said.stated, "taken back afterwards")
-    if near < 1.0 and said.why in _UNDECIDED and _committed(sample):
+    if near < 1.0 and said.why in _UNDECIDED and _committed(sample, said.since):
         return _score(options, 1.0, said.text, said.stated, "what is committed to in the end")
     return _score(options, near, said.text, said.stated, said.why)
 
@@ -68,10 +68,12 @@ _UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer 
 """What may have been read too narrowly."""
 
 
-def _committed(sample: Sample) -> bool:
-    """Whether the response commits to an accepted answer in a sentence of its own."""
+def _committed(sample: Sample, since: str) -> bool:
+    """Whether the response commits to an accepted answer in a sentence of its own; where it states an answer,
+    in that sentence or after it."""
     accepted = wordings(sample.ground_truth)
-    return bool(accepted) and weighed(visible(sample.response)[0], accepted, question_of(sample.prompt))
+    text = since or visible(sample.response)[0]
+    return bool(accepted) and weighed(text, accepted, question_of(sample.prompt))
 
 
 def _kept(rest: str, sample: Sample) -> bool:

@@ -66,7 +66,8 @@ _JOINED = re.compile(
 )
 """The answer is one of several, or less or more than an answer."""
 _LEAD = (
-    r"(?:(?:so|no|nope|wait|actually|well|hmm+|then|therefore|thus|hence|and|but|sorry|oops|correction"
+    r"(?:(?:so|no(?=\s?[,.:–—-]|\s(?:wait|sorry|it|that|the)\b)|nope|(?:scratch|strike) that|edit|update"
+    r"|wait|actually|well|hmm+|then|therefore|thus|hence|and|but|sorry|oops|correction"
     r"|rather|or|oh|ah|now"
     r"|yes|instead|in fact|i think|i believe|i'd say|i mean|i meant|on \w+ thought)(?:[\s,:.–—-]+|$))*"
 )
@@ -88,7 +89,10 @@ _PREDICATE = re.compile(
     r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in"
     r"|from|by|for|about|consistent"
     r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes"
-    r"|often|said|all|it|mentioned|given|considered|based)\b.*"
+    r"|often|said|all|it|mentioned|given|considered|based|\w+ly \w+ed|(?:well|widely|long|much)-\w+"
+    r"|(?:[\w-]+ )*"
+    r"(?:fact|question|topic|one|matter|example|detail|point|distinction|subject|trivia"
+    r"|knowledge)(?: \w+){0,4}$)\b.*"
 )
 """What is said of an answer that names none."""
 _SENTENCE_WORDS = table(
@@ -99,7 +103,8 @@ _SENTENCE_WORDS = table(
 )
 """A few words without any of these are no sentence."""
 _COURTESY = re.compile(
-    r"(?:sure|great|good|happy|glad|hi|hello|hey|ok|okay|note|thank|thanks|certainly|of course|absolutely"
+    r"(?:feel free|sure|great|good|happy|glad|hi|hello|hey|ok|okay|note|thank|thanks|certainly|of course"
+    r"|absolutely"
     r"|no problem|no|yes|wait"
     r"|hmm+|well|alright|q|question|explanation|reason\w*|background|source|answer|result|conclusion"
     r"|final\w*|hope|cheers|easy|so|actually"
@@ -135,7 +140,7 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     given = stems(question, accepted)
     for word in _OF_QUESTIONS.findall(question.casefold()):
         text = re.sub(rf"\b{_OTHER_TENSE.get(word, word)}\b", "which", text, flags=re.IGNORECASE)
-    refine = partial(_refined, given=given)
+    refine = partial(_refined, given=given, frames=[])
     text = marked(_FIRST.sub("", text[-_MAX_READ:]), accepted)
     if _LISTED.fullmatch(text.strip()):
         return False
@@ -201,8 +206,51 @@ def _content(text: str) -> list[str]:
     return [word for word in _WORD.findall(text) if word.partition("'")[0] not in _GRAMMAR]
 
 
-def _refined(step: Step, clause: str, scope: str | None, *, given: frozenset[str]) -> Step:
-    """A step where there are other answers than the accepted ones."""
+def _refined(
+    step: Step, clause: str, scope: str | None, *, given: frozenset[str], frames: list[tuple[str, str]]
+) -> Step:
+    """A step where there are other answers than the accepted ones; `frames`: the words around those."""
+    read = _read_again(step, clause, scope, given)
+    if CANDIDATES[0] in clause:
+        head, _, tail = clause.partition(CANDIDATES[0])
+        frames.append((head, tail))
+        return read
+    if (
+        scope is None
+        and _FINALLY.match(clause)
+        and not _OTHER_ANSWER.match(clause)
+        and not NOT.search(clause)
+    ):
+        return Step("commits", frozenset((OTHER,)))
+    if scope is None and _SAID_RIGHT.match(clause):
+        return Step("commits", frozenset((OTHER,)))
+    if scope is None and any(_fills(clause, head, tail) for head, tail in frames):
+        return Step("commits", frozenset((OTHER,)))
+    return read
+
+
+_FINALLY = re.compile(r"(?:(?:my|the) )?(?:final|updated|revised|corrected) answer\s?[:=]\s*\w")
+_SAID_RIGHT = re.compile(
+    r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:it|this|that|which|what|who|there|here"
+    r"|the (?:answer|above)|my"
+    r"|everything|all|each|one|he|she|they|we|i|you|neither|none|nothing|no)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,4}?"
+    r"\s(?:is|was|are|were)\s(?:also|indeed|really|actually|in fact|equally|just as|\s)*"
+    r"(?:the|my|an?)?\s?(?:(?:final|correct|right|real|true|actual)\s)*(?:answer|correct|right)(?! to)\b"
+)
+"""Something else is said to be the answer."""
+
+
+def _fills(clause: str, head: str, tail: str) -> bool:
+    """Whether a clause says of something else what was said of an answer."""
+    if len((head + tail).split()) < _FRAME or not (clause.startswith(head) and clause.endswith(tail)):
+        return False
+    return 0 < len(clause[len(head) : len(clause) - len(tail)].split()) <= _FRAME
+
+
+_FRAME = 4
+
+
+def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str]) -> Step:
     here = CANDIDATES[0] in clause
     if here and step.does in _READ_AGAIN and scope is None:
         return _of_candidate(step, clause, given)

@@ -88,7 +88,8 @@ LEANT_TO = [
     "Nicht A, sondern B.", "Ce n'est pas A, c'est B.", "A不正确，B正确。所以选B。", "```\nB\n```", '{"answer": ["B"]}',
     "The answer is B, although I would like to look it up.", "A: Paris\nB: Lyon\nC: Nice\nD: Lille\nI'd circle B.",
     "It can be nothing but B.", "I don't doubt that B is correct.", "I changed from A to B, keeping it.",
-    "Answer: A. I take that back. Answer: B.",
+    "Answer: A. I take that back. Answer: B.", "The answer is B. Don't worry if you missed it.", "The answer is (**B**).",
+    "The answer is B.\n\nIt has no coast at all. Was that helpful?",
 ]  # fmt: skip
 NOT_LEANT_TO = [
     "Steer clear of B.", "I'd need to see the passage before settling on B.", "Let me think about B for a moment.",
@@ -96,6 +97,8 @@ NOT_LEANT_TO = [
     "D and B included, all of them have merit.", "One of D and B is correct.", "不选 B。", "答案不可能是B。",
     "I see merit in A. I see merit in B.", "A beats B.", "Let B be a set.", "B breaks down on inspection.",
     '{"answer": "B", "is_correct": false, "corrected_answer": "A"}', "$\\overline{B}$", "I like A and B.",
+    "The answer is B. I changed my mind: C.", "B\n\nEDIT: C", "B. The opposite is true.", "B. Or maybe C.",
+    "The answer is B. All of this is a lie.", "```json\n{\"answer\": \"B\"}\n```\nActually, C.",
 ]  # fmt: skip
 
 

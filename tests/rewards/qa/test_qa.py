@@ -98,7 +98,7 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
     assert not [case for case, correct in scores if correct and not case.right]
     # `e` and `f` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35, "h": 45}.get(name, 10)
+    assert missed < {"e": 23, "f": 35, "h": 58}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)
@@ -109,6 +109,16 @@ def test_an_answer_in_a_sentence_with_the_words_of_the_question_is_one(said: str
 @pytest.mark.parametrize("said", UNANSWERED)
 def test_an_answer_that_is_denied_or_one_of_several_is_none(said: str) -> None:
     assert score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct is False, said
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["Scratch that: Sydney.", "\nFinal answer: Sydney", "But Sydney is also correct.", "Sydney is the answer.",
+     "The opposite is true.", "\nEDIT: Sydney"],
+)  # fmt: skip
+def test_another_answer_after_an_answer_takes_it_back(after: str) -> None:
+    said = "The capital of Australia is Canberra. " + after
+    assert score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct is False
 
 
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:
