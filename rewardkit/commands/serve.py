@@ -184,9 +184,7 @@ def command(
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
-    if max_episodes < workers or not episode_idle_s > 0:
-        raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
-    limits = (max_episodes // workers, episode_idle_s)
+    limits = _episode_limits(max_episodes, episode_idle_s, workers)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     exported_traces = _exported_traces() if otel else None
     _read_agent_files(tools, interactions)
@@ -285,6 +283,13 @@ def _read_agent_files(tools: str | None, interactions: str | None) -> None:
         for part in (given or "").split(","):
             if part.strip().endswith((".yaml", ".yml")):
                 read_names(Path(part.strip()))
+
+
+def _episode_limits(most: int, idle_s: float, workers: int) -> tuple[int, float]:
+    """The most episodes of one server process, and how long it keeps an idle one, in seconds."""
+    if most < workers or not idle_s > 0:
+        raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
+    return most // workers, idle_s
 
 
 def _episodes(

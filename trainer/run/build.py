@@ -167,7 +167,9 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
         )
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         size = group_size(critic.ulysses_sequence_parallel_size, processes)
-        of_critic: dict[str, Any] = {"tokens": max(used, known), "sequence_parallel": size, "value": True}
+        embedded = load_model_config(policy.model.path, policy.model).get_text_config().vocab_size
+        drawn = min(known, embedded)  # a tokenizer may list more tokens than its model has embeddings for
+        of_critic: dict[str, Any] = {"tokens": max(used, drawn), "sequence_parallel": size, "value": True}
         yield TrialModel("critic.model", critic.model, critic.fsdp_config, **of_critic, **shared)
 
 

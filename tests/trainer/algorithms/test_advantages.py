@@ -44,12 +44,14 @@ def experience(seed: int = 0, failed: tuple[int, ...] = (), **changes: Any) -> E
         reduce=lambda t: t,
         gather=lambda item: [item],
         rank=0,
+        parts=torch.rand((ROWS, 2), generator=generator).round(decimals=1),
+        part_weights=(1.0, 0.5),
     )
     return dataclasses.replace(made, **changes)
 
 
 def rows_of(whole: Experience, index: list[int], **changes: Any) -> Experience:
-    names = ("rewards", "mask", "scored", "groups", "values", "baselines", "log_probs", "squares")
+    names = ("rewards", "mask", "scored", "groups", "values", "baselines", "log_probs", "squares", "parts")
     return dataclasses.replace(whole, **{n: getattr(whole, n)[index] for n in names}, **changes)
 
 

@@ -90,7 +90,8 @@ def test_advantages_and_returns_are_verl_s(key: str) -> None:
 
 
 def test_every_estimator_loss_and_aggregation_has_a_golden_number() -> None:
-    assert {key.split("/")[1].removesuffix("_no_std") for key in keys("advantages")} == set(ESTIMATORS)
+    golden = {key.split("/")[1].removesuffix("_no_std") for key in keys("advantages")}
+    assert golden == set(ESTIMATORS) - {"gdpo"}  # which a later verl has: its numbers are in test_gdpo.py
     assert {key.split("/")[1] for key in keys("policy")} == set(POLICY_LOSSES)
     assert {key.split("/")[1] for key in keys("aggregate")} == set(AGGREGATIONS)
     assert {key.split("/")[1] for key in keys("kl")} >= set(PENALTIES) - {"mse+", "k1+", "k2+"}
