@@ -108,6 +108,7 @@ TWICE_DENIED = re.compile(
     r"|\b(?:fixed|corrected|fixing) (?:an?|the|some|my) (?:typos?|formatting|spelling|grammar)\b|^100 ?%"
     r"|\b(?:do not|don't|cannot|can't|never|no longer) doubt(?: that)?\b"
     r"|\bunless (?:i|we)(?:'m| am|'ve| have)? (?:mis\w+|wrong)\b[^,]*"
+    r"|\b(?:first|1st|top|number one) (?:choice|pick)(?=\s?(?::|is\b))"
     r"|\bno less\b|\bnothing less than\b"
     r"|"
     r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
@@ -165,7 +166,8 @@ HEDGE = _words(
     r"have to (?:see|check|verify)", r"neck and neck", r"ties?", r"tied", r"equal(?:ly)?(?! to)",
     r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn",
     r"unsure", r"uncertain\w*", r"undecided", r"unclear",
-    r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent", r"one of", r"any of",
+    r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent",
+    r"(?<!only )one of", r"any of",
     r"and/or", r"only (?:when|if|in|for|because|partly|by)", r"only$", r"whichever", r"possible",
     r"conceivabl\w+", r"candidates?", r"contenders?", r"toss-?up", r"tie", r"vs", r"versus", r"both",
     r"toss", r"coin",
@@ -185,7 +187,8 @@ BEFORE = _words(
     r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
 )  # fmt: skip
 REPORTED = re.compile(
-    r"\baccording to\b|\b(?:was|were|been|am) (?:told|taught|informed)\b|\bled to believe\b|\b(?:some|many"
+    r"\baccording to\b|\b(?:i|we)(?:'ve| have| had)? (?:was|were|been|am) (?:told|taught|informed)\b"
+    r"|\bled to believe\b|\b(?:some|many"
     r"|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
     r"(?:say|think|choose|pick|answer|confuse|claim|believe|guess|argue|go|went|mix|select|assume|write|would"
     r"|might|may|will|often|fall|swear|prefer|give|get|put|name|mention)\b"
@@ -338,7 +341,8 @@ CONCEDED = re.compile(
     r"(?:although|though(?!\s?[:,])|while|whereas|even though|even if|granted|admittedly|despite)\b"
 )
 AS_WELL = re.compile(
-    rf"\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"
+    rf"^(?:my )?(?:second|third|fourth|fifth|2nd|3rd|[4-9]th) (?:choice|pick|place|guess|best)\s?:"
+    rf"|\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"
     rf"|alternatively|though|but)?[\s,]*(?:it|that|this|the answer)\s(?:\w+\s)?(?:may|might|could"
     rf"|can)\s(?:\w+\s){{0,3}}be\s.*{X}|^(?=(?:it's |it is )?(?:or|maybe|perhaps|possibly"
     rf"|alternative(?:ly)?)\b)(?:(?:or|maybe|perhaps|possibly|alternative(?:ly)?|else|could"

@@ -95,7 +95,7 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
         reading.take(step)
         if reading.contradicted:
             return None
-    if whole is not text and reading.state is None and _ABOUT_TO.search(whole):
+    if whole is not text and reading.state is None and (_ABOUT_TO.search(whole) or _HEADED.search(whole)):
         return None  # what only stands there may have been about to be discussed
     return reading.result()
 
@@ -111,7 +111,14 @@ def _complete(text: str) -> str:
     return text[: ends[-1]] if ends else ""
 
 
+def breaks_off(text: str) -> bool:
+    """Return whether a text is nothing but a sentence that breaks off."""
+    return text.strip() != "" and _complete(text).strip() == ""
+
+
 _ABOUT_TO = re.compile(rf"\w[^\n]*\s{X}[\s*_:.)\]]*\Z")
+_HEADED = re.compile(rf"[^\W{X[1:-1]}][^\n]*\n[\s*_#>-]*{X}[\s*_:.)\]]*\Z")
+"""Under other text, alone on a line: a heading, if what follows breaks off."""
 _TAIL = 200
 _TWO = 2
 
@@ -178,6 +185,7 @@ class _Reading:
         self.state = one
         self.leaning = False
         self.turned = False
+        self.shaken = False
 
     def _leans(self, one: int, wording: str) -> None:
         listed = wording in self.wordings
@@ -186,7 +194,10 @@ class _Reading:
             return
         if self.leaning and listed:
             self.state = None
-        elif (self.state is None or self.leaning) and not listed and self.alone <= {one}:
+        elif self.shaken or ((self.state is None or self.leaning) and not listed and self.alone <= {one}):
+            if self.shaken:
+                self.alone.clear()
+                self.shaken = False
             self.state = one
             self.leaning = True
             self.turned = False

@@ -48,8 +48,10 @@ _BETWEEN_LIKES = re.compile(
     r"(?:[\W_]|\b(?:and|or|maybe|perhaps|also|possibly|alternatively|else|it|could|be|might)\b)*",
     re.IGNORECASE,
 )
+_BETWEEN_SAME = re.compile(r"[\s.*_]*(?:the|my)(?:\s(?:final|correct|right))?\s", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|no|never|neither|wait|sorry|scratch|actually)\b|n['’]t\b", re.IGNORECASE)
 _RETRACTION = re.compile(
-    r"\b(?:that|this|it|which|(?:the|this|that|my) (?:above|answer|previous|last)(?: \w{1,12})?)"
+    r"\b(?:that|this|it|(?:the|this|that|my) (?:above|answer|previous|last)(?: \w{1,12})?)"
     r"(?:'s| is| was) (?:a (?:mistake|joke|lie|slip|typo)|wrong|incorrect|an error|not right|not correct)"
     r"|\b(?:withdraw|retract|recant|revoke) (?:it|that|this|my|the)\b"
     r"|\bI disagree\b|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
@@ -82,6 +84,17 @@ def visible(response: str) -> tuple[str, str]:
     return _FENCE.sub(" ", text)[-_WINDOW:], "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
 
 
+def value_of_code(code: str) -> str:
+    """Return the one text or number that code returns, prints or calls the answer; other code as it is."""
+    found = _CODE_VALUE.findall(code)
+    return str(found[0]).strip("\"'") if len(found) == 1 else code
+
+
+_CODE_VALUE = re.compile(
+    r"^[^\S\n]*(?:return\b|print\s?\(|(?:answer|result|ans)\s?=)[^\S\n]*"
+    r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|-?\d[\d,.]*)[^\S\n]*\)?;?[^\S\n]*$",
+    re.MULTILINE,
+)
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|span|p)>", re.IGNORECASE)
 
 
@@ -110,7 +123,8 @@ def last_group(found: list[Statement], text: str) -> list[Statement]:
     group = found[-1:]
     for statement in reversed(found[:-1]):
         between = text[statement.end : group[0].start]
-        if len(between) > 60 or not _BETWEEN_LIKES.fullmatch(between):
+        same = _BETWEEN_SAME.fullmatch(between) and not _DENIES.search(statement.text)
+        if len(between) > 60 or not (same or _BETWEEN_LIKES.fullmatch(between)):
             break
         group.insert(0, statement)
     return group

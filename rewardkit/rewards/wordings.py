@@ -65,7 +65,7 @@ MARKER = re.compile(
     rf"[*_`]{{0,3}}\s?(?:[:：=]|is\b){_LABEL_NEXT}|\bthe\ssolution\sis{_LABEL_NEXT}"
     r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice"
     r"|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
-    r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)"
+    r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)|^\#{4}(?=\s*[-$]?\d[\d,.]*\s*\Z)"
     r"|(?P<quote>[\"'])(?:(?:final|correct|my|corrected|revised|updated|actual|true|real)[_\s])?(?:answer|choice"
     r"|option|letter|prediction)(?P=quote)\s{0,3}:"
     r"|\banswer\s(?=(?:is|was)n['’]t\s)"
@@ -91,13 +91,13 @@ MARKED_OTHERWISE = re.compile(
     r"|previous|old|original"
     r"|improper|impossible|implausible|inappropriate|inaccurate|invalid|inferior"
     r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor"
-    r"|second\sbest|naive"
+    r"|second\sbest|naive|long(?:er)?|detailed"
     r"|no|not|never|isn['’]t)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces another answer than the response's own."""
 ALTERNATIVE = re.compile(
-    r"\b(?:second|alternative|another|other|different|further|additional|competing|rival"
+    r"\b(?:second|third|fourth|fifth|alternative|another|other|different|further|additional|competing|rival"
     r"|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )

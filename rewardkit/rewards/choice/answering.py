@@ -7,6 +7,7 @@ import re
 from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, mentions, named
 from rewardkit.rewards.choice.question import ChoiceList, fold
 from rewardkit.rewards.choice.weighing import left_in_force, weighed
+from rewardkit.rewards.commitment import breaks_off
 from rewardkit.rewards.stated import (
     Statement,
     first_box,
@@ -15,6 +16,7 @@ from rewardkit.rewards.stated import (
     statements,
     unboxed,
     value_end,
+    value_of_code,
     visible,
 )
 from rewardkit.rewards.wordings import CONCLUSION, PREDICATE, REST_OF_REASON
@@ -80,7 +82,7 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
     found = (
         _stated(text, choices)
         or _stated(code, choices, response.rpartition("```")[2])
-        or _on_a_line(text if text.strip() else code, choices)
+        or _on_a_line(text if text.strip() else value_of_code(code), choices)
     )
     if found[0] is None or not found[1] or found[2].endswith(_UNDECIDED):
         one = weighed(text, choices)
@@ -251,6 +253,8 @@ def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
     if len(set(reads.values())) > 1 or read == "several" or retracted(text, max(0, len(text) - 2_000)):
         return "several", False, "no single choice"
     rest = "\n".join(lines[max(reads) + 1 :])
+    if breaks_off(rest) and any(line.strip() for line in lines[: max(reads)]):
+        return None, False, "the heading of what breaks off"
     if not _in_force(read, rest, choices):
         return "several", False, "taken back afterwards"
     return read, False, "alone on a line"

@@ -6,7 +6,8 @@ Because` is B and `A or B` is A. Here:
 
 - The answer is the last one stated: in `<answer>`, in a box, after "the answer is", under a heading
   "Answer", as "B is correct"; failing those, on a line of its own. Reasoning, comments, code blocks and what
-  follows an end token do not count. A statement that is taken back afterwards is none.
+  follows an end token, or a next question that the response asks itself, do not count. A statement that
+  is taken back afterwards is none.
 - `B`, `(B)`, `b` alone, `B. Paris` and the option's whole text are the same choice. A letter with another
   option's text is none. Naming two, denying one, hedging: not an answer, and not paid.
 - The options are `extra_info["choices"]` (or `options`, `endings`): a list, a mapping of letter to text, or
@@ -25,6 +26,7 @@ from typing import Literal
 
 from rewardkit.rewards.choice.answering import read_answer
 from rewardkit.rewards.choice.question import read_question
+from rewardkit.rewards.next_turn import before_next_turn
 from rewardkit.types import Sample, Score, failure
 
 
@@ -50,7 +52,8 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     choices, right = read_question(sample)
     if right is None:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} names no option")
-    named, stated, why = read_answer(sample.response, choices)
+    response = before_next_turn(sample.response, sample.prompt)
+    named, stated, why = read_answer(response, choices)
     if isinstance(named, frozenset):
         correct = named == right or (options.several == "any" and len(named) == 1 and named <= right)
         shown = ",".join(choices.labels[i] for i in sorted(named))

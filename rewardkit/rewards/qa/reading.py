@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, form
-from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, visible
+from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, value_of_code, visible
 from rewardkit.rewards.wordings import before_verb, contrasted
 
 _KEYS = (
@@ -139,7 +139,7 @@ def answer(response: str) -> QaAnswer:
             return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :], since)
         if part and "<answer>" in part and "</answer>" in part:
             return QaAnswer(None, True, "empty tags")
-    whole = text.strip() or code.strip()
+    whole = text.strip() or value_of_code(code).strip()
     if not whole or len(whole) > MAX_ANSWER:
         return QaAnswer(None, False, "no answer stated")
     if _DENIED_BY_SIGN.search(whole):
@@ -215,6 +215,21 @@ def _bare(text: str) -> str | None:
         return None
     text = tidy(pair[0] if pair else _short_of_reason(text))
     return text if text != whole else None
+
+
+def without_unit(text: str, question: str) -> str | None:
+    """The number in "212 degrees Fahrenheit" where the question asks for it in that unit, None elsewhere."""
+    found = _WITH_UNIT.fullmatch(tidy(text))
+    if found is None:
+        return None
+    unit = " ".join(found["unit"].casefold().split())
+    asked = question.casefold()
+    years = unit in ("years", "years old") and "how old" in asked
+    of_unit = re.search(rf"\b(?:how many|in) {re.escape(unit)}\b", asked)
+    return found["number"] if years or of_unit else None
+
+
+_WITH_UNIT = re.compile(r"(?P<number>-?\d[\d,.]*)\s+(?P<unit>[^\W\d_]+(?:[ /][^\W\d_]+){0,3})\.?")
 
 
 def _short_of_reason(text: str) -> str:

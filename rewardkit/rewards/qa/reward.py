@@ -14,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rewardkit.rewards.next_turn import before_next_turn
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
-from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of, wordings
+from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of, without_unit, wordings
 from rewardkit.rewards.qa.weighing import weighed
 from rewardkit.rewards.stated import visible
 from rewardkit.rewards.visible import question_of
@@ -51,15 +52,18 @@ def score(sample: Sample, options: QaOptions) -> Score:
     ground_truths = accepted(sample.ground_truth)
     if not ground_truths:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} accepts no answer")
-    said = answer(sample.response)
+    response = before_next_turn(sample.response, sample.prompt)
+    said = answer(response)
     if said.text is None and said.why not in _UNDECIDED:
         return _score(options, 0.0, None, said.stated, said.why)
     near = 0.0 if said.text is None else _nearest(said.text, ground_truths)
     if near < 1.0 and (bare := said.bare):
         near = max(near, _nearest(bare, ground_truths))
+    if near < 1.0 and said.text and (number := without_unit(said.text, question_of(sample.prompt))):
+        near = max(near, _nearest(number, ground_truths))
     if near == 1.0 and said.rest.strip() and not _kept(said.rest, sample):
         return _score(options, 0.0, None, said.stated, "taken back afterwards")
-    if near < 1.0 and said.why in _UNDECIDED and _committed(sample, said.since):
+    if near < 1.0 and said.why in _UNDECIDED and _committed(sample, said.since or visible(response)[0]):
         return _score(options, 1.0, said.text, said.stated, "what is committed to in the end")
     return _score(options, near, said.text, said.stated, said.why)
 
@@ -68,11 +72,10 @@ _UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer 
 """What may have been read too narrowly."""
 
 
-def _committed(sample: Sample, since: str) -> bool:
-    """Whether the response commits to an accepted answer in a sentence of its own; where it states an answer,
-    in that sentence or after it."""
+def _committed(sample: Sample, text: str) -> bool:
+    """Whether a response commits to an accepted answer in a sentence of its own; where it states an answer,
+    the text is that sentence and what follows it."""
     accepted = wordings(sample.ground_truth)
-    text = since or visible(sample.response)[0]
     return bool(accepted) and weighed(text, accepted, question_of(sample.prompt))
 
 

@@ -36,8 +36,8 @@ _GRAMMAR = table(
     "recall common general knowledge trivia quiz school obvious textbook stuff piece cake lol lmao haha "
     "tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality "
     "truth though but yet however nor nah nope no serves serve acts evidence city country year man woman "
-    "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity "
-    "entity person place item word desired sought candidate hands down "
+    "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity rather "
+    "same stays unchanged entity person place item word desired sought candidate hands down "
 )
 """Words that answer nothing."""
 _BESIDE = table(
@@ -46,7 +46,7 @@ _BESIDE = table(
     "actually indeed probably likely surely say says answer answers think thus so therefore hence choose "
     "pick go then and i'd i'll still really course result conclusion thoughts here there of question both "
     "a: since because answering equals means gives yields output reads remains left submit report return "
-    "enter write makes make made "
+    "enter write makes make made rather "
 )
 """Words that may stand next to an answer and are no part of it."""
 _IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
@@ -169,8 +169,8 @@ _TWICE = re.compile(
     + X
     + r"\)|"
     + X
-    + r"(?:[\s(,;=/–—-]|\b(?:also|known|called|as|aka|or|that is|in other words|namely)\b|\bi\.e\."
-    r"|\ba\.k\.a\.){1,9}" + X + r"\)?"
+    + r"(?:[\s(,;=/*_–—-]|\b(?:also|known|called|given|as|aka|or|that is|in other words|namely)\b|\bi\.e\."
+    r"|\ba\.k\.a\.){1,14}" + X + r"\)?"
 )
 
 
@@ -231,7 +231,7 @@ def _refined(
 
 _FINALLY = re.compile(r"(?:(?:my|the) )?(?:final|updated|revised|corrected) answer\s?[:=]\s*\w")
 _SAID_RIGHT = re.compile(
-    r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:it|this|that|which|what|who|there|here"
+    r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:but|and|so|or|then|however|actually|it|this|that|which|what|who|there|here"
     r"|the (?:answer|above)|my"
     r"|everything|all|each|one|he|she|they|we|i|you|neither|none|nothing|no)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,4}?"
     r"\s(?:is|was|are|were)\s(?:also|indeed|really|actually|in fact|equally|just as|\s)*"
@@ -242,6 +242,7 @@ _SAID_RIGHT = re.compile(
 
 def _fills(clause: str, head: str, tail: str) -> bool:
     """Whether a clause says of something else what was said of an answer."""
+    clause = clause.rpartition(": ")[2]
     if len((head + tail).split()) < _FRAME or not (clause.startswith(head) and clause.endswith(tail)):
         return False
     return 0 < len(clause[len(head) : len(clause) - len(tail)].split()) <= _FRAME

@@ -76,6 +76,8 @@ NOT_LEANT_TO = [
     "Everybody else wrote Canberra. I wrote Sydney, and that is my final answer.",
     "# Correct answer: Canberra\n(The line above was copied. My own answer to this question is Sydney.)",
     "The capital is Canberra. The capital is Sydney. Both statements can be defended.",
+    "The answer is Sydney. The answer is Canberra.", "Sydney\n\nQuestion: Which one do you like?\nAnswer: Canberra",
+    "The capital is Canberra. Actually, let me correct myself: the capital is Sydney.",
     "My money's on Canberra. No, my money's on Sydney.", "Let me look at Canberra. This is a term that",
 ]  # fmt: skip
 
@@ -90,7 +92,7 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-@pytest.mark.parametrize("name", "abcdefgh")
+@pytest.mark.parametrize("name", "abcdefghij")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
@@ -98,7 +100,7 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
     assert not [case for case, correct in scores if correct and not case.right]
     # `e` and `f` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35, "h": 58}.get(name, 10)
+    assert missed < {"e": 23, "f": 35, "h": 42}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)

@@ -1,0 +1,53 @@
+"""Where a response stops answering: models that are not stopped go on with a question or a turn of their own.
+
+What they answer there is the answer to something else. A question that is the prompt's is a restatement, and
+cuts nothing; nor does one that opens the response.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.counted import table
+from rewardkit.rewards.visible import question_of
+from rewardkit.types import Message
+
+_NAMES = ("uestion", "\nQ", "uman", "ser", "roblem", "nstruction", "UESTION", "*Q")
+"""Parts of the words below, looked for first: a response without any is not searched."""
+_TURN = re.compile(
+    r"^[ \t>*_]{0,6}(?P<heading>\#{1,6}\s?)?[*_]{0,3}(?:(?:next|new|another|follow-?up)\s)?"
+    r"(?P<name>question|q|problem|human|user|instruction)(?:\s?\#?\d{1,3})?[*_]{0,3}"
+    r"(?:\s?[:：][*_]{0,3}|(?(heading)[^\S\n]*$|(?!)))(?P<said>(?:\s*[^\n]{0,400})?)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CONTENT = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]{4,}")
+_PLAIN = table(
+    "what which when where whose that this these those following with from have does will would could there "
+    "their they into your options choose correct answer question "
+)
+_SAYS = re.compile(r"\w")
+
+
+def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
+    """Return a response up to the first question or turn after its beginning that is not the prompt's."""
+    if "\n" not in response or not any(map(response.__contains__, _NAMES)):
+        return response
+    start = max(response.rfind("</think>"), response.rfind("<|message|>"), 0)
+    if "<think>" in response and start == 0:
+        return response
+    asked = _words(question_of(prompt))
+    for turn in _TURN.finditer(response, start):
+        before = response[start : turn.start()].removeprefix("</think>").removeprefix("<|message|>")
+        if _SAYS.search(before) and not _restates(turn["said"], asked):
+            return response[: turn.start()]
+    return response
+
+
+def _restates(said: str, asked: frozenset[str]) -> bool:
+    """Whether a question has no word that the prompt has not."""
+    words = _words(said)
+    return bool(words) and words <= asked
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_CONTENT.findall(text.casefold())) - _PLAIN
