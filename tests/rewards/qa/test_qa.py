@@ -100,7 +100,7 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
     assert not [case for case, correct in scores if correct and not case.right]
     # `e` and `f` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35, "h": 42}.get(name, 10)
+    assert missed < {"e": 23, "f": 35, "h": 35}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)
