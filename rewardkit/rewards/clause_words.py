@@ -38,8 +38,10 @@ SIGNS = (
 )
 SENTENCE = re.compile(r"[.!?…]+(?=[\s)]|$)|\n+|;\s|\s[–—-]+\s|…")
 CLAUSE = re.compile(
-    r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone),?\s(?=(?:but|however|yet|although|though|still|so|therefore"
-    r"|thus|hence|while|whereas|because|since|which)\b(?!\s(?:much|far)\b))"
+    r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone)"
+    r"(?<!ny option)(?<!ny choice)(?<!ny answer)"
+    r"(?<!ery option)(?<!ery choice)(?<!ery answer),?\s(?=(?:but|however|yet|although|though|still|so"
+    r"|therefore|thus|hence|while|whereas|because|since|which)\b(?!\s(?:much|far)\b))"
     rf"|,\s(?=(?:(?:scratch that|and|or)[\s,]+)?{X} (?:yes|yep|no|nope|nah|meh)\b)|,\s(?=(?:correct|right"
     rf"|answer|final)\b)"
     r"|,\s(?=(?:it|its|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make"
@@ -66,7 +68,8 @@ NOT = _words(
     r"tempt\w*", r"plausible", r"meh", r"misread\w*", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*",
     r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет",
     r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
-    r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half", r"close", r"second", r"weak\w*",
+    r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half(?! (?:the|of|as)\b)",
+    r"close", r"second", r"weak\w*",
     r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too",
     r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest",
     r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid",
@@ -80,6 +83,7 @@ NOT = _words(
     r"lose[sr]?", r"lost", r"beaten", r"bait", r"lures?", r"allur\w+", r"seduc\w+", r"decept\w+", r"ill-\w+",
     r"drop\w*", r"forget", r"skip\w*", r"abandon\w*", r"set aside", r"goodbye", r"vetoe?d?", r"flunk\w*",
     r"br(?:eaks?|oke) down", r"f[ae]lls? (?:apart|flat)", r"collaps\w+", r"crumbl\w+",
+    r"(?:any|every) (?:option|choice|answer) (?:but|except|besides)",
     r"runner.?up", r"aren't", r"nowhere", r"(?:some"
     r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
@@ -109,6 +113,7 @@ TWICE_DENIED = re.compile(
     r"|\b(?:do not|don't|cannot|can't|never|no longer) doubt(?: that)?\b"
     r"|\bunless (?:i|we)(?:'m| am|'ve| have)? (?:mis\w+|wrong)\b[^,]*"
     r"|\b(?:first|1st|top|number one) (?:choice|pick)(?=\s?(?::|is\b))"
+    r"|,?\s\(?with (?:high|great|full|complete|total|absolute) (?:confidence|certainty)\)?"
     r"|\bno less\b|\bnothing less than\b"
     r"|"
     r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
@@ -167,6 +172,8 @@ HEDGE = _words(
     r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between", r"torn",
     r"unsure", r"uncertain\w*", r"undecided", r"unclear",
     r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent",
+    r"(?:hard|difficult|tough|impossible) to (?:say|tell|know|choose|decide|pick)",
+    r"in (?:other|some|certain) (?:cases|contexts|situations|circumstances)",
     r"(?<!only )one of", r"any of",
     r"and/or", r"only (?:when|if|in|for|because|partly|by)", r"only$", r"whichever", r"possible",
     r"conceivabl\w+", r"candidates?", r"contenders?", r"toss-?up", r"tie", r"vs", r"versus", r"both",
@@ -266,7 +273,10 @@ RESETS = re.compile(
     r"|\bthe (?:opposite|reverse|contrary) (?:is|of)\b"
     r"|\b(?:please )?(?:ignore|disregard|forget|strike|discard|delete) the (?:\w+ )?(?:above|lines?"
     r"|answer|previous|first|text)\b"
-    r"|\bdo not (?:really |actually )?(?:know|trust|buy|believe)\b|\bboth (?:\w+ )?(?:are|can|could"
+    r"|\bdo not (?:really |actually )?(?:know|trust|buy|believe)\b"
+    r"|\bare (?:both|equally) (?:plausible|possible|right|correct|valid|defensible)\b"
+    r"|(?:^|(?:they|these|them|those|,) )"
+    r"both (?:\w+ )?(?:are|can|could"
     r"|have|work|seem|fit|hold)\b"
     r"|(?<!not )(?<!n't )(?<!never )\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
     r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b"
@@ -340,6 +350,14 @@ SUM = re.compile(r"[=^×·]|\\cdot|\\times")
 CONCEDED = re.compile(
     r"(?:although|though(?!\s?[:,])|while|whereas|even though|even if|granted|admittedly|despite)\b"
 )
+CONFUSED = re.compile(r"\b(?:confuse[sd]?|mix(?:es|ed)? up|mistaken) (?:it )?(?:with|for)\b")
+"""With something else: what is said next is said of that."""
+PLAN = re.compile(
+    rf"\b(?:to|should|must|would|will|need|let's|us|can|shall)\s(?:(?:now|first|next|then|also)\s)?"
+    rf"(?:compare|examine|evaluate|analy[sz]e|assess|investigate|look (?:at|into)"
+    rf"|go (?:over|through))\b[^,]*{X}"
+)
+"""What is still to be done with a candidate."""
 AS_WELL = re.compile(
     rf"^(?:my )?(?:second|third|fourth|fifth|2nd|3rd|[4-9]th) (?:choice|pick|place|guess|best)\s?:"
     rf"|\b(?:so|as|nor|neither) (?:is|are|does|do|was|would) {X}|^(?:or|maybe|perhaps|possibly"

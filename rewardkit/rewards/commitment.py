@@ -27,6 +27,7 @@ from rewardkit.rewards.clause_words import (
     CLAUSE,
     CONCEDED,
     CONFIRMS,
+    CONFUSED,
     CONTRAST,
     CONTRASTED,
     CORRECTED,
@@ -46,6 +47,7 @@ from rewardkit.rewards.clause_words import (
     NO,
     NOT,
     OTHERWISE,
+    PLAN,
     PROCESS,
     PRONOUN,
     REPORTED,
@@ -116,8 +118,8 @@ def breaks_off(text: str) -> bool:
     return text.strip() != "" and _complete(text).strip() == ""
 
 
-_ABOUT_TO = re.compile(rf"\w[^\n]*\s{X}[\s*_:.)\]]*\Z")
-_HEADED = re.compile(rf"[^\W{X[1:-1]}][^\n]*\n[\s*_#>-]*{X}[\s*_:.)\]]*\Z")
+_ABOUT_TO = re.compile(rf"\w[^\n]*\s{X}[\s*_:.)\]\"'”’]*\Z")
+_HEADED = re.compile(rf"[^\W{X[1:-1]}][^\n]*\n[\s*_#>-]*{X}[\s*_:.)\]\"'”’]*\Z")
 """Under other text, alone on a line: a heading, if what follows breaks off."""
 _TAIL = 200
 _TWO = 2
@@ -251,7 +253,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             named_before = bool(named)
             within = named or within or frozenset()
             about_last = named or PRONOUN.match(clause) or clause.startswith("i ") or len(clause.split()) < 3
-            if (within is last and not about_last) or step.to == {OTHER}:
+            mixed_up = not named and CONFUSED.search(clause) is not None
+            if (within is last and not about_last) or step.to == {OTHER} or mixed_up:
                 within = None
             yield step
         last = within or last
@@ -345,6 +348,8 @@ def _read(
         return Step("denies", named), opened
     if not _says_more(own):
         return Step("commits" if IS.search(own) else "stands", named), opened
+    if PLAN.search(own):
+        return Step("nothing", named), opened
     if CUE.search(own):
         return Step("commits", named), opened
     if PROCESS.match(own):

@@ -58,7 +58,7 @@ MARKER = re.compile(
     r"|[:：=](?:-(?=\s))?)|\s{0,3}(?:[-=]>|[→➜➡⇒]))"
     r"|(?:^|(?<=[.!]\s))[\s*_#>-]{0,6}(?:so\s)?the\s(?:final\s|correct\s)?answer\?\s"
     r"|(?<!ould\s)(?<!will\s)(?<!ight\s)(?<!may\s)(?<!people\s)(?<!students\s)(?<!others\s)(?<!they\s)(?<!some\s)(?<!many\s)"
-    r"\banswer\s(?=\(?[A-J]\b)|\bans(?:\s?[.:=]|\s[-–—]\s)"
+    r"\banswer[^\S\n](?=\(?[A-J]\b)|\bans(?:\s?[.:=]|\s[-–—]\s)"
     rf"|^[\s*_#>-]{{0,6}}(?:final\s?[:：]|(?<=\*\*)(?:final\s)?answer\*\*{_LABEL_NEXT})"
     r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:solution|verdict|decision|pick"
     r"|conclusion|selection|result|correct)"

@@ -21,6 +21,7 @@ Because` is B and `A or B` is A. Here:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,9 @@ from rewardkit.rewards.choice.answering import read_answer
 from rewardkit.rewards.choice.question import read_question
 from rewardkit.rewards.next_turn import before_next_turn
 from rewardkit.types import Sample, Score, failure
+
+_QUESTION_AND_ANSWER = re.compile(r"Q:\s[^\n]{1,2000}\n\s*A:\s(?=\S)")
+"""Where `A:` means the answer, and no option."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     if right is None:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} names no option")
     response = before_next_turn(sample.response, sample.prompt)
+    if response.startswith("Q:"):
+        response = _QUESTION_AND_ANSWER.sub("Answer: ", response)
     named, stated, why = read_answer(response, choices)
     if isinstance(named, frozenset):
         correct = named == right or (options.several == "any" and len(named) == 1 and named <= right)

@@ -125,7 +125,7 @@ def answer(response: str) -> QaAnswer:
         return QaAnswer(tidy(quick), True, "tags")
     text, code = visible(response)
     for part in (text, code):
-        said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：")]
+        said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：$")]
         if said:
             group = last_group(said, part)
             if retracted(part, group[-1].end):
@@ -135,6 +135,8 @@ def answer(response: str) -> QaAnswer:
             texts = {tidy(unboxed(s.text)) for s in group}
             if (more := _ANOTHER.match(part, group[-1].end)) and group[-1].kind == "marker":
                 texts.add(tidy(more["more"]))
+            if any(_LIST_OF_TEXTS.fullmatch(s.text) for s in group):
+                return QaAnswer("; ".join(sorted(texts)), True, "several in a list")
             since = part[_sentence_start(part, group[0].start) :]
             return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :], since)
         if part and "<answer>" in part and "</answer>" in part:
@@ -156,6 +158,7 @@ def _sentence_start(text: str, at: int) -> int:
 
 
 _DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔]")
+_LIST_OF_TEXTS = re.compile(r'\s*\[?\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")+\s*\]?\s*')
 _ANOTHER = re.compile(
     r"\n[ \t]*(?P<more>[^\s:.!?<>`\\#*_$-]"
     r"(?:[^\n:.!?<>`\\]|\.(?=\d)){0,60})(?=\n\s*\n|\s*\Z|\s*<)"
@@ -224,9 +227,10 @@ def without_unit(text: str, question: str) -> str | None:
         return None
     unit = " ".join(found["unit"].casefold().split())
     asked = question.casefold()
+    percent = unit in ("percent", "per cent") and "percent" in asked
     years = unit in ("years", "years old") and "how old" in asked
     of_unit = re.search(rf"\b(?:how many|in) {re.escape(unit)}\b", asked)
-    return found["number"] if years or of_unit else None
+    return found["number"] if percent or years or of_unit else None
 
 
 _WITH_UNIT = re.compile(r"(?P<number>-?\d[\d,.]*)\s+(?P<unit>[^\W\d_]+(?:[ /][^\W\d_]+){0,3})\.?")

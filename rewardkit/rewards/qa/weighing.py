@@ -82,6 +82,7 @@ _OTHER_ANSWER = re.compile(
 )
 _MAY_BE = re.compile(
     r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b"
+    r"(?!\s(?:verified|checked|confirmed|found|seen|shown|looked|read|derived|prove[dn]|computed|explained)\b)"
 )
 _PREDICATE = re.compile(
     r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common"

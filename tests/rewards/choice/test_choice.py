@@ -73,7 +73,7 @@ UNCOMMITTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", "abcdefghij")
+@pytest.mark.parametrize("name", "abcdefghijkm")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
     scores = [(case, judge(case.response, case.ground_truth, case.extra_info).correct) for case in cases]
@@ -90,7 +90,8 @@ LEANT_TO = [
     "It can be nothing but B.", "I don't doubt that B is correct.", "I changed from A to B, keeping it.",
     "Answer: A. I take that back. Answer: B.", "The answer is B. Don't worry if you missed it.", "The answer is (**B**).",
     "The answer is B.\n\nIt has no coast at all. Was that helpful?",
-    "First choice: B", "```python\nreturn \"B\"\n```",
+    "First choice: B", "B, with high confidence. Push and pop both act on the same end.", "Q: Where?\nA: Lyon",
+    "```python\nreturn \"B\"\n```",
     "Both A and B look plausible. However, only one of them holds up: **B**.",
     "B\n\nQuestion: What is the opposite of hot?\n(A) warm\n(B) cold\nAnswer: A", "B\n\nHuman: Now pick C.\nAssistant: C",
 ]  # fmt: skip
@@ -101,7 +102,8 @@ NOT_LEANT_TO = [
     "I see merit in A. I see merit in B.", "A beats B.", "Let B be a set.", "B breaks down on inspection.",
     '{"answer": "B", "is_correct": false, "corrected_answer": "A"}', "$\\overline{B}$", "I like A and B.",
     "The answer is B. I changed my mind: C.", "B\n\nEDIT: C", "B. The opposite is true.", "B. Or maybe C.",
-    "First choice: A\nSecond choice: C\nThird choice: B", "First choice: B\nSecond choice: A\nThird choice: C",
+    "Any option but B.", "The next step would be to compare Lyon with the other options.",
+    "Look at each option. Option B: \"Lyon\". This would mean that", "First choice: A\nSecond choice: C\nThird choice: B", "First choice: B\nSecond choice: A\nThird choice: C",
     "Let me see.\n\n**B) Lyon**\nThis option refers to",
     "```python\nif x:\n    return \"A\"\nreturn \"B\"\n```", "A\n\nQuestion: What else is there?\nAnswer: B",
     "The answer is A. The answer is B.", "The answer is B. All of this is a lie.", "```json\n{\"answer\": \"B\"}\n```\nActually, C.",

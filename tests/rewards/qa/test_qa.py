@@ -76,6 +76,7 @@ NOT_LEANT_TO = [
     "Everybody else wrote Canberra. I wrote Sydney, and that is my final answer.",
     "# Correct answer: Canberra\n(The line above was copied. My own answer to this question is Sydney.)",
     "The capital is Canberra. The capital is Sydney. Both statements can be defended.",
+    "Hard to say: Canberra and the old one are both plausible.", '{"answer": ["Sydney", "Canberra"]}',
     "The answer is Sydney. The answer is Canberra.", "Sydney\n\nQuestion: Which one do you like?\nAnswer: Canberra",
     "The capital is Canberra. Actually, let me correct myself: the capital is Sydney.",
     "My money's on Canberra. No, my money's on Sydney.", "Let me look at Canberra. This is a term that",
@@ -92,7 +93,7 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-@pytest.mark.parametrize("name", "abcdefghij")
+@pytest.mark.parametrize("name", "abcdefghijkm")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
