@@ -3,6 +3,7 @@ the blind sets, whose templates are by somebody who never saw the rules, 1,000 o
 
 python benchmarks/templates.py
 python benchmarks/templates.py --blind a --show
+python benchmarks/templates.py --changed
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib import import_module
 from rewardkit.rewards.choice import ChoiceOptions
 from rewardkit.rewards.qa import QaOptions
 from rewardkit.types import Sample
-from tests.rewards.templates import blind
+from tests.rewards.templates import blind, changed
 from tests.rewards.templates.responses import Case
 
 SETS = {
@@ -40,7 +41,14 @@ def main() -> None:
     parser.add_argument("--blind", help="measure these blind sets alone, such as `a`")
     parser.add_argument("--show", action="store_true", help="print what is misread, one of each template")
     parser.add_argument("--seed", type=int, help="of the blind sets: other questions, the same templates")
+    parser.add_argument(
+        "--changed", action="store_true", help="measure right responses of the blind sets, changed"
+    )
     asked = parser.parse_args()
+    if asked.changed:
+        for name in SETS:
+            _measure_changed(name, asked.blind or BLIND, asked.seed)
+        return
     for name, sets in SETS.items():
         for templates in () if asked.blind else sets:
             generate = import_module(f"tests.rewards.templates.{templates}").generate
@@ -64,6 +72,23 @@ def _measure(name: str, title: str, cases: list[Case], show: bool) -> None:
         print(
             f"      {case.ground_truth} {case.extra_info or case.prompt}: {score.extracted!r}, {score.detail}"
         )
+
+
+def _measure_changed(name: str, letters: str, seed: int | None) -> None:
+    """Count what is paid of right responses that are paid, once something is added to them."""
+    other = changed.other_choice if name == "choice" else changed.other_answer
+    right = [case for letter in letters for case in changed.right(name, letter, seed) if _paid(name, case)]
+    kept = [_paid(name, case) for one in right for _, case in changed.kept(one)]
+    lost = [_paid(name, case) for one in right for _, case in changed.lost(one, other(one))]
+    print(
+        f"{name}: {sum(lost):,} of {len(lost):,} paid whose answer is taken back or denied, "
+        f"{len(kept) - sum(kept):,} of {len(kept):,} unpaid that keep it"
+    )
+
+
+def _paid(name: str, case: Case) -> bool:
+    reward = import_module(f"rewardkit.rewards.{name}")
+    return bool(reward.score(_sample(name, case), OPTIONS[name]).correct)
 
 
 def _sample(name: str, case: Case) -> Sample:
