@@ -130,9 +130,12 @@ def test_rewards_and_advantages_are_those_without_observations(estimator: str, l
         "algorithm.rollout_correction.rollout_is_batch_normalize=true",
         "actor_rollout_ref.actor.policy_loss.loss_mode=kl_cov",
         "actor_rollout_ref.actor.policy_loss.kl_cov_ratio=0.3",
+        "+algorithm.gdpo_reward_keys=[score,form]",
     )
     batch = with_observations()
     plain = without_observations(batch)
+    for one in (batch, plain):
+        one["score_parts"] = torch.arange(2.0 * len(SCORES)).double().sin().reshape(-1, 2)
     found, expected = ([place_scores(b, SCORES, ALONE, RewardConfig()), b] for b in (batch, plain))
     assert found[0] == expected[0]
     coefficients = []
