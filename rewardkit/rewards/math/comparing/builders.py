@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rule import Rule
-from rewardkit.rewards.math.comparing.scalar import substitute
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import Builder, Const, Logic, Node, Rel, Seq, Sym, number, symbols
+from rewardkit.rewards.math.tree.rebuild import substitute
 
 _REALS = (Const("R"), Sym("R"))
 

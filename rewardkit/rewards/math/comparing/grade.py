@@ -292,7 +292,7 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Mat
     """Ask SymPy; the order is fixed so that both directions ask the same."""
     if not options.symbolic:
         return MathVerdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
-    from rewardkit.rewards.math.comparing.equality import write_signs
+    from rewardkit.rewards.math.comparing.signs import write_signs
     from rewardkit.rewards.math.sympy import client
 
     assert ground_truth.reading is not None and answer.reading is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rewardkit.rewards.counted import same_things
 from rewardkit.rewards.math.comparing import units
+from rewardkit.rewards.math.comparing.families import is_quantity
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.text import fold
@@ -23,13 +24,6 @@ from rewardkit.rewards.math.tree.nodes import (
     number,
     symbols,
 )
-
-
-def is_quantity(node: Node) -> bool:
-    """Whether this is a quantity, or a sum with one in it."""
-    return isinstance(node, Quantity) or (
-        isinstance(node, Add) and any(isinstance(term, Quantity) for term in node.terms)
-    )
 
 
 def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:

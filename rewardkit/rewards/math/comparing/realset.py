@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rewardkit.rewards.math.comparing.builders import whole_condition
 from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
-from rewardkit.rewards.math.comparing.scalar import real_value, substitute
+from rewardkit.rewards.math.comparing.scalar import real_value
 from rewardkit.rewards.math.guards import TooLarge, spend
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -31,6 +31,7 @@ from rewardkit.rewards.math.tree.nodes import (
     symbols,
     walk,
 )
+from rewardkit.rewards.math.tree.rebuild import substitute
 
 INFINITY = Const("inf")
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}

@@ -6,7 +6,8 @@ from fractions import Fraction
 from itertools import islice
 
 from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
-from rewardkit.rewards.math.comparing.scalar import equal, integer_names, points, substitute
+from rewardkit.rewards.math.comparing.points import integer_names, points
+from rewardkit.rewards.math.comparing.scalar import equal
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.words import table
@@ -29,6 +30,7 @@ from rewardkit.rewards.math.tree.nodes import (
     negate,
     symbols,
 )
+from rewardkit.rewards.math.tree.rebuild import substitute
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
 """Relations of numbers, and what they are when read from the right."""

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 from rewardkit.rewards.math.comparing import linear, relations, scalar
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
+from rewardkit.rewards.math.comparing.rounding import as_decimal
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import Const, Matrix, Node, Percent, Rel, Seq, Sym, symbols
+from rewardkit.rewards.math.tree.rebuild import substitute
 
 _BRACKETS = {"]": "("}
 _CLOSINGS = {"[": ")"}
@@ -114,7 +116,7 @@ def _with_integers(
     if len(mine) == len(others) == 1 and (mine | others) & names:
         old = others.pop()
         new = Sym(mine.pop())
-        second = tuple(scalar.substitute(item, old, new) for item in second)
+        second = tuple(substitute(item, old, new) for item in second)
     return matched(first, second, options, equal)
 
 
@@ -156,7 +158,7 @@ def _exact_values(items: Sequence[Node]) -> set[object] | None:
         values = {exact(item) for item in items}
     except (Irrational, TooLarge):
         return None
-    return None if any(isinstance(i, Percent) or scalar.as_decimal(i) for i in items) else set(values)
+    return None if any(isinstance(i, Percent) or as_decimal(i) for i in items) else set(values)
 
 
 def _vector(a: Seq, grid: Matrix, options: MathOptions, equal: Rule) -> bool | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any, Union
+from typing import Any, ClassVar, Union
 
 import msgspec
 
@@ -18,6 +18,9 @@ from rewardkit.rewards.math.guards import spend
 
 class _Node(msgspec.Struct, frozen=True, tag=True):
     """Base of all nodes; the tag on the wire is the class name."""
+
+    family: ClassVar[str] = "scalar"
+    """The family whose rule compares it, see `comparing/equality.py`."""
 
 
 class Num(_Node, frozen=True):
@@ -94,16 +97,19 @@ class Pm(_Node, frozen=True):
 
 
 class Percent(_Node, frozen=True):
+    family = "percent"
     value: Node
 
 
 class Degree(_Node, frozen=True):
+    family = "degree"
     value: Node
 
 
 class Based(_Node, frozen=True):
     """Digits in a stated base: `1010_2`."""
 
+    family = "based"
     digits: str
     base: int
 
@@ -111,6 +117,7 @@ class Based(_Node, frozen=True):
 class Quantity(_Node, frozen=True):
     """A value and the words after it: a unit of measure or a noun."""
 
+    family = "quantity"
     value: Node
     unit: str
 
@@ -118,6 +125,7 @@ class Quantity(_Node, frozen=True):
 class Seq(_Node, frozen=True):
     """Items in brackets. `opening` is `(`, `[`, `]`, `{`, or empty for a bare list."""
 
+    family = "sequence"
     opening: str
     closing: str
     items: tuple[Node, ...]
@@ -126,6 +134,7 @@ class Seq(_Node, frozen=True):
 class SetOp(_Node, frozen=True):
     """`cup`, `cap` or `minus` of sets."""
 
+    family = "set"
     op: str
     parts: tuple[Node, ...]
 
@@ -133,6 +142,7 @@ class SetOp(_Node, frozen=True):
 class Rel(_Node, frozen=True):
     """A chain of relations: `sides[0] ops[0] sides[1] ops[1] ...` with = != < <= > >= ~ in notin mod."""
 
+    family = "relation"
     ops: tuple[str, ...]
     sides: tuple[Node, ...]
 
@@ -140,6 +150,7 @@ class Rel(_Node, frozen=True):
 class Logic(_Node, frozen=True):
     """`and` or `or` of relations."""
 
+    family = "relation"
     op: str
     parts: tuple[Node, ...]
 
@@ -147,27 +158,32 @@ class Logic(_Node, frozen=True):
 class Builder(_Node, frozen=True):
     """A set given by a condition: the x such that ..."""
 
+    family = "relation"
     head: Node
     condition: Node
 
 
 class Matrix(_Node, frozen=True):
+    family = "matrix"
     rows: tuple[tuple[Node, ...], ...]
 
 
 class Cases(_Node, frozen=True):
     """A value by cases: pairs of a value and the condition under which it holds."""
 
+    family = "cases"
     rows: tuple[tuple[Node, Node], ...]
 
 
 class Ratio(_Node, frozen=True):
+    family = "ratio"
     parts: tuple[Node, ...]
 
 
 class Time(_Node, frozen=True):
     """A clock time in minutes since midnight (or noon when `meridiem` is given)."""
 
+    family = "time"
     minutes: int
     meridiem: str = ""
 
@@ -175,6 +191,7 @@ class Time(_Node, frozen=True):
 class Date(_Node, frozen=True):
     """A day of the calendar; `year` is None where it was not said."""
 
+    family = "date"
     year: int | None
     month: int
     day: int
@@ -183,6 +200,7 @@ class Date(_Node, frozen=True):
 class Text(_Node, frozen=True):
     """Words that are not mathematics, folded to the form they are compared in."""
 
+    family = "text"
     text: str
 
 

@@ -1,0 +1,83 @@
+"""Numbers written as decimals: what they stand for, and which exact values they round.
+
+A decimal stands for a value that rounds to it in its last place, if it shows enough digits (the option
+`rounding_digits`); where the options give a relative tolerance, that is allowed too.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from rewardkit.rewards.math.comparing.numeric import Undefined, context, evaluate
+from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.tree.nodes import Mul, Node, Num, Percent, Pow
+
+
+def within(x: Fraction, y: Fraction, options: MathOptions) -> bool:
+    if not options.rel_tol or (x.denominator == 1 and y.denominator == 1):
+        return False
+    return abs(x - y) <= Fraction(options.rel_tol) * max(abs(x), abs(y))
+
+
+def as_decimal(node: Node) -> tuple[Fraction, int] | None:
+    """Return the value and decimal places of a number written as a decimal, `0.333` or `1.5 \\times 10^3`."""
+    match node:
+        case Num(places=int(places)):
+            return node.value, places
+        case Percent(value=inner) if (found := as_decimal(inner)) is not None:
+            return found[0] / 100, found[1] + 2
+        case Mul(factors=(Num(num=-1, den=1, places=None), inner)) if (
+            found := as_decimal(inner)
+        ) is not None:
+            return -found[0], found[1]
+        case Mul(factors=(Num() as head, Pow(base=Num(num=10, den=1), exponent=Num(den=1, num=power)))):
+            found = as_decimal(head)
+            if found is not None and abs(power) < 400:
+                return found[0] * Fraction(10) ** power, found[1] - power
+    return None
+
+
+def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> bool:
+    """Whether one side is a decimal that the other, exact and not an integer, correctly rounds to."""
+    first, second = as_decimal(a), as_decimal(b)
+    if (first is None) == (second is None):
+        return False
+    decimal, other = (first, y) if first is not None else (second, x)
+    if decimal is None or other.denominator == 1 or decimal[1] <= 0:
+        return False
+    return _enough_digits(decimal, options) and abs(decimal[0] - other) <= _tolerance(decimal)
+
+
+def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
+    """Whether a decimal shows enough: the digits asked for, or as many places and one digit fewer."""
+    wanted = options.rounding_digits
+    if wanted <= 0 or decimal[1] > 1_000:
+        return False
+    digits = len(str(abs(int(decimal[0] * Fraction(10) ** decimal[1]))))
+    return digits >= wanted or (decimal[1] >= wanted and digits >= max(wanted - 1, 2))
+
+
+def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) -> bool | None:
+    """Whether the value of an irrational tree, rounded, is the decimal."""
+    try:
+        value = evaluate(other, {}, max(30, decimal[1] + 15))
+    except Undefined:
+        return None
+    mp = context(max(30, decimal[1] + 15))
+    if mp.im(value) != 0:
+        return False
+    target = mp.mpf(decimal[0].numerator) / decimal[0].denominator
+    if options.rel_tol and abs(value - target) <= options.rel_tol * abs(value):
+        return True
+    allowed = _tolerance(decimal)
+    return _enough_digits(decimal, options) and bool(
+        abs(value - target) <= mp.mpf(allowed.numerator) / allowed.denominator
+    )
+
+
+def _tolerance(decimal: tuple[Fraction, int]) -> Fraction:
+    """Half a unit in the last place, or a double's own rounding for a decimal of a double's full length."""
+    value, places = decimal
+    half = Fraction(1, 2 * 10**places)
+    double = abs(value) / (1 << 51)
+    return max(half, double) if half * 20 <= abs(value) / 10**14 else half

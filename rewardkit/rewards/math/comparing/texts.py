@@ -1,0 +1,42 @@
+"""Comparison of words with anything: names of numbers and sets, counted things, single letters.
+
+How what they mean compares is passed in.
+"""
+
+from __future__ import annotations
+
+from rewardkit.rewards.counted import harmless
+from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.reading.spelled import leading_number, spelled_number
+from rewardkit.rewards.math.reading.text import fold
+from rewardkit.rewards.math.tree.nodes import Const, Node, Quantity, Sym, Text, negate, number
+
+
+def text(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
+    assert isinstance(a, Text)
+    if isinstance(b, Text):
+        return fold(a.text, keep_case=options.text_case) == fold(b.text, keep_case=options.text_case)
+    meaning = _MEANINGS.get(fold(a.text))
+    if meaning is not None:
+        return equal(meaning, b, options)
+    spelled = spelled_number(a.text)
+    if spelled is not None:
+        return equal(number(spelled), b, options)
+    counted = leading_number(a.text)
+    if counted is not None and harmless(counted[1]):
+        return equal(Quantity(number(counted[0]), counted[1]), b, options)
+    if isinstance(b, (Sym, Const)) and len(a.text) == 1:
+        return a.text == b.name
+    if isinstance(b, Quantity) and isinstance(b.value, Sym):
+        return fold(a.text) == fold(b.unit)
+    return False
+
+
+_MEANINGS: dict[str, Node] = {
+    "no solution": Const("empty"),
+    "infinity": Const("inf"),
+    "negative infinity": negate(Const("inf")),
+    "all real numbers": Const("R"),
+    "all integers": Const("Z"),
+}
