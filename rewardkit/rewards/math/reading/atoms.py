@@ -1,4 +1,4 @@
-"""The leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices, units."""
+"""The leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices."""
 
 from __future__ import annotations
 
@@ -363,23 +363,7 @@ def _slash_number(parser: Parser) -> bool:
     return parser.at("op", "/") and parser.peek(1).kind == "num"
 
 
-# Units and words.
-
-
-def unit(parser: Parser) -> str:
-    """The words after a value, with powers and divisions: `cm^2`, `m / s`."""
-    parts = [parser.advance().value]
-    while True:
-        if parser.kind() == "text":
-            parts.append(" " + parser.advance().value)
-        elif parser.at("op", "^"):
-            parser.advance()
-            parts.append("^" + raw_group(parser))
-        elif parser.at("op", "/") and parser.peek(1).kind in ("text", "sym"):
-            parser.advance()
-            parts.append("/" + parser.advance().value)
-        else:
-            return "".join(parts)
+# Words.
 
 
 def ellipsis(parser: Parser) -> Node:

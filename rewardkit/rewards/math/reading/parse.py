@@ -1,22 +1,21 @@
 """The parser: tokens to tree. Recursive descent over lists, relations, set operations, sums and products.
 
 All input is consumed or `Unparsable` is raised: a prefix is never taken for the answer. What binds tighter
-than a product (numbers, brackets, functions, matrices) is in `atoms`.
+than a product (numbers, brackets, functions, matrices) is in `atoms`, what stands after it in `postfixes` and
+`measured`.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from rewardkit.rewards.counted import SCALES
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
 from rewardkit.rewards.math.reading.listing import assemble
+from rewardkit.rewards.math.reading.measured import with_words
+from rewardkit.rewards.math.reading.postfixes import postfixed
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
-from rewardkit.rewards.math.reading.words import ORDINALS, table
+from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
-    App,
     Degree,
     Div,
     Fn,
@@ -26,7 +25,6 @@ from rewardkit.rewards.math.tree.nodes import (
     Percent,
     Pm,
     Pow,
-    Quantity,
     Ratio,
     Rel,
     SetOp,
@@ -260,12 +258,12 @@ class _Descent:
         value = self.sum()
         if self.kind() != "text":
             return value
-        parts = [_scaled(value, atoms.unit(self))]
+        parts = [with_words(self, value)]
         while self.kind() == "num":
             value = self.sum()
             if self.kind() != "text":
                 raise Unparsable("a number after a unit")
-            parts.append(_scaled(value, atoms.unit(self)))
+            parts.append(with_words(self, value))
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
 
     def words(self) -> Node:
@@ -386,82 +384,7 @@ class _Descent:
 
     def power(self) -> Node:
         """An atom with its postfixes: powers, factorials, percent and degree signs."""
-        node = self.atom()
-        while True:
-            token = self.peek()
-            if token == Token("op", "^"):
-                node = self._raise(node)
-            elif token == Token("op", "!"):
-                self.advance()
-                twice = self.at("op", "!")
-                if twice:
-                    self.advance()
-                node = Fn("factorial2" if twice else "factorial", (node,))
-            elif token.kind == "percent":
-                self.advance()
-                node = Percent(node)
-            elif token.kind == "degree" and isinstance(node, (Sym, App)) and self._composes():
-                self.advance()
-                node = Fn("compose", (node, self.power()))
-            elif token.kind == "degree":
-                self.advance()
-                node = Degree(node)
-            else:
-                return node
-
-    def _composes(self) -> bool:
-        """Whether the sign after a name is that of composition, `f \\circ g`, and not of degrees."""
-        return self.peek(1).kind == "sym" and self.peek(1).value not in ("C", "F")
-
-    def _raise(self, base: Node) -> Node:
-        self.advance()
-        exponent = self.peek()
-        if exponent.kind in ("degree", "prime") or (exponent == Token("open", "{") and self._marks_only()):
-            return self._mark(base)
-        power = self.exponent()
-        if isinstance(base, Sym) and self.at("op", "_"):
-            self.advance()
-            base = Sym(f"{base.name}_{atoms.raw_group(self)}")  # v^2_0 is v_0^2
-        return Pow(base, power)
-
-    def _marks_only(self) -> bool:
-        """Whether the exponent group is a degree sign, primes or an ordinal ending."""
-        token = self.peek(1)
-        return (token.kind in ("degree", "prime", "text") and self.peek(2) == Token("close", "}")) or (
-            token.kind == "sym" and self._ordinal() != ""
-        )
-
-    def _ordinal(self) -> str:
-        letters = "".join(self.peek(k).value for k in (1, 2))
-        return letters if letters in ("th", "st", "nd", "rd") and self.peek(3).kind == "close" else ""
-
-    def _mark(self, base: Node) -> Node:
-        braced = self.at("open", "{")
-        if braced:
-            self.advance()
-        token = self.advance()
-        mark = token.value + self.advance().value if token.kind == "sym" else token.value
-        if braced:
-            self.expect("close", "}")
-        if token.kind == "degree":
-            if self.kind() in ("sym", "text") and self.peek().value in ("C", "F", "Celsius", "Fahrenheit"):
-                return Quantity(base, "°" + self.advance().value[0])
-            return Degree(self._with_minutes(base))
-        if token.kind == "prime":
-            return Sym(base.name + token.value) if isinstance(base, Sym) else Pow(base, Sym(token.value))
-        return _ordinal(base, mark)
-
-    def _with_minutes(self, degrees: Node) -> Node:
-        """The degrees of `36^\\circ 52' 12''`, minutes and seconds included."""
-        terms = [degrees]
-        for mark, parts in (("'", 60), ("''", 3600)):
-            raised = self.peek(1) == ("op", "^")
-            if self.kind() != "num" or self.peek(1 + raised) != ("prime", mark):
-                continue
-            value = atoms.literal(self.advance().value)
-            self.position += 1 + raised
-            terms.append(Div(value, Num(parts)))
-        return degrees if len(terms) == 1 else Add(tuple(terms))
+        return postfixed(self, self.atom())
 
     def starts_factor(self) -> bool:
         token = self.peek()
@@ -470,39 +393,6 @@ class _Descent:
         if token == Token("open", "[") and self.peek(1).kind in _AFTER_AN_INTERVAL:
             return False  # the end of `]a, b[`
         return token.kind in _STARTS_FACTOR
-
-
-def _scaled(value: Node, unit: str) -> Node:
-    """A value with the words after it, those that multiply it carried out: `3 million dollars`."""
-    first, _, rest = unit.partition(" ")
-    while first.casefold() in SCALES:
-        value = _times(value, Num(SCALES[first.casefold()]))
-        first, _, rest = rest.partition(" ")
-    unit = f"{first} {rest}".strip()
-    if unit in ORDINALS:
-        return _ordinal(value, unit)
-    return Quantity(value, unit) if unit else value
-
-
-def _ordinal(value: Node, ending: str) -> Node:
-    """`5th`, whose ending is its own: `5st` is a slip of which nobody can tell what it means."""
-    if ending not in ORDINALS or (isinstance(value, Num) and ending != _ending(value.value)):
-        raise Unparsable(f"the ending '{ending}' after its number")
-    return Quantity(value, "th")
-
-
-def _ending(value: Fraction) -> str:
-    """What an ordinal of this value ends in; nothing for one that counts nothing."""
-    if value < 0 or value.denominator != 1:
-        return ""
-    teens = 11 <= value % 100 <= 13
-    return "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(int(value % 10), "th")
-
-
-def _times(value: Node, factor: Num) -> Node:
-    if isinstance(value, Quantity):
-        return Quantity(_times(value.value, factor), value.unit)
-    return Mul((value, factor))
 
 
 def _product(factors: list[Node]) -> Node:

@@ -1,0 +1,107 @@
+"""What stands after a value: powers, factorials, percent signs, and the marks that are written like powers
+(degrees with their minutes, primes, the ending of an ordinal).
+"""
+
+from __future__ import annotations
+
+from rewardkit.rewards.math.reading.atoms import literal, raw_group
+from rewardkit.rewards.math.reading.levels import Parser
+from rewardkit.rewards.math.reading.measured import ordinal
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    App,
+    Degree,
+    Div,
+    Fn,
+    Node,
+    Num,
+    Percent,
+    Pow,
+    Quantity,
+    Sym,
+)
+
+
+def postfixed(parser: Parser, node: Node) -> Node:
+    """Return a value with the postfixes that are read next: powers, factorials, percent and degree signs."""
+    while True:
+        token = parser.peek()
+        if token == ("op", "^"):
+            node = _raise(parser, node)
+        elif token == ("op", "!"):
+            parser.advance()
+            twice = parser.at("op", "!")
+            if twice:
+                parser.advance()
+            node = Fn("factorial2" if twice else "factorial", (node,))
+        elif token.kind == "percent":
+            parser.advance()
+            node = Percent(node)
+        elif token.kind == "degree" and isinstance(node, (Sym, App)) and _composes(parser):
+            parser.advance()
+            node = Fn("compose", (node, parser.power()))
+        elif token.kind == "degree":
+            parser.advance()
+            node = Degree(node)
+        else:
+            return node
+
+
+def _composes(parser: Parser) -> bool:
+    """Whether the sign after a name is that of composition, `f \\circ g`, and not of degrees."""
+    return parser.peek(1).kind == "sym" and parser.peek(1).value not in ("C", "F")
+
+
+def _raise(parser: Parser, base: Node) -> Node:
+    parser.advance()
+    exponent = parser.peek()
+    if exponent.kind in ("degree", "prime") or (exponent == ("open", "{") and _marks_only(parser)):
+        return _mark(parser, base)
+    power = parser.exponent()
+    if isinstance(base, Sym) and parser.at("op", "_"):
+        parser.advance()
+        base = Sym(f"{base.name}_{raw_group(parser)}")  # v^2_0 is v_0^2
+    return Pow(base, power)
+
+
+def _marks_only(parser: Parser) -> bool:
+    """Whether the exponent group is a degree sign, primes or an ordinal ending."""
+    token = parser.peek(1)
+    return (token.kind in ("degree", "prime", "text") and parser.peek(2) == ("close", "}")) or (
+        token.kind == "sym" and _ending(parser) != ""
+    )
+
+
+def _ending(parser: Parser) -> str:
+    letters = "".join(parser.peek(k).value for k in (1, 2))
+    return letters if letters in ("th", "st", "nd", "rd") and parser.peek(3).kind == "close" else ""
+
+
+def _mark(parser: Parser, base: Node) -> Node:
+    braced = parser.at("open", "{")
+    if braced:
+        parser.advance()
+    token = parser.advance()
+    mark = token.value + parser.advance().value if token.kind == "sym" else token.value
+    if braced:
+        parser.expect("close", "}")
+    if token.kind == "degree":
+        if parser.kind() in ("sym", "text") and parser.peek().value in ("C", "F", "Celsius", "Fahrenheit"):
+            return Quantity(base, "°" + parser.advance().value[0])
+        return Degree(_with_minutes(parser, base))
+    if token.kind == "prime":
+        return Sym(base.name + token.value) if isinstance(base, Sym) else Pow(base, Sym(token.value))
+    return ordinal(base, mark)
+
+
+def _with_minutes(parser: Parser, degrees: Node) -> Node:
+    """The degrees of `36^\\circ 52' 12''`, minutes and seconds included."""
+    terms = [degrees]
+    for mark, parts in (("'", 60), ("''", 3600)):
+        raised = parser.peek(1) == ("op", "^")
+        if parser.kind() != "num" or parser.peek(1 + raised) != ("prime", mark):
+            continue
+        value = literal(parser.advance().value)
+        parser.position += 1 + raised
+        terms.append(Div(value, Num(parts)))
+    return degrees if len(terms) == 1 else Add(tuple(terms))
