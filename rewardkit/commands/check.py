@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
 from rewardkit.agents.interactions.opening import interaction_names
@@ -21,14 +20,12 @@ from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
-from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.commands.common import read_reward_options, results_console, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import GROUND_TRUTH, RowNames
 from rewardkit.scoring.scorer import Scorer
 
-_WIDTH = 160
-"""Of a table that goes into a file or a pipe."""
 _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
 
 
@@ -119,9 +116,7 @@ def _as_dict(checked: list[CheckedFile], findings: Findings) -> dict[str, Any]:
 
 
 def _print(checked: list[CheckedFile], findings: Findings, lengths: Lengths | None) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console.width = _WIDTH
+    console = results_console()
     for file in checked:
         console.print(f"{file.path}: {file.form}, {file.rows:,} rows", highlight=False, soft_wrap=True)
     if lengths is not None:

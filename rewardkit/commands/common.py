@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +22,18 @@ from rewardkit.rewards.model import register_reward_model
 err = Console(stderr=True)
 """Progress and notes; what a command is for goes to stdout."""
 
+WITHOUT_TERMINAL = 160
+"""Columns of what goes to a file or another program, where nothing has to be broken to be seen."""
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def results_console(*, stderr: bool = False) -> Console:
+    """Return the console that results are printed on: a terminal's width, or `COLUMNS`, else a wide one."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and not os.environ.get("COLUMNS"):
+        console.width = WITHOUT_TERMINAL
+    return console
 
 
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,7 +113,7 @@ def register_compositions(files: tuple[Path, ...]) -> None:
     for path in files:
         for made in load_compositions(path):
             for warning in check(made):
-                err.print(f"warning: composition '{made.name}': {warning}", highlight=False)
+                err.print(f"warning: composition '{made.name}': {warning}", highlight=False, markup=False, soft_wrap=True)
 
 
 def print_findings(findings: Iterable[CheckFinding]) -> None:

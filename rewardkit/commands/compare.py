@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.common import interval, signed
+from rewardkit.commands.common import interval, results_console, signed
 from rewardkit.commands.input_options import input_options
 from rewardkit.offline import ReadOptions
 from rewardkit.offline.comparison import Comparison, PromptFlip, compare
@@ -55,7 +55,7 @@ def command(
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
         return
-    console = Console(highlight=False)
+    console = results_console()
     console.print(_table(found))
     notes = {
         "prompts only in the first file": found.only_first,

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.common import option_words_to_options
+from rewardkit.commands.common import option_words_to_options, results_console
 from rewardkit.commands.input_options import input_options
 from rewardkit.commands.scoring import note
 from rewardkit.errors import OptionsError
@@ -173,7 +172,7 @@ def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
         lines = [{"line": i, "was": pin.verdict, "is": verdict(score)} for i, pin, score in found]
         click.echo(json.dumps({"pinned": len(pins), "moved": lines}, indent=2))
         return 1 if found else 0
-    console = Console(highlight=False)
+    console = results_console()
     for i, pin, score in found[:20]:
         now = f"{verdict(score)} ({score.score:g})"
         line = f"line {i}: {pin.verdict} ({pin.score:g}) is now {now}: {_short(pin.response)}"
@@ -186,7 +185,7 @@ def _print(found: Rescoring, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({name: one.as_dict() for name, one in found.sources.items()}, indent=2))
         return
-    console = Console(highlight=False)
+    console = results_console()
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("data source")
     for column in ("n", "changed", "groups", "with other advantages", "signs turned", "mean |change|"):

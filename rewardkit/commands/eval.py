@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from rewardkit.commands.common import err, figure, interval, read_reward_options, reward_options
+from rewardkit.commands.common import (
+    err,
+    figure,
+    interval,
+    read_reward_options,
+    results_console,
+    reward_options,
+)
 from rewardkit.commands.generate import PromptForm, generate_file
 from rewardkit.commands.generation_options import generation_options
 from rewardkit.commands.input_options import input_options
@@ -137,7 +143,7 @@ def _print(found: dict[str, Figures], out: str | None, report: Path | None, as_j
         content = {"out": out, "data_sources": {name: one.as_dict() for name, one in found.items()}}
         click.echo(json.dumps(content, indent=2))
         return
-    console = Console(highlight=False)
+    console = results_console()
     console.print(_table(found))
     if out is not None:
         console.print(f"\nscored rows: {out}", soft_wrap=True)

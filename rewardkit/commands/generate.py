@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.commands.common import err, print_findings, read_reward_options, reward_options
+from rewardkit.commands.common import (
+    err,
+    print_findings,
+    read_reward_options,
+    results_console,
+    reward_options,
+)
 from rewardkit.commands.generation_options import generation_options, to_settings
 from rewardkit.commands.input_options import input_options
 from rewardkit.commands.scoring import RunOptions, on_ray, print_report, resuming_options
@@ -260,6 +265,6 @@ def _print(
         ends = sorted(report.ended.items(), key=lambda item: -item[1])
         click.echo("episodes ended: " + ", ".join(f"{count:,} {why}" for why, count in ends))
     if scores is not None:
-        print_report(scores, str(out), Console())
+        print_report(scores, str(out), results_console())
     else:
         click.echo(f"written: {out}; next: rewardkit score {out}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from rewardkit.commands.common import results_console
 from rewardkit.commands.input_options import input_options
 from rewardkit.errors import InputError
 from rewardkit.offline import ReadOptions
@@ -38,7 +38,7 @@ def command(
     if as_json:
         click.echo(json.dumps({name: source.as_dict() for name, source in found.items()}, indent=2))
         return
-    console = Console(highlight=False)
+    console = results_console()
     for name, source in found.items():
         console.print(f"[bold]{name}[/bold]  {_facts(source)}", soft_wrap=True)
         console.print(_table(source))

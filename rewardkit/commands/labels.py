@@ -10,10 +10,9 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
-from rewardkit.commands.common import err, read_reward_options, reward_options
+from rewardkit.commands.common import err, read_reward_options, results_console, reward_options
 from rewardkit.errors import InputError
 from rewardkit.files import published
 from rewardkit.labels.rows import Labelled, add_responses, read_labelled
@@ -98,7 +97,7 @@ def command(
 
 
 def _print(rows: list[Labelled], found: list[Suspicion], given: int, lost: int, out: Path | None) -> None:
-    console = Console(highlight=False)
+    console = results_console()
     if not console.is_terminal:
         console.width = _WIDTH
     if lost:

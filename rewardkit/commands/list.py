@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+from rewardkit.commands.common import results_console
 from rewardkit.registry import REGISTRY, Reward, load_reward_file
 
 
@@ -26,7 +26,7 @@ def command(reward_files: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([reward.describe() for reward in rewards], indent=2))
         return
-    console = Console(highlight=False)
+    console = results_console()
     for reward in rewards:
         console.print(f"[bold]{reward.name}[/bold]  {reward.summary}", soft_wrap=True)
         console.print(_facts(reward))

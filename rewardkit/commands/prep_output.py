@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from rewardkit.commands.common import results_console
 from rewardkit.commands.quality_options import print_rows
 from rewardkit.datasets_prep import DATASETS, Dataset
 
@@ -36,7 +37,7 @@ def print_list(as_json: bool) -> None:
     for dataset in DATASETS.values():
         cells = (dataset.source, dataset.rows, rewards[dataset.name] or "-", dataset.licence)
         table.add_row(dataset.name, *map(Text, cells))
-    Console().print(table)
+    results_console().print(table)
 
 
 def _rewards() -> dict[str, str | None]:

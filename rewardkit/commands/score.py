@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.commands.common import read_reward_options, results_console, reward_options
 from rewardkit.commands.input_options import input_options
 from rewardkit.commands.scoring import (
     RunOptions,
@@ -74,7 +73,7 @@ def command(
         content = {"out": target, "bad_rows": report.bad_count, "data_sources": report.as_dict()}
         click.echo(json.dumps(content, indent=2), err=target == STDIN)
     else:
-        print_report(report, target, Console(stderr=target == STDIN))
+        print_report(report, target, results_console(stderr=target == STDIN))
     return _exit_code(report, run)
 
 

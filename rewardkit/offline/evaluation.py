@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rewardkit.offline.intervals import Estimate, estimate
+from rewardkit.offline.intervals import Estimate, estimate, within_unit
 from rewardkit.offline.metrics import at_k_sizes, best_at_k, maj_at_k, pass_at_k, pass_hat_k
 from rewardkit.offline.scored import Groups, ScoredResponse
 
@@ -69,12 +69,13 @@ def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
     in_format = [[one.parts["format"] for one in group if "format" in one.parts] for group in judged]
     cut = [one.truncated for one in everyone if one.truncated is not None]
     failures = Counter(one.status for one in everyone if not one.ok)
+    scores = [[one.score or 0.0 for one in group] for group in judged]
     return Figures(
         prompts=len(groups),
         responses=len(everyone),
         judged=sum(map(len, judged)),
         failures=dict(sorted(failures.items())),
-        score=estimate([[one.score or 0.0 for one in group] for group in judged]),
+        score=estimate(scores, share=within_unit(scores)),
         accuracy=estimate(decided, share=True),
         format_rate=estimate(in_format, share=True),
         mean_length=sum(one.length for one in everyone) / len(everyone) if everyone else None,
@@ -100,7 +101,7 @@ def _at_k(judged: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
         for name, values in per_prompt.items():
             _add(found, name, k, values, len(judged) - len(full), share=True)
         best = [best_at_k(group, k) for group in scores if len(group) >= k]
-        _add(found, "best@k", k, best, len(judged) - len(best), share=False)
+        _add(found, "best@k", k, best, len(judged) - len(best), share=within_unit(scores))
     return found
 
 

@@ -57,6 +57,11 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
     return Estimate(mean, error, low, high, len(groups), n)
 
 
+def within_unit(groups: Sequence[Sequence[float]]) -> bool:
+    """Return True when all values lie within 0 and 1, so that no mean of them is outside either."""
+    return all(0.0 <= value <= 1.0 for group in groups for value in group)
+
+
 def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
     """Return the standard error of the mean of all values, clustered by group; None for fewer than two.
 
@@ -143,13 +148,14 @@ def difference(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Di
     gaps = [fmean(y) - fmean(x) for x, y in zip(a, b, strict=True)]
     found = estimate([[gap] for gap in gaps])
     assert found is not None
+    low, high = found.low, found.high
+    if within_unit(a) and within_unit(b) and low is not None and high is not None:
+        low, high = max(-1.0, low), min(1.0, high)  # no difference of two shares is beyond
     better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     single = all(len(x) == len(y) == 1 and {x[0], y[0]} <= {0.0, 1.0} for x, y in zip(a, b, strict=True))
     test = "McNemar" if single else "sign flips"
     p_value = mcnemar(better, worse) if single else sign_flips(gaps)
-    return Difference(
-        found.mean, found.standard_error, found.low, found.high, p_value, test, len(gaps), better, worse
-    )
+    return Difference(found.mean, found.standard_error, low, high, p_value, test, len(gaps), better, worse)
 
 
 def mcnemar(b: int, c: int) -> float:

@@ -49,6 +49,27 @@ def test_responses_become_figures_by_hand(responses: Path, capsys: pytest.Captur
     assert at_two["pass^k"] == pytest.approx(0.25)
 
 
+def test_no_interval_reaches_beyond_what_scores_within_0_and_1_can_have_as_their_mean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [["so #### 72"] * 4] * 3 + [["so #### 73"] * 4]
+    path = tmp_path / "rows.jsonl"
+    truth = {"data_source": "gsm8k", "ground_truth": "72"}
+    path.write_text(
+        "".join(
+            json.dumps({**truth, "prompt": f"p{i}", "response": one}) + "\n"
+            for i, responses in enumerate(rows)
+            for one in responses
+        )
+    )
+    found = evaluated(capsys, path)["gsm8k"]
+    estimates = [found[name] for name in ("score", "accuracy", "format_rate")]
+    estimates += [one["estimate"] for several in found["at_k"].values() for one in several]
+    assert len(estimates) == 11
+    for one in estimates:
+        assert 0.0 <= one["low"] <= one["mean"] <= one["high"] <= 1.0, one
+
+
 def test_what_is_scored_is_not_scored_again(responses: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = evaluated(capsys, responses)
     scored = responses.with_name("responses.scored.parquet")

@@ -146,3 +146,27 @@ def test_gradient_prints_the_shares_of_each_estimator(
     assert "groups with nobody right" in printed and "by correct (weight 0.9)" in printed
     assert run(["gradient", str(write(tmp_path / "single.jsonl", "10"))]) == 2
     assert "one judged response for each prompt" in capsys.readouterr().err
+
+
+def test_without_a_terminal_no_line_is_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    row = {
+        "data_source": "hiyouga/geometry3k-of-some-length",
+        "ground_truth": "5",
+        "status": "ok",
+        "score": 1.0,
+    }
+    paths = []
+    for name, rights in (("a", (True, False, True)), ("b", (True, True, False))):
+        rows = [
+            {**row, "prompt": f"{i} {'word ' * 20}", "response": "x", "correct": right, "score": float(right)}
+            for i, right in enumerate(rights)
+        ]
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text("".join(json.dumps(one) + "\n" for one in rows))
+    assert run(["compare", *map(str, paths)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(row["data_source"]) and "McNemar" in line for line in lines)
+    assert all(f"{i} {'word ' * 20}".strip() in "\n".join(lines) for i in (1, 2))

@@ -47,6 +47,13 @@ def test_an_interval_of_a_share_stays_within_0_and_1_and_is_wide_where_nothing_v
     assert few is not None and few.low is not None and few.low > 0.0
 
 
+def test_no_interval_of_a_difference_of_shares_is_beyond_what_shares_can_differ_by() -> None:
+    found = difference(bits("0 0"), bits("1 0"))
+    assert (found.low, found.high) == (-1.0, 1.0)  # two prompts say nothing
+    scores = difference([[0.0], [0.0]], [[2.0], [0.0]])
+    assert scores.low is not None and scores.low < -1.0
+
+
 def test_one_prompt_has_no_interval_and_no_value_no_estimate() -> None:
     one = estimate([[1.0, 0.0]])
     assert one is not None and one.mean == 0.5 and one.low is None

@@ -10,19 +10,19 @@ from rewardkit.rewards.geometry3k import GeometryOptions, score
 from rewardkit.types import Sample, Score
 
 
-def judge(response: str, truth: str = "5", **options: Any) -> Score:
+def scored(response: str, truth: str = "5", **options: Any) -> Score:
     return score(Sample("hiyouga/geometry3k", response, truth), GeometryOptions(**options))
 
 
 def test_answer_and_format_are_weighed_nine_to_one() -> None:
     thought = "<think>Angles add up.</think> "
-    assert judge(thought + "\\boxed{5}").score == pytest.approx(1.0)
-    assert judge("\\boxed{5}").score == pytest.approx(0.9)
-    assert judge(thought + "\\boxed{6}").score == pytest.approx(0.1)
-    assert judge(thought + "\\boxed{6}", format_needs_answer=True).score == 0.0
-    assert judge(thought + "5").score == 0.0
-    assert judge(thought + "\\boxed{5}", format_weight=0.0).score == 1.0
-    assert judge(thought + "\\boxed{5}").parts == {"acc": 1.0, "format": 1.0}
+    assert scored(thought + "\\boxed{5}").score == pytest.approx(1.0)
+    assert scored("\\boxed{5}").score == pytest.approx(0.9)
+    assert scored(thought + "\\boxed{6}").score == pytest.approx(0.1)
+    assert scored(thought + "\\boxed{6}", format_needs_answer=True).score == 0.0
+    assert scored(thought + "5").score == 0.0
+    assert scored(thought + "\\boxed{5}", format_weight=0.0).score == 1.0
+    assert scored(thought + "\\boxed{5}").parts == {"acc": 1.0, "format": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,10 @@ def test_answer_and_format_are_weighed_nine_to_one() -> None:
 )
 def test_no_box_is_wrong_whatever_the_ground_truth(response: str) -> None:
     for truth in ("None", "5"):
-        found = judge(response, truth)
+        found = scored(response, truth)
         assert (found.status, found.score, found.correct) == ("ok", 0.0, False), (truth, found)
     for malformed in ("", "\\boxed{}", "\\frac{1}{"):
-        assert judge("\\boxed{5}", malformed).status == judge(response, malformed).status == "invalid"
+        assert scored("\\boxed{5}", malformed).status == scored(response, malformed).status == "invalid"
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_no_box_is_wrong_whatever_the_ground_truth(response: str) -> None:
 )  # fmt: skip
 def test_compat_pays_what_verl_pays(response: str, truth: str, paid: float) -> None:
     """The values that shared/reference/rewards.md records of verl 0.9.1 with mathruler 0.1.0."""
-    assert judge(response, truth, compat="verl").score == pytest.approx(paid)
+    assert scored(response, truth, compat="verl").score == pytest.approx(paid)

@@ -15,7 +15,7 @@ from rewardkit.rewards.gsm8k import Gsm8kOptions, score, verl_score
 from rewardkit.types import Sample, Score
 
 
-def judge(response: str, gold: str = "72", **options: object) -> Score:
+def scored(response: str, gold: str = "72", **options: object) -> Score:
     return score(Sample("gsm8k", response, gold), Gsm8kOptions(**options))  # type: ignore[arg-type]
 
 
@@ -30,7 +30,7 @@ def judge(response: str, gold: str = "72", **options: object) -> Score:
 )  # fmt: skip
 def test_the_right_number_scores_1_however_it_is_written(answer: str) -> None:
     for marker in ("#### ", "####", "####  ", "\n\n#### ", "##### "):
-        found = judge(f"Some work: 6 * 12.\n{marker}{answer}")
+        found = scored(f"Some work: 6 * 12.\n{marker}{answer}")
         assert (found.score, found.correct, found.parts) == (1.0, True, {"format": 1.0}), found
 
 
@@ -45,7 +45,7 @@ def test_the_right_number_scores_1_however_it_is_written(answer: str) -> None:
     ],
 )  # fmt: skip
 def test_numbers_are_compared_as_numbers(answer: str, gold: str) -> None:
-    assert judge(f"#### {answer}", gold).score == 1.0
+    assert scored(f"#### {answer}", gold).score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_numbers_are_compared_as_numbers(answer: str, gold: str) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_number_in_format_scores_a_tenth(answer: str) -> None:
-    found = judge(f"#### {answer}")
+    found = scored(f"#### {answer}")
     assert (found.score, found.correct, found.parts) == (0.1, False, {"format": 1.0}), found
 
 
@@ -71,7 +71,7 @@ def test_a_wrong_number_in_format_scores_a_tenth(answer: str) -> None:
     ],
 )  # fmt: skip
 def test_an_answer_that_hedges_never_scores_1(answer: str) -> None:
-    assert judge(f"#### {answer}").score in (0.0, 0.1)
+    assert scored(f"#### {answer}").score in (0.0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_answer_that_hedges_never_scores_1(answer: str) -> None:
     ],
 )  # fmt: skip
 def test_what_follows_a_number_is_dropped_only_if_it_is_harmless(rest: str) -> None:
-    assert judge(f"Some work.\n#### 72 {rest}").score == 0.1
+    assert scored(f"Some work.\n#### 72 {rest}").score == 0.1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_follows_a_number_is_dropped_only_if_it_is_harmless(rest: str) -> N
 )  # fmt: skip
 def test_hidden_and_denied_answers_never_pay(response: str) -> None:
     for method in ("strict", "flexible"):
-        assert judge(response, method=method).score in (0.0, 0.1), method
+        assert scored(response, method=method).score in (0.0, 0.1), method
 
 
 def test_names_and_nouns_of_the_question_are_harmless() -> None:
@@ -123,55 +123,55 @@ def test_names_and_nouns_of_the_question_are_harmless() -> None:
     ],
 )  # fmt: skip
 def test_no_number_after_the_marker_scores_0(response: str) -> None:
-    found = judge(response)
+    found = scored(response)
     assert (found.score, found.correct, found.parts) == (0.0, False, {"format": 0.0}), found
 
 
 def test_the_last_marker_counts() -> None:
-    assert judge("#### 72\nOn reflection, no.\n#### 73").score == 0.1
-    assert judge("#### 73\nOn reflection, no.\n#### 72").score == 1.0
-    assert judge("#### 72\n#### ").score == 1.0  # cut short: the last says nothing
-    assert judge("#### 72\n#### unsure").score == 0.0
+    assert scored("#### 72\nOn reflection, no.\n#### 73").score == 0.1
+    assert scored("#### 73\nOn reflection, no.\n#### 72").score == 1.0
+    assert scored("#### 72\n#### ").score == 1.0  # cut short: the last says nothing
+    assert scored("#### 72\n#### unsure").score == 0.0
 
 
 def test_text_after_the_answer_line_does_not_matter_however_long() -> None:
-    assert judge("#### 72\n" + "I hope this helps! 5 stars. " * 1_000).score == 1.0
+    assert scored("#### 72\n" + "I hope this helps! 5 stars. " * 1_000).score == 1.0
     assert verl_score("#### 72\n" + "x" * 300, "72") == 0.0
 
 
 def test_the_window_limits_the_search() -> None:
     response = "#### 72\n" + "x" * 300
-    assert judge(response, window=300).score == 0.0
-    assert judge(response, window=308).score == 1.0
+    assert scored(response, window=300).score == 0.0
+    assert scored(response, window=308).score == 1.0
 
 
 def test_the_three_values_are_options() -> None:
     values = {"score": 5.0, "format_score": 0.5, "neither_score": -1.0}
-    assert [judge(r, **values).score for r in ("#### 72", "#### 1", "no")] == [5.0, 0.5, -1.0]
+    assert [scored(r, **values).score for r in ("#### 72", "#### 1", "no")] == [5.0, 0.5, -1.0]
 
 
 def test_flexible_takes_the_last_number_and_pays_only_for_right() -> None:
-    assert judge("First 5, then the answer is 72.", method="flexible").score == 1.0
-    assert judge("It is $1,234.00!", "1234", method="flexible").score == 1.0
-    assert judge("It is -72", method="flexible").score == 0.0
-    assert judge("It is 72, and 5 more makes 77", method="flexible").score == 0.0
-    assert judge("no number", method="flexible").score == 0.0
+    assert scored("First 5, then the answer is 72.", method="flexible").score == 1.0
+    assert scored("It is $1,234.00!", "1234", method="flexible").score == 1.0
+    assert scored("It is -72", method="flexible").score == 0.0
+    assert scored("It is 72, and 5 more makes 77", method="flexible").score == 0.0
+    assert scored("no number", method="flexible").score == 0.0
     assert (
-        judge("72 it is.\n#### 73", method="flexible").score == 0.1
+        scored("72 it is.\n#### 73", method="flexible").score == 0.1
     )  # the format, where there is one, decides
 
 
 @pytest.mark.parametrize("gold", ["", "nan", "seventy-two", "1/0", "72 or 73", "{}", "None", "(1,1)", "5, 5"])
 def test_a_gold_that_is_no_number_is_invalid_not_wrong(gold: str) -> None:
-    found = judge("#### 72", gold)
+    found = scored("#### 72", gold)
     assert (found.status, found.score, found.correct) == ("invalid", 0.0, None)
     assert "is not a number" in (found.detail or "")
 
 
 def test_what_was_taken_as_the_answer_is_reported() -> None:
-    assert judge("#### **$1,234.50** in all").extracted == "1,234.50"
-    assert judge("#### 72.").extracted == judge("#### 72.\nThat is all.").extracted == "72"
-    assert judge("nothing").extracted is None
+    assert scored("#### **$1,234.50** in all").extracted == "1,234.50"
+    assert scored("#### 72.").extracted == scored("#### 72.\nThat is all.").extracted == "72"
+    assert scored("nothing").extracted is None
 
 
 @pytest.mark.parametrize(
@@ -186,19 +186,19 @@ def test_what_was_taken_as_the_answer_is_reported() -> None:
 @pytest.mark.parametrize("method", ["strict", "flexible"])
 @pytest.mark.timeout(5)
 def test_hostile_responses_neither_hang_nor_raise(hostile: str, method: str) -> None:
-    judge(hostile, method=method)
+    scored(hostile, method=method)
 
 
 @given(st.text(), st.sampled_from(["strict", "flexible"]))
 def test_no_text_raises(response: str, method: str) -> None:
-    assert judge(response, method=method).score in (0.0, 0.1, 1.0)
-    assert judge("#### " + response, method=method).score in (0.0, 0.1, 1.0)
+    assert scored(response, method=method).score in (0.0, 0.1, 1.0)
+    assert scored("#### " + response, method=method).score in (0.0, 0.1, 1.0)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**12), max_value=10**12))
 def test_every_decimal_equals_itself_with_and_without_separators(number: object) -> None:
-    assert judge(f"#### {number}", str(number)).score == 1.0
-    assert judge(f"#### {number:,}", str(number)).score == 1.0
+    assert scored(f"#### {number}", str(number)).score == 1.0
+    assert scored(f"#### {number:,}", str(number)).score == 1.0
 
 
 _MARKERS = st.sampled_from(
@@ -212,14 +212,14 @@ _TAILS = st.text("0123456789 \n\t\r\u00a0\u2003\x1c#-+.,/%$²７٣xe", max_size=
 def test_the_short_way_for_plain_integers_changes_nothing(marker: str, tail: str) -> None:
     digits = "".join(c for c in tail if c in "0123456789") or "0"
     for gold in ("7", "07", "7.0", digits, f"0{digits}", f"{digits}0"):
-        quick = judge(f"{marker}{tail}", gold)
+        quick = scored(f"{marker}{tail}", gold)
         with mock.patch.object(gsm8k, "_PLAIN_TAIL", -1):
-            assert judge(f"{marker}{tail}", gold) == quick
+            assert scored(f"{marker}{tail}", gold) == quick
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**6))
 def test_a_different_number_never_scores_1(number: int, difference: int) -> None:
-    assert judge(f"#### {number + difference}", str(number)).score == 0.1
+    assert scored(f"#### {number + difference}", str(number)).score == 0.1
 
 
 # --- compat="verl": what the original was seen to return -------------------------------------------------
@@ -237,18 +237,18 @@ VERL_FLEXIBLE = [
 @pytest.mark.parametrize(("response", "expected"), VERL_STRICT)
 def test_compat_verl_strict_returns_verls_score(response: str, expected: float) -> None:
     assert verl_score(response, "72") == expected
-    assert judge(response, compat="verl").score == expected
+    assert scored(response, compat="verl").score == expected
 
 
 @pytest.mark.parametrize(("response", "expected"), VERL_FLEXIBLE)
 def test_compat_verl_flexible_returns_verls_score(response: str, expected: float) -> None:
     assert verl_score(response, "72", method="flexible") == expected
-    assert judge(response, compat="verl", method="flexible").score == expected
+    assert scored(response, compat="verl", method="flexible").score == expected
 
 
 def test_compat_verl_pays_for_the_format_only_when_told_to() -> None:
-    assert judge("#### 1", compat="verl").score == 0.0
-    assert judge("#### 1", compat="verl", format_score=0.1).score == 0.1
+    assert scored("#### 1", compat="verl").score == 0.0
+    assert scored("#### 1", compat="verl", format_score=0.1).score == 0.1
 
 
 # --- the real data ----------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_every_reference_solution_of_gsm8k_scores_1(reference_data: Path, split:
     rows = [json.loads(line) for line in (reference_data / "gsm8k" / f"{split}.jsonl").open()]
     golds = [row["answer"].rpartition("####")[2].strip() for row in rows]
     wrong = [
-        r["answer"] for r, gold in zip(rows, golds, strict=True) if judge(r["answer"], gold).score != 1.0
+        r["answer"] for r, gold in zip(rows, golds, strict=True) if scored(r["answer"], gold).score != 1.0
     ]
     assert not wrong
 
@@ -294,5 +294,5 @@ def test_a_last_number_that_the_response_comes_to_is_paid_by_the_flexible_method
 )
 def test_another_number_is_not_the_one_it_begins_with(answer: str) -> None:
     """`5!` is 120; digits that go on, and a letter that is no unit, say something else too."""
-    found = judge(f"So we have\n#### {answer}", "5")
+    found = scored(f"So we have\n#### {answer}", "5")
     assert (found.score, found.correct) == (0.1, False), found

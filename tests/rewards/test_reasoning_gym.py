@@ -28,14 +28,14 @@ def entry(task: str, index: int = 0) -> dict[str, Any]:
     return made
 
 
-def judge(response: str, row: dict[str, Any], **options: Any) -> Score:
+def scored(response: str, row: dict[str, Any], **options: Any) -> Score:
     return score(Sample("reasoning_gym", response, json.dumps(row)), ReasoningGymOptions(**options))
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_tasks_own_answer_is_paid_and_nothing_else(task: str) -> None:
     row = entry(task)
-    right = judge(f"<think>x</think><answer>{row['answer']}</answer>", row)
+    right = scored(f"<think>x</think><answer>{row['answer']}</answer>", row)
     assert (right.status, right.score) == ("ok", 1.0), right
     for wrong in (
         "",
@@ -45,14 +45,14 @@ def test_a_tasks_own_answer_is_paid_and_nothing_else(task: str) -> None:
         f"<think>{row['answer']}",
         "<answer>not it</answer>",
     ):
-        found = judge(wrong, row)
+        found = scored(wrong, row)
         assert (found.status, found.score) == ("ok", 0.0), (wrong, found)
 
 
 def test_less_than_solved_is_unsolved_unless_asked_for() -> None:
     row = entry("leg_counting") | {"answer": "7"}
-    assert judge("<answer>127</answer>", row).score == 0.0
-    assert 0.0 < judge("<answer>127</answer>", row, pay="partial").score < 1.0
+    assert scored("<answer>127</answer>", row).score == 0.0
+    assert 0.0 < scored("<answer>127</answer>", row, pay="partial").score < 1.0
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_less_than_solved_is_unsolved_unless_asked_for() -> None:
 )
 def test_no_answer_is_evaluated(code: str, tmp_path: Any) -> None:
     row = entry("spiral_matrix")
-    found = judge(f"<answer>{code.format(tmp_path / 'pwned')}</answer>", row)
+    found = scored(f"<answer>{code.format(tmp_path / 'pwned')}</answer>", row)
     assert (found.status, found.score) == ("ok", 0.0)
     assert not (tmp_path / "pwned").exists()
 
@@ -76,9 +76,9 @@ def test_no_answer_is_evaluated(code: str, tmp_path: Any) -> None:
 def test_what_has_no_sound_verifier_is_refused_by_name() -> None:
     for task in ("composite", "no_such_task"):
         row = {"answer": "1", "question": "", "metadata": {"source_dataset": task}}
-        found = judge("<answer>1</answer>", row)
+        found = scored("<answer>1</answer>", row)
         assert found.status == "invalid" and task in (found.detail or "")
-    assert judge("x", {"answer": "1"}).status == "invalid"
+    assert scored("x", {"answer": "1"}).status == "invalid"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_has_no_sound_verifier_is_refused_by_name() -> None:
 def test_an_answers_own_brackets_and_marks_belong_to_it(task: str) -> None:
     row = entry(task)
     for response in (f"<answer>{row['answer']}</answer>", f"So:\n<answer>\n{row['answer']}\n</answer>"):
-        found = judge(response, row)
+        found = scored(response, row)
         assert (found.status, found.score) == ("ok", 1.0), found
 
 
@@ -102,5 +102,5 @@ def test_what_a_verifier_would_take_for_its_answer_is_wrong(task: str, said: str
     row = entry(task)
     if task == "coin_flip":
         row |= {"answer": "0.003173828125"}
-    found = judge(f"<answer>{said.format(row['answer'])}</answer>", row)
+    found = scored(f"<answer>{said.format(row['answer'])}</answer>", row)
     assert (found.status, found.score) == ("ok", 0.0), found

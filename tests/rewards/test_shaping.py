@@ -16,7 +16,7 @@ from tests.rewards.attacks import HOSTILE
 assert Scorer  # registers the rewards
 
 
-def judge(name: str, response: str, extra_info: dict[str, Any] | None = None, **options: Any) -> Score:
+def scored(name: str, response: str, extra_info: dict[str, Any] | None = None, **options: Any) -> Score:
     reward = REGISTRY.by_name(name)
     assert reward is not None
     return RewardRunner(reward, reward.make_options(options)).run(
@@ -30,7 +30,7 @@ def test_every_part_stays_within_its_span_and_judges_nothing(name: str) -> None:
         pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
     low, high = SPANS[name]
     for response in ("", "Hello there.", *HOSTILE):
-        found = judge(name, response, {"response_tokens": len(response), "budget": 100})
+        found = scored(name, response, {"response_tokens": len(response), "budget": 100})
         assert found.status == "ok" and low <= found.score <= high and found.correct is None, (
             response[:30],
             found,
@@ -38,28 +38,28 @@ def test_every_part_stays_within_its_span_and_judges_nothing(name: str) -> None:
 
 
 def test_think_format_is_one_filled_thought_first_and_something_said() -> None:
-    assert judge("think_format", "<think>a</think>b").score == 1.0
-    assert judge("think_format", " <think>\na\n</think>\n\nb<|im_end|>").score == 1.0
+    assert scored("think_format", "<think>a</think>b").score == 1.0
+    assert scored("think_format", " <think>\na\n</think>\n\nb<|im_end|>").score == 1.0
     for wrong in (
         "", "b", "<think></think>b", "<think>a</think>", "x<think>a</think>b", "<think>a</think>b</think>", "<think>a<think>b</think>c",
         "<think>a", "a</think>b", "<THINK>a</THINK>b", "<think>a</think><think>b</think>c", "&lt;think&gt;a&lt;/think&gt;b",
     ):  # fmt: skip
-        assert judge("think_format", wrong).score == 0.0, wrong
-    assert judge("think_format", "a</think>b", opened=True).score == 1.0
+        assert scored("think_format", wrong).score == 0.0, wrong
+    assert scored("think_format", "a</think>b", opened=True).score == 1.0
     answered = "<think>a</think>\n<answer>b</answer>"
-    assert judge("think_format", answered, answer=True).score == 1.0
+    assert scored("think_format", answered, answer=True).score == 1.0
     for wrong in (
         "<think>a</think>b",
         answered + "junk",
         answered + "<answer>c</answer>",
         "<think>a</think><answer></answer>",
     ):
-        assert judge("think_format", wrong, answer=True).score == 0.0, wrong
+        assert scored("think_format", wrong, answer=True).score == 0.0, wrong
 
 
 def test_lengths_are_bounded_and_tokens_are_never_guessed() -> None:
     overlong = {"max_length": 100, "buffer": 20, "unit": "words"}
-    assert [judge("length_overlong", "a " * n, **overlong).score for n in (10, 80, 90, 100, 500)] == [
+    assert [scored("length_overlong", "a " * n, **overlong).score for n in (10, 80, 90, 100, 500)] == [
         0.0,
         0.0,
         -0.5,
@@ -67,47 +67,47 @@ def test_lengths_are_bounded_and_tokens_are_never_guessed() -> None:
         -1.0,
     ]
     cosine = {"max_length": 100}
-    assert [round(judge("length_cosine", "a " * n, **cosine).score, 6) for n in (0, 50, 100, 200)] == [
+    assert [round(scored("length_cosine", "a " * n, **cosine).score, 6) for n in (0, 50, 100, 200)] == [
         1.0,
         0.5,
         0.0,
         0.0,
     ]
-    assert judge("length_cosine", "a " * 200, max_length=100, shortest=-1.0, longest=-0.5).score == -0.5
+    assert scored("length_cosine", "a " * 200, max_length=100, shortest=-1.0, longest=-0.5).score == -0.5
     budget = {"budget": 100, "alpha": 0.01, "unit": "words"}
-    assert [judge("length_budget", "a " * n, **budget).score for n in (100, 50, 150, 500)] == [
+    assert [scored("length_budget", "a " * n, **budget).score for n in (100, 50, 150, 500)] == [
         1.0,
         0.5,
         0.5,
         0.0,
     ]
-    assert judge("length_budget", "a " * 50, rule="max", **budget).score == 1.0
-    assert judge("length_budget", "a", {"budget": 1}, unit="words").score == 1.0
-    assert judge("length_overlong", "a").status == "invalid"
-    assert judge("length_budget", "a", unit="words").status == "invalid"
-    assert judge("length_overlong", "a", {"response_tokens": 16_384}).score == -1.0
+    assert scored("length_budget", "a " * 50, rule="max", **budget).score == 1.0
+    assert scored("length_budget", "a", {"budget": 1}, unit="words").score == 1.0
+    assert scored("length_overlong", "a").status == "invalid"
+    assert scored("length_budget", "a", unit="words").status == "invalid"
+    assert scored("length_overlong", "a", {"response_tokens": 16_384}).score == -1.0
 
 
 def test_repetition_counts_words_signs_and_characters_without_blanks() -> None:
-    assert judge("repetition", "every word in this sentence is another one").score == 0.0
-    assert judge("repetition", "again " * 1_000).score < -0.99
-    assert judge("repetition", "!" * 1_000).score < -0.99
-    assert judge("repetition", "好好学习" * 500).score < -0.99
-    assert judge("repetition", "a b").score == 0.0
-    assert judge("repetition", "a b c a b c", n=3, penalty=-2.0).score == pytest.approx(-0.5)
+    assert scored("repetition", "every word in this sentence is another one").score == 0.0
+    assert scored("repetition", "again " * 1_000).score < -0.99
+    assert scored("repetition", "!" * 1_000).score < -0.99
+    assert scored("repetition", "好好学习" * 500).score < -0.99
+    assert scored("repetition", "a b").score == 0.0
+    assert scored("repetition", "a b c a b c", n=3, penalty=-2.0).score == pytest.approx(-0.5)
 
 
 def test_language_is_the_share_of_words() -> None:
     pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
     english = "The weather is lovely today and we are going to the park."
     german = "Das Wetter ist heute sehr schön und wir gehen in den Park."
-    assert judge("language", english).score == 1.0
-    assert judge("language", german).score == 0.0
-    assert 0.3 < judge("language", f"{english}\n{german}").score < 0.7
-    assert judge("language", german, {"language": "de"}).score == 1.0
-    assert judge("language", "今天天气很好", language="zh").score == 1.0
-    assert judge("language", "今天 nice weather", language="zh").score < 0.5
-    assert judge("language", "123 $x^2$", language="zh").score == 0.0
+    assert scored("language", english).score == 1.0
+    assert scored("language", german).score == 0.0
+    assert 0.3 < scored("language", f"{english}\n{german}").score < 0.7
+    assert scored("language", german, {"language": "de"}).score == 1.0
+    assert scored("language", "今天天气很好", language="zh").score == 1.0
+    assert scored("language", "今天 nice weather", language="zh").score < 0.5
+    assert scored("language", "123 $x^2$", language="zh").score == 0.0
 
 
 def test_refusals_are_told_from_answers() -> None:
@@ -117,11 +117,11 @@ def test_refusals_are_told_from_answers() -> None:
         "I must decline.",
         "<think>Hm</think>I won't provide that.",
     ):
-        assert judge("refusal", refused).score == -1.0, refused
+        assert scored("refusal", refused).score == -1.0, refused
     for answered in (
         "The answer is 5.",
         "I can't believe it: the answer is 5.",
         "It cannot be 4, so it is 5.",
         "I am not sure, perhaps 5.",
     ):
-        assert judge("refusal", answered).score == 0.0, answered
+        assert scored("refusal", answered).score == 0.0, answered

@@ -13,7 +13,7 @@ from rewardkit.types import Sample, Score
 GOLD = [{"weather": {"city": ["Paris", "paris, FR"], "days": [3], "unit": ["celsius", ""]}}]
 
 
-def judge(response: str, truth: Any = GOLD, **options: Any) -> Score:
+def scored(response: str, truth: Any = GOLD, **options: Any) -> Score:
     return score(Sample("bfcl", response, json.dumps(truth)), ToolCallOptions(**options))
 
 
@@ -35,7 +35,7 @@ def hermes(*calls: tuple[str, dict[str, Any]]) -> str:
     ],
 )  # fmt: skip
 def test_a_right_call_is_right_in_every_form(response: str) -> None:
-    assert judge(response).score == 1.0, judge(response)
+    assert scored(response).score == 1.0, scored(response)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_a_right_call_is_right_in_every_form(response: str) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_name_value_type_or_argument_is_wrong(call: tuple[str, dict[str, Any]]) -> None:
-    assert judge(hermes(call)).score == 0.0
-    assert 0.0 <= judge(hermes(call), pay="share").score < 1.0
+    assert scored(hermes(call)).score == 0.0
+    assert 0.0 <= scored(hermes(call), pay="share").score < 1.0
 
 
 @pytest.mark.parametrize(
@@ -63,23 +63,23 @@ def test_a_wrong_name_value_type_or_argument_is_wrong(call: tuple[str, dict[str,
     ],
 )  # fmt: skip
 def test_anything_else_is_wrong_and_judged(response: str) -> None:
-    found = judge(response)
+    found = scored(response)
     assert (found.status, found.score) == ("ok", 0.0), found
 
 
 def test_calling_nothing_is_right_only_where_nothing_is_asked_for() -> None:
-    assert judge("I cannot help with tools here.", []).score == 1.0
+    assert scored("I cannot help with tools here.", []).score == 1.0
     for wrong in (hermes(("weather", {})), "<tool_call>{bad", "", "[TOOL_CALLS]"):
-        assert judge(wrong, []).score == 0.0, wrong
+        assert scored(wrong, []).score == 0.0, wrong
 
 
 def test_parallel_calls_are_matched_as_a_whole_in_any_order() -> None:
     either = [{"f": {"x": [1, 2]}}, {"f": {"x": [1]}}]
     for values in ((1, 2), (2, 1)):
-        assert judge(hermes(*(("f", {"x": v}) for v in values)), either).score == 1.0
-    assert judge(hermes(("f", {"x": 2}), ("f", {"x": 2})), either).score == 0.0
-    assert judge(hermes(("f", {"x": 1})), either).score == 0.0
-    assert judge(hermes(("f", {"x": 1})), either, pay="share").score == 0.5
+        assert scored(hermes(*(("f", {"x": v}) for v in values)), either).score == 1.0
+    assert scored(hermes(("f", {"x": 2}), ("f", {"x": 2})), either).score == 0.0
+    assert scored(hermes(("f", {"x": 1})), either).score == 0.0
+    assert scored(hermes(("f", {"x": 1})), either, pay="share").score == 0.5
 
 
 def test_strings_keep_their_numbers_and_values_their_types_at_any_depth() -> None:
@@ -88,18 +88,18 @@ def test_strings_keep_their_numbers_and_values_their_types_at_any_depth() -> Non
         ({"a": 1}, {"a": 1.0}, True), ([["x"]], [["X"]], True), (None, None, True), (0, False, False), (5.0, 5, False), (5, 5.0, True), ("", "x", False),
     ):  # fmt: skip
         call = hermes(("f", {"x": value}))
-        assert judge(call, {"name": "f", "arguments": {"x": truth}}).correct is right, (value, truth)
+        assert scored(call, {"name": "f", "arguments": {"x": truth}}).correct is right, (value, truth)
 
 
 def test_a_ground_truth_that_is_no_call_is_invalid() -> None:
     for truth in ("x", 3, {"f": 3}, [{"f": {"x": 1}}], [["f"]], None):
-        assert judge("y", truth).status == "invalid", truth
+        assert scored("y", truth).status == "invalid", truth
 
 
 def test_parts_tell_format_names_and_calls_apart() -> None:
-    assert judge(hermes(("weather", {"city": "Rome"}))).parts == {"format": 1.0, "names": 1.0, "calls": 0.0}
-    assert judge("<tool_call>{").parts == {"format": 0.0, "names": 0.0, "calls": 0.0}
-    assert judge(hermes(("weather", {"city": "Rome"})), format_score=0.1).score == 0.1
+    assert scored(hermes(("weather", {"city": "Rome"}))).parts == {"format": 1.0, "names": 1.0, "calls": 0.0}
+    assert scored("<tool_call>{").parts == {"format": 0.0, "names": 0.0, "calls": 0.0}
+    assert scored(hermes(("weather", {"city": "Rome"})), format_score=0.1).score == 0.1
 
 
 CALL = '{"name": "weather", "arguments": {"city": "Paris", "days": 3}}'
@@ -116,8 +116,8 @@ PYTHON = "weather(city='Paris', days=3)"
     ],
 )  # fmt: skip
 def test_calls_are_found_in_prose_fences_and_answers(response: str) -> None:
-    assert judge(response).score == 1.0, judge(response)
-    assert judge(response, []).score == 0.0
+    assert scored(response).score == 1.0, scored(response)
+    assert scored(response, []).score == 0.0
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_calls_are_found_in_prose_fences_and_answers(response: str) -> None:
     ],
 )  # fmt: skip
 def test_saying_nothing_and_calls_that_cannot_be_read_are_no_abstention(response: str) -> None:
-    found = judge(response, [])
+    found = scored(response, [])
     assert (found.status, found.score) == ("ok", 0.0), found
 
 
@@ -136,7 +136,7 @@ def test_prose_with_brackets_is_an_abstention() -> None:
     for response in (
         "I can't help with that {as asked}.", "You could use f(x) = 3.", "```python\nprint('hi')\n```", '{"answer": 3}', "The list [1, 2] is fine.",
     ):  # fmt: skip
-        assert judge(response, []).score == 1.0, response
+        assert scored(response, []).score == 1.0, response
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_prose_with_brackets_is_an_abstention() -> None:
     ],
 )  # fmt: skip
 def test_what_stands_twice_or_is_no_literal_is_wrong_in_every_form(response: str) -> None:
-    found = judge(response)
+    found = scored(response)
     assert (found.status, found.score) == ("ok", 0.0), found
 
 
@@ -162,7 +162,7 @@ def test_what_stands_twice_or_is_no_literal_is_wrong_in_every_form(response: str
 )  # fmt: skip
 def test_signs_count_where_they_say_something(value: str, truth: str, right: bool) -> None:
     call = hermes(("f", {"x": value}))
-    assert judge(call, {"name": "f", "arguments": {"x": truth}}).correct is right, (value, truth)
+    assert scored(call, {"name": "f", "arguments": {"x": truth}}).correct is right, (value, truth)
 
 
 def test_values_within_objects_have_alternatives_and_may_be_optional() -> None:
@@ -175,25 +175,25 @@ def test_values_within_objects_have_alternatives_and_may_be_optional() -> None:
         }
     ]
     right = {"a": {"n": 3, "k": "home"}, "b": [{"q": 2}, {"q": 3}]}
-    assert judge(hermes(("f", right)), truth).score == 1.0
-    assert judge(hermes(("f", right | {"a": {"n": 3, "k": "house", "o": True}})), truth).score == 1.0
+    assert scored(hermes(("f", right)), truth).score == 1.0
+    assert scored(hermes(("f", right | {"a": {"n": 3, "k": "house", "o": True}})), truth).score == 1.0
     for wrong in (
         {"a": {"n": 3}}, {"a": {"n": 4, "k": "home"}}, {"a": {"n": 3, "k": "home", "x": 1}}, {"a": {"n": 3, "k": "home", "o": False}}, {"b": [{"q": 3}, {"q": 2}]},
         {"b": [{"q": 2}]}, {"a": {"n": [3], "k": ["house"]}},
     ):  # fmt: skip
-        assert judge(hermes(("f", right | wrong)), truth).score == 0.0, wrong
+        assert scored(hermes(("f", right | wrong)), truth).score == 0.0, wrong
 
 
 def test_forms_without_types_mean_what_they_write() -> None:
     call = "<function=f><parameter=l>['a']</parameter><parameter=b>True</parameter><parameter=n>null</parameter></function>"
-    assert judge(call, {"name": "f", "arguments": {"l": ["a"], "b": True, "n": None}}).score == 1.0
-    assert judge("f(b=true, n=null)", {"name": "f", "arguments": {"b": True, "n": None}}).score == 1.0
-    assert judge("f(x=1)\ng(y='a')", [{"g": {"y": ["A"]}}, {"f": {"x": [1]}}]).score == 1.0
+    assert scored(call, {"name": "f", "arguments": {"l": ["a"], "b": True, "n": None}}).score == 1.0
+    assert scored("f(b=true, n=null)", {"name": "f", "arguments": {"b": True, "n": None}}).score == 1.0
+    assert scored("f(x=1)\ng(y='a')", [{"g": {"y": ["A"]}}, {"f": {"x": [1]}}]).score == 1.0
 
 
 @pytest.mark.parametrize(
     "piece", ["[f(\n", '{"id":', '{"name": ', "```", "```\n", "'name' {'name':", "[TOOL_CALLS]f[ARGS]", "\n"]
 )
 def test_a_response_of_one_thing_over_and_over_is_judged_in_one_pass(piece: str) -> None:
-    found = judge(piece * (90_000 // len(piece)) + "x")
+    found = scored(piece * (90_000 // len(piece)) + "x")
     assert (found.status, found.score) == ("ok", 0.0), found

@@ -93,21 +93,21 @@ TIME = ("get_time", OTHER)
 WRONG = ("get_weather", ARGUMENTS.replace("Paris", "Rome"))
 
 
-def judge(response: str, wanted: list[dict[str, object]]) -> Score:
+def scored(response: str, wanted: list[dict[str, object]]) -> Score:
     return score(Sample("bfcl", response, json.dumps(wanted)), ToolCallOptions())
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_call_in_a_models_own_tokens_is_read(form) -> None:  # type: ignore[no-untyped-def]
-    assert judge(form(RIGHT), ONE).score == 1.0
-    assert judge(form(RIGHT, TIME), TWO).score == judge(form(TIME, RIGHT), TWO).score == 1.0
+    assert scored(form(RIGHT), ONE).score == 1.0
+    assert scored(form(RIGHT, TIME), TWO).score == scored(form(TIME, RIGHT), TWO).score == 1.0
 
 
 def test_a_call_without_arguments_is_read_in_every_form_that_can_write_one() -> None:
     wanted: list[dict[str, object]] = [{"name": "get_time", "arguments": {}}]
     for form in FORMS:
-        assert judge(form(("get_time", "{}")), wanted).score == 1.0, form
-    assert judge("<tool_call>get_time</tool_call>", wanted).score == 1.0
+        assert scored(form(("get_time", "{}")), wanted).score == 1.0, form
+    assert scored("<tool_call>get_time</tool_call>", wanted).score == 1.0
     mixed = glm(("get_time", "{}")) + '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'
     for response in (
         glm(("get_date", "{}")),
@@ -115,7 +115,7 @@ def test_a_call_without_arguments_is_read_in_every_form_that_can_write_one() -> 
         "<tool_call>get_time: now</tool_call>",
         mixed,
     ):
-        found = judge(response, wanted)
+        found = scored(response, wanted)
         assert (found.status, found.score) == ("ok", 0.0), response
 
 
@@ -131,9 +131,9 @@ def test_nothing_beside_the_right_call_is_paid(form) -> None:  # type: ignore[no
         f"<think>{form(RIGHT)}",
         f"No.<|im_end|>\n<|im_start|>user\n{form(RIGHT)}",
     ):
-        found = judge(response, ONE)
+        found = scored(response, ONE)
         assert (found.status, found.score) == ("ok", 0.0), response
-    assert judge(form(RIGHT), []).score == 0.0
+    assert scored(form(RIGHT), []).score == 0.0
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_nothing_beside_the_right_call_is_paid(form) -> None:  # type: ignore[no
 )
 def test_a_call_that_cannot_be_read_whole_is_wrong_and_no_abstention(response: str) -> None:
     for wanted in (ONE, []):
-        found = judge(response, wanted)
+        found = scored(response, wanted)
         assert (found.status, found.score) == ("ok", 0.0), (wanted, found)

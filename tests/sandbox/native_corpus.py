@@ -37,7 +37,7 @@ LANGUAGES["cpp17"] = replace(LANGUAGES["cpp17"], hello=LANGUAGES["c"].hello)
 """C++ is proved with the library of C: that all of its own compiles is for the languages' tests, and takes seconds."""
 
 
-def judge(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
+def not_held(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
     port = str(canaries.listeners[0].getsockname()[1])
     _prove(sandbox, attack.language)
@@ -83,7 +83,7 @@ def run(level: IsolationLevel, names: list[str]) -> dict[str, Any]:
         with Sandbox(level) as sandbox, closing(Canaries(Path(folder))) as canaries:
             for name in names or ATTACKS:
                 try:
-                    wrong = judge(sandbox, ATTACKS[name], canaries)
+                    wrong = not_held(sandbox, ATTACKS[name], canaries)
                 except SandboxUnavailable as error:
                     found["unavailable"][name] = str(error)
                     continue

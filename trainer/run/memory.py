@@ -38,6 +38,10 @@ LAYER_WIDTHS = (14, 3, 6)
 """The same with what is computed in its backward."""
 CHUNK_ELEMENTS = 2**25
 """Logits that exist at once, as in `models/heads.py`, which imports torch."""
+TOKEN_BYTES = 3 * 8
+"""Of a step's batch, for each token: `input_ids`, `attention_mask`, `position_ids`."""
+RESPONSE_BYTES = 8 + 5 * 4
+"""More for each place of a response: its id, its mask, and four figures that no run is without."""
 LOGIT_COPIES = 3
 """Logits, their log-softmax and its gradient, in float32."""
 
@@ -77,10 +81,12 @@ def report(config: Config) -> str:
     """Return one line with the estimate and what the device has.
 
     Raises:
-        ConfigError: weights, gradients and Adam alone are more than the device has.
+        ConfigError: weights, gradients and Adam alone are more than the device has, or a step's tokens are.
     """
     needs = estimate(config)
     available = device_bytes(config)
+    if available is not None:
+        _check_batch(config, available)
     if needs is None:
         return "memory: not estimated, the model is not on this machine yet"
     certain = sum(v for name, v in needs.items() if name not in ("cache", "activations"))
@@ -97,6 +103,23 @@ def report(config: Config) -> str:
     if sum(needs.values()) > available:
         line += f": {_remedy(config, needs)} if it runs out"
     return line
+
+
+def _check_batch(config: Config, available: int) -> None:
+    """Refuse a batch whose tokens alone do not fit: responses are padded to `response_length`."""
+    rollout = config.actor_rollout_ref.rollout
+    rows = (
+        config.data.train_batch_size * rollout.n // (config.trainer.nnodes * config.trainer.n_gpus_per_node)
+    )
+    row = rollout.prompt_length + rollout.response_length
+    tokens = rows * (TOKEN_BYTES * row + RESPONSE_BYTES * rollout.response_length)
+    if tokens > available:
+        raise ConfigError(
+            f"the token ids, masks and scores of {rows:,} responses, each padded to {row:,} tokens "
+            "(prompt_length + response_length of actor_rollout_ref.rollout), take "
+            f"{tokens / GIB:,.3g} GiB a process, and the device has {available / GIB:.3g} GiB: lower "
+            "data.max_response_length"
+        )
 
 
 def _remedy(config: Config, needs: dict[str, float]) -> str:

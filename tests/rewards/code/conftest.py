@@ -12,17 +12,17 @@ from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
 
-Judge = Callable[..., Score]
+ScoredBy = Callable[..., Score]
 
 
 @pytest.fixture(scope="session")
-def judge() -> Judge:
+def scored() -> ScoredBy:
     """Score a program on a ground truth, both as written by hand."""
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
 
-    def judge(program: str, truth: Any, **options: Any) -> Score:
+    def scored(program: str, truth: Any, **options: Any) -> Score:
         response = f"Here it is:\n```python\n{program}\n```\n"
         return score(Sample("code", response, json.dumps(truth)), CodeOptions(**options))
 
-    return judge
+    return scored

@@ -13,7 +13,7 @@ from rewardkit.registry import Reward
 from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
-from tests.rewards.code.conftest import Judge
+from tests.rewards.code.conftest import ScoredBy
 from tests.rewards.code.idioms import IDIOMS
 
 ADD = {"tests": [{"input": f"{n}\n", "output": f"{n + 1}\n"} for n in range(10)]}
@@ -22,16 +22,16 @@ CALLS = {"inputs": ["1", "2", "3", "4"], "outputs": ["1", "4", "9", "16"], "fn_n
 
 
 @pytest.mark.parametrize("name", IDIOMS)
-def test_a_correct_idiom_is_accepted(name: str, judge: Judge) -> None:
+def test_a_correct_idiom_is_accepted(name: str, scored: ScoredBy) -> None:
     given, program, wanted = IDIOMS[name]
-    result = judge(program, {"tests": [{"input": given, "output": wanted}]})
+    result = scored(program, {"tests": [{"input": given, "output": wanted}]})
     assert result.score == 1.0, result.detail
 
 
-def test_partial_credit_counts_all_tests(judge: Judge) -> None:
+def test_partial_credit_counts_all_tests(scored: ScoredBy) -> None:
     half = "n = int(input())\nprint(n + 1 if n < 5 else 0)"
-    assert judge(half, ADD).score == 0.0
-    found = judge(half, ADD, continuous=True)
+    assert scored(half, ADD).score == 0.0
+    found = scored(half, ADD, continuous=True)
     assert (found.score, found.correct, found.parts) == (
         0.5,
         False,
@@ -40,13 +40,13 @@ def test_partial_credit_counts_all_tests(judge: Judge) -> None:
     assert (
         found.detail is not None and "test 6 wrong: input '5\\n': expected '6\\n', got '0\\n'" in found.detail
     )
-    assert judge(half, ADD, first_k=5).score == 1.0
-    assert judge(half, ADD, compat="verl").score == 0.5
+    assert scored(half, ADD, first_k=5).score == 1.0
+    assert scored(half, ADD, compat="verl").score == 0.5
 
 
-def test_weights_count(judge: Judge) -> None:
+def test_weights_count(scored: ScoredBy) -> None:
     weighted = {"tests": [{"input": "1", "output": "2", "weight": 3}, {"input": "2", "output": "0"}]}
-    assert judge(RIGHT, weighted, continuous=True).score == 0.75
+    assert scored(RIGHT, weighted, continuous=True).score == 0.75
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ def test_weights_count(judge: Judge) -> None:
         "square = lambda x: pow(x, 2)",
     ],
 )
-def test_functions_are_called(program: str, judge: Judge) -> None:
-    assert judge(program, CALLS).score == 1.0
+def test_functions_are_called(program: str, scored: ScoredBy) -> None:
+    assert scored(program, CALLS).score == 1.0
 
 
-def test_a_name_of_the_prelude_is_no_function_of_the_program(judge: Judge) -> None:
+def test_a_name_of_the_prelude_is_no_function_of_the_program(scored: ScoredBy) -> None:
     gcd = {"inputs": [[12, 18]], "outputs": [6], "fn_name": "gcd"}
-    assert judge("x = 1", gcd).score == 0.0
-    assert judge("class Solution:\n    def gcd(self, a, b): return 6", gcd).score == 1.0
-    assert judge("from math import gcd", gcd).score == 1.0
+    assert scored("x = 1", gcd).score == 0.0
+    assert scored("class Solution:\n    def gcd(self, a, b): return 6", gcd).score == 1.0
+    assert scored("from math import gcd", gcd).score == 1.0
 
 
-def test_a_crash_in_one_case_leaves_the_others(judge: Judge) -> None:
+def test_a_crash_in_one_case_leaves_the_others(scored: ScoredBy) -> None:
     program = "import os\ndef square(x):\n    if x == 2: os._exit(0)\n    if x == 3: raise SystemExit\n    return x * x"
-    found = judge(program, CALLS, continuous=True)
+    found = scored(program, CALLS, continuous=True)
     assert found.score == 0.5, found.detail
 
 
@@ -89,8 +89,8 @@ HUMANEVAL = {
         "from __future__ import annotations\ndef root(xs): return 3",
     ],
 )
-def test_humaneval_takes_a_body_or_a_function(program: str, judge: Judge) -> None:
-    assert judge(program, HUMANEVAL).score == 1.0
+def test_humaneval_takes_a_body_or_a_function(program: str, scored: ScoredBy) -> None:
+    assert scored(program, HUMANEVAL).score == 1.0
 
 
 SPOOFS = {
@@ -108,8 +108,8 @@ SPOOFS = {
 
 
 @pytest.mark.parametrize("name", SPOOFS)
-def test_an_assertion_cannot_be_reached(name: str, judge: Judge) -> None:
-    found = judge(SPOOFS[name], HUMANEVAL, cpu_s=0.3)
+def test_an_assertion_cannot_be_reached(name: str, scored: ScoredBy) -> None:
+    found = scored(SPOOFS[name], HUMANEVAL, cpu_s=0.3)
     assert (found.status, found.score) == ("ok", 0.0), found.detail
 
 
@@ -125,13 +125,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_program_scores_nothing_and_says_why(name: str, judge: Judge) -> None:
-    found = judge(WRONG[name], ADD, continuous=True)
+def test_a_wrong_program_scores_nothing_and_says_why(name: str, scored: ScoredBy) -> None:
+    found = scored(WRONG[name], ADD, continuous=True)
     assert (found.status, found.score, found.correct) == ("ok", 0.0, False)
     assert found.detail and "test 1 " in found.detail and found.detail.endswith(("level warm", "level guard"))
 
 
-def test_expected_outputs_are_not_in_the_jail(judge: Judge) -> None:
+def test_expected_outputs_are_not_in_the_jail(scored: ScoredBy) -> None:
     secret = "the-answer-3141592653"
     program = """
 import gc, sys
@@ -139,52 +139,52 @@ mark = "-".join(["the", "answer", ""])
 texts = [repr(o) for o in gc.get_objects()] + [repr(sys._getframe().f_locals), repr(dict(vars(sys)))]
 print([text[text.find(mark):][:30] for text in texts if mark in text])
 """
-    found = judge(program, {"tests": [{"input": "", "output": secret}]})
+    found = scored(program, {"tests": [{"input": "", "output": secret}]})
     assert found.score == 0.0 and "3141592653" not in str(found.detail).partition("got ")[2]
 
 
-def test_a_loop_ends_with_the_deadline_of_the_solution(judge: Judge) -> None:
-    found = judge("while True: pass", ADD, continuous=True, cpu_s=0.5, total_s=1.5)
+def test_a_loop_ends_with_the_deadline_of_the_solution(scored: ScoredBy) -> None:
+    found = scored("while True: pass", ADD, continuous=True, cpu_s=0.5, total_s=1.5)
     assert found.score == 0.0 and "not run" in str(found.detail)
     assert found.parts["timed_out"] <= 3  # 0.5 s each: the rest is not run
 
 
-def test_text_without_code_scores_nothing(judge: Judge) -> None:
+def test_text_without_code_scores_nothing(scored: ScoredBy) -> None:
     found = score(Sample("code", "The answer is 42.", json.dumps(ADD)), CodeOptions())
     assert (found.status, found.score, found.correct) == ("ok", 0.0, False)
     assert found.detail == "no code block in the response"
 
 
 @pytest.mark.parametrize("truth", ["{}", '{"inputs": [], "outputs": []}', "nonsense"])
-def test_a_truth_without_tests_is_invalid(truth: str, judge: Judge) -> None:
+def test_a_truth_without_tests_is_invalid(truth: str, scored: ScoredBy) -> None:
     assert score(Sample("code", f"```python\n{RIGHT}\n```", truth), CodeOptions()).status == "invalid"
 
 
-def test_compat_takes_an_exit_status_for_success(judge: Judge) -> None:
+def test_compat_takes_an_exit_status_for_success(scored: ScoredBy) -> None:
     program = RIGHT + "\nimport sys\nsys.exit(1)"
-    assert judge(program, ADD).score == 0.0
-    assert judge(program, ADD, compat="livecodebench").score == 1.0
-    assert "compat=verl" in str(judge(program, ADD, compat="verl").detail)
+    assert scored(program, ADD).score == 0.0
+    assert scored(program, ADD, compat="livecodebench").score == 1.0
+    assert "compat=verl" in str(scored(program, ADD, compat="verl").detail)
 
 
-def test_a_checker_decides_in_a_jail(judge: Judge, tmp_path: Path) -> None:
+def test_a_checker_decides_in_a_jail(scored: ScoredBy, tmp_path: Path) -> None:
     file = tmp_path / "checker.py"
     file.write_text(
         "def check(given, got, expected):\n    return sorted(got.split()) == sorted(expected.split())\n"
     )
     truth = {"tests": [{"input": "", "output": "a b"}]}
-    assert judge("print('b a')", truth, checker=f"{file}:check").score == 1.0
-    assert judge("print('b b')", truth, checker=f"{file}:check").score == 0.0
-    assert judge("print('b a')", truth, checker="/nowhere.py:check").status == "invalid"
+    assert scored("print('b a')", truth, checker=f"{file}:check").score == 1.0
+    assert scored("print('b b')", truth, checker=f"{file}:check").score == 0.0
+    assert scored("print('b a')", truth, checker="/nowhere.py:check").status == "invalid"
 
 
-def test_numpy_is_there(judge: Judge) -> None:
+def test_numpy_is_there(scored: ScoredBy) -> None:
     pytest.importorskip("numpy")
-    found = judge("import numpy as np\ndef square(x): return np.int64(x) ** 2", CALLS)
+    found = scored("import numpy as np\ndef square(x): return np.int64(x) ** 2", CALLS)
     assert found.score == 1.0, found.detail
 
 
-def test_it_runs_in_the_scorers_workers(judge: Judge) -> None:
+def test_it_runs_in_the_scorers_workers(scored: ScoredBy) -> None:
     reward = Reward(
         name="code-test", version=1, target=score, data_sources=("code-test",),
         options_type=CodeOptions, runs="sandbox", timeout_s=30, parts=("tests", "passed", "timed_out", "over_limit"),
@@ -206,24 +206,24 @@ def humaneval(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_every_humaneval_solution_passes_and_no_mutant_of_it(judge: Judge, reference_data: Path) -> None:
+def test_every_humaneval_solution_passes_and_no_mutant_of_it(scored: ScoredBy, reference_data: Path) -> None:
     failed, survived = [], []
     for row in humaneval(reference_data):
         truth = {key: row[key] for key in ("prompt", "test", "entry_point")}
-        if judge(row["prompt"] + row["canonical_solution"], truth).score != 1.0:
+        if scored(row["prompt"] + row["canonical_solution"], truth).score != 1.0:
             failed.append(row["task_id"])
-        if judge(row["prompt"] + "    return object()\n", truth).score != 0.0:
+        if scored(row["prompt"] + "    return object()\n", truth).score != 0.0:
             survived.append(row["task_id"])
     assert (failed, survived) == ([], [])
 
 
 @pytest.mark.slow
-def test_mbpp_solutions_pass(judge: Judge, reference_data: Path) -> None:
+def test_mbpp_solutions_pass(scored: ScoredBy, reference_data: Path) -> None:
     rows = [json.loads(line) for line in (reference_data / "mbpp" / "mbpp.jsonl").read_text().splitlines()]
     failed = []
     for row in rows:
         truth = {key: row[key] for key in ("test_list", "test_setup_code")}
-        if judge(row["code"], truth).score != 1.0:
+        if scored(row["code"], truth).score != 1.0:
             failed.append(row["task_id"])
     assert len(failed) <= len(rows) // 200, failed
 
@@ -242,7 +242,7 @@ UNREADABLE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_no_answer_is_taken_for_a_failure_of_ours(name: str, judge: Judge) -> None:
-    found = judge(UNREADABLE[name], CALLS)
+def test_no_answer_is_taken_for_a_failure_of_ours(name: str, scored: ScoredBy) -> None:
+    found = scored(UNREADABLE[name], CALLS)
     assert (found.status, found.score) == ("ok", 0.0), found.detail
     assert found.detail is not None and found.detail.encode()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rewards.code.conftest import Judge
+from tests.rewards.code.conftest import ScoredBy
 from tests.rewards.code.problems import PROBLEMS, forms, function, mutants
 
 
 @pytest.mark.parametrize("problem", [*PROBLEMS[::6]], ids=[p[0] for p in PROBLEMS[::6]])
-def test_right_programs_pass_and_mutants_fail_in_every_form(problem: tuple, judge: Judge) -> None:  # type: ignore[type-arg]
+def test_right_programs_pass_and_mutants_fail_in_every_form(problem: tuple, scored: ScoredBy) -> None:  # type: ignore[type-arg]
     changed = list(mutants(problem, 2))
     for name, (truth, write) in forms(problem).items():
-        right = judge(write(function(problem)), truth)
+        right = scored(write(function(problem)), truth)
         assert right.score == 1.0, (name, right.detail)
         for mutant in changed:
-            wrong = judge(write(mutant), truth)
+            wrong = scored(write(mutant), truth)
             assert (wrong.status, wrong.score) == ("ok", 0.0), (name, mutant)
 
 
@@ -30,24 +30,24 @@ _BODY = "        return a + b\n"
 @pytest.mark.parametrize("prompt", [_HEAD, f"{_HEAD}        ", f'{_HEAD}        """Adds."""\n'])
 @pytest.mark.parametrize("program", [_WHOLE, _BODY])
 def test_a_prompt_that_begins_the_class_does_not_stand_in_for_the_program(
-    test: str, prompt: str, program: str, judge: Judge
+    test: str, prompt: str, program: str, scored: ScoredBy
 ) -> None:
     truth = {"prompt": prompt, "entry_point": "Solution().add", "test": test}
-    assert judge(program, truth).score == 1.0
-    wrong = judge(program.replace("a + b", "a - b"), truth)
+    assert scored(program, truth).score == 1.0
+    wrong = scored(program.replace("a + b", "a - b"), truth)
     assert (wrong.score, wrong.status) == (0.0, "ok")
 
 
 @pytest.mark.parametrize("program", ["def add(a, b):\n    return a + b\n", "    return a + b\n"])
-def test_a_prompt_may_end_with_the_function_head(program: str, judge: Judge) -> None:
+def test_a_prompt_may_end_with_the_function_head(program: str, scored: ScoredBy) -> None:
     truth = {"prompt": "import math\ndef add(a, b):\n", "entry_point": "add", "test": _STEPS_CHECK}
-    assert judge(program, truth).score == 1.0
-    assert judge(program.replace("a + b", "a - b"), truth).score == 0.0
+    assert scored(program, truth).score == 1.0
+    assert scored(program.replace("a + b", "a - b"), truth).score == 0.0
 
 
-def test_a_setup_that_is_no_python_is_no_judgement(judge: Judge) -> None:
+def test_a_setup_that_is_no_python_is_no_judgement(scored: ScoredBy) -> None:
     truth = {"test_list": ["assert f() == 1 and g()"], "test_setup_code": "def g(:\n"}
-    found = judge("def f(): return 1", truth)
+    found = scored("def f(): return 1", truth)
     assert found.status == "invalid" and "no Python" in str(found.detail)
 
 
@@ -61,6 +61,6 @@ def test_a_setup_that_is_no_python_is_no_judgement(judge: Judge) -> None:
         {"inputs": ["1 2"], "outputs": [3]},
     ],
 )
-def test_inputs_and_outputs_are_known_by_their_usual_names(truth: dict, judge: Judge) -> None:  # type: ignore[type-arg]
-    assert judge("print(sum(map(int, input().split())))", truth).score == 1.0
-    assert judge("print(9)", truth).score == 0.0
+def test_inputs_and_outputs_are_known_by_their_usual_names(truth: dict, scored: ScoredBy) -> None:  # type: ignore[type-arg]
+    assert scored("print(sum(map(int, input().split())))", truth).score == 1.0
+    assert scored("print(9)", truth).score == 0.0

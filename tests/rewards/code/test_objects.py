@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rewards.code.conftest import Judge
+from tests.rewards.code.conftest import ScoredBy
 
 STACK = """
 class Stack:
@@ -217,12 +217,12 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_right_program_passes_tests_on_objects_and_wrong_ones_do_not(name: str, judge: Judge) -> None:
+def test_a_right_program_passes_tests_on_objects_and_wrong_ones_do_not(name: str, scored: ScoredBy) -> None:
     right, tests, wrong = CASES[name]
-    found = judge(right, {"test": tests})
+    found = scored(right, {"test": tests})
     assert found.score == 1.0, found.detail
     for program in wrong:
-        failed = judge(program, {"test": tests})
+        failed = scored(program, {"test": tests})
         assert (failed.status, failed.score) == ("ok", 0.0), (program, failed.detail)
 
 
@@ -278,23 +278,23 @@ CHEATS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
-def test_no_object_passes_for_an_answer(name: str, judge: Judge) -> None:
+def test_no_object_passes_for_an_answer(name: str, scored: ScoredBy) -> None:
     program, tests = CHEATS[name]
-    found = judge(program, {"test": tests}, cpu_s=0.5)
+    found = scored(program, {"test": tests}, cpu_s=0.5)
     assert (found.status, found.score) == ("ok", 0.0), found.detail
 
 
-def test_what_cannot_be_carried_is_invalid_with_the_reason(judge: Judge) -> None:
-    derived = judge("class Base: pass", {"test": "class Mine(Base): pass\nassert Mine()"})
+def test_what_cannot_be_carried_is_invalid_with_the_reason(scored: ScoredBy) -> None:
+    derived = scored("class Base: pass", {"test": "class Mine(Base): pass\nassert Mine()"})
     assert derived.status == "invalid" and "derives the class Mine" in str(derived.detail)
-    missing = judge("def f(): pass", {"test": "import no_such_module\nassert f() is None"})
+    missing = scored("def f(): pass", {"test": "import no_such_module\nassert f() is None"})
     assert missing.status == "invalid" and "no_such_module" in str(missing.detail)
-    claimed = judge("def f(): import no_such_module", {"test": "y = f()\nassert y is None"})
+    claimed = scored("def f(): import no_such_module", {"test": "y = f()\nassert y is None"})
     assert (claimed.status, claimed.score) == ("ok", 0.0)
 
 
-def test_a_test_that_ends_the_program_leaves_what_the_others_need(judge: Judge) -> None:
+def test_a_test_that_ends_the_program_leaves_what_the_others_need(scored: ScoredBy) -> None:
     program = "import os\nclass S:\n    def f(self, x): return os._exit(0) if x == 1 else x"
     tests = "s = S()\nassert s.f(0) == 0\nx = 1\nassert s.f(x) == 1\ny = 2\nassert s.f(y) == 2 and x == 1"
-    found = judge(program, {"test": tests}, continuous=True)
+    found = scored(program, {"test": tests}, continuous=True)
     assert found.parts["passed"] == 2.0 and found.parts["tests"] == 3.0, found.detail

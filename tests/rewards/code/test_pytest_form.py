@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rewards.code.conftest import Judge
+from tests.rewards.code.conftest import ScoredBy
 
 CASES: dict[str, tuple[str, str, list[str]]] = {
     "functions": (
@@ -41,15 +41,15 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_right_program_passes_and_wrong_ones_do_not(name: str, judge: Judge) -> None:
+def test_a_right_program_passes_and_wrong_ones_do_not(name: str, scored: ScoredBy) -> None:
     right, tests, wrong = CASES[name]
-    found = judge(right, {"test": tests})
+    found = scored(right, {"test": tests})
     assert found.score == 1.0, found.detail
     for program in wrong:
-        failed = judge(program, {"test": tests})
+        failed = scored(program, {"test": tests})
         assert (failed.status, failed.score) == ("ok", 0.0), (program, failed.detail)
 
 
-def test_each_function_is_a_test(judge: Judge) -> None:
+def test_each_function_is_a_test(scored: ScoredBy) -> None:
     tests = "from solution import f\ndef test_a(): assert f(1) == 1\ndef test_b(): assert f(2) == 1\n"
-    assert judge("def f(x): return x", {"test": tests}, continuous=True).score == 0.5
+    assert scored("def f(x): return x", {"test": tests}, continuous=True).score == 0.5

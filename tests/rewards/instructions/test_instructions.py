@@ -17,7 +17,7 @@ from tests.rewards.instructions import ifeval_cases
 pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
 
 
-def judge(response: str, *instructions: tuple[str, dict[str, Any]], **options: Any) -> Score:
+def scored(response: str, *instructions: tuple[str, dict[str, Any]], **options: Any) -> Score:
     truth = {"instruction_id_list": [i for i, _ in instructions], "kwargs": [k for _, k in instructions]}
     return score(Sample("ifeval", response, json.dumps(truth)), InstructionOptions(**options))
 
@@ -28,7 +28,7 @@ def verdicts(cases: dict[str, Any]) -> list[tuple[str, str, bool]]:
         for kind, (arguments, keeping, breaking) in cases.items()
         for wanted, responses in ((True, keeping), (False, breaking))
         for response in responses
-        if judge(response, (kind, arguments)).correct is not wanted
+        if scored(response, (kind, arguments)).correct is not wanted
     ]
 
 
@@ -44,10 +44,10 @@ CAT = ("keywords:existence", {"keywords": ["cat"]})
 
 
 def test_all_must_be_kept_or_the_share_is_paid() -> None:
-    assert judge("a cat", COMMA, CAT).score == 1.0
-    assert judge("a cat, a dog", COMMA, CAT).score == 0.0
-    assert judge("a cat, a dog", COMMA, CAT, pay="share").score == 0.5
-    found = judge("a cat, a dog", COMMA, CAT)
+    assert scored("a cat", COMMA, CAT).score == 1.0
+    assert scored("a cat, a dog", COMMA, CAT).score == 0.0
+    assert scored("a cat, a dog", COMMA, CAT, pay="share").score == 0.5
+    found = scored("a cat, a dog", COMMA, CAT)
     assert found.parts == {
         "strict": 0,
         "loose": 0,
@@ -60,20 +60,20 @@ def test_all_must_be_kept_or_the_share_is_paid() -> None:
 
 def test_loose_forgives_first_and_last_lines_and_asterisks() -> None:
     chatty = "Sure, here it is:\na cat\nHope it helps, bye"
-    assert judge(chatty, COMMA, CAT).score == 0.0
-    assert judge(chatty, COMMA, CAT, mode="loose").score == 1.0
-    assert judge(chatty, COMMA, CAT).parts["loose"] == 1.0
+    assert scored(chatty, COMMA, CAT).score == 0.0
+    assert scored(chatty, COMMA, CAT, mode="loose").score == 1.0
+    assert scored(chatty, COMMA, CAT).parts["loose"] == 1.0
     end = ("startend:end_checker", {"end_phrase": "The end."})
-    assert judge("x\n**The end.**", end, mode="loose").score == 1.0
+    assert scored("x\n**The end.**", end, mode="loose").score == 1.0
 
 
 @pytest.mark.parametrize(
     "response", ["", " \n", "<think>a cat", "<think>a cat</think>", "x" * 300_000 + " cat"]
 )
 def test_a_response_without_text_keeps_nothing(response: str) -> None:
-    assert judge(response, COMMA).score == 0.0
+    assert scored(response, COMMA).score == 0.0
     assert (
-        judge(response, ("length_constraints:number_words", {"num_words": 5, "relation": "less than"})).score
+        scored(response, ("length_constraints:number_words", {"num_words": 5, "relation": "less than"})).score
         == 0
     )
 
@@ -92,12 +92,12 @@ def test_a_truth_that_cannot_be_checked_is_invalid_and_never_kept(truth: str) ->
 
 
 def test_zero_is_an_argument_and_other_shapes_of_rows_are_read() -> None:
-    assert judge(
+    assert scored(
         "a b", ("keywords:frequency", {"keyword": "z", "frequency": 0, "relation": "at least"})
     ).correct
     instruct = '[{"instruction_id": ["punctuation:no_comma"], "kwargs": [null]}]'
     assert score(Sample("ifeval", "a b", instruct), InstructionOptions()).correct
-    twice = judge("a cat", CAT, ("keywords:existence", {"keywords": ["dog"]}))
+    twice = scored("a cat", CAT, ("keywords:existence", {"keywords": ["dog"]}))
     assert twice.parts["keywords:existence"] == 1.0 and twice.parts["keywords:existence#2"] == 0.0
 
 
@@ -121,8 +121,8 @@ def test_a_user_adds_a_checker_in_a_file_of_his_own(tmp_path: Path) -> None:
         "def lines(text, *, count):\n    return len(text.splitlines()) == count\n"
     )
     mine = ("my:lines", {"count": 2})
-    assert judge("a\nb", mine, checkers=(str(path),)).score == 1.0
-    assert judge("a", mine, checkers=(str(path),)).score == 0.0
+    assert scored("a\nb", mine, checkers=(str(path),)).score == 1.0
+    assert scored("a", mine, checkers=(str(path),)).score == 0.0
 
 
 def test_sentences_and_tokens_are_those_of_a_treebank() -> None:
@@ -163,4 +163,4 @@ def test_arguments_that_ask_for_nothing_are_invalid(name: str, arguments: Any) -
 
 
 def test_every_interrobang_is_tried() -> None:
-    assert judge("x‽ .,!?;:", ("count:punctuation", {})).correct
+    assert scored("x‽ .,!?;:", ("count:punctuation", {})).correct

@@ -16,7 +16,7 @@ pytest.importorskip("rapidfuzz", reason="the extra 'metrics' is not installed")
 METRICS = ("bleu", "rouge_l", "chrf")
 
 
-def judge(metric: str, response: str, truth: str, **options: Any) -> Score:
+def scored(metric: str, response: str, truth: str, **options: Any) -> Score:
     score: Score = getattr(overlap, metric)(Sample(metric, response, truth), OverlapOptions(**options))
     return score
 
@@ -24,27 +24,29 @@ def judge(metric: str, response: str, truth: str, **options: Any) -> Score:
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_same_text_is_worth_1_and_nothing_is_worth_0(metric: str) -> None:
     for text in ("the cat sat on the mat", "the cat", "猫坐在垫子上面了", "Été à Paris"):
-        found = judge(metric, text, text)
+        found = scored(metric, text, text)
         assert (found.score, found.correct) == (pytest.approx(1.0), True), text
     for wrong in ("", " ", "xyzzy qwfp", "<think>the cat"):
-        assert judge(metric, wrong, "the cat").score == pytest.approx(0.0, abs=0.05), wrong
-    assert judge(metric, "x", "").status == "invalid"
+        assert scored(metric, wrong, "the cat").score == pytest.approx(0.0, abs=0.05), wrong
+    assert scored(metric, "x", "").status == "invalid"
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_nearest_of_several_references_counts_and_the_threshold_is_an_option(metric: str) -> None:
-    assert judge(metric, "the cat sat here", '["a dog ran", "the cat sat here"]').score == pytest.approx(1.0)
-    near = judge(metric, "the cat sat on a mat", "the cat sat on the mat", correct_from=0.3)
+    assert scored(metric, "the cat sat here", '["a dog ran", "the cat sat here"]').score == pytest.approx(1.0)
+    near = scored(metric, "the cat sat on a mat", "the cat sat on the mat", correct_from=0.3)
     assert 0.3 < near.score < 1.0 and near.correct
 
 
 def test_rouge_l_is_the_f_measure_of_the_longest_common_subsequence() -> None:
-    assert judge("rouge_l", "police killed the gunman", "police kill the gunman").score == pytest.approx(0.75)
-    assert judge("rouge_l", "the gunman police killed", "police killed the gunman").score == pytest.approx(
+    assert scored("rouge_l", "police killed the gunman", "police kill the gunman").score == pytest.approx(
+        0.75
+    )
+    assert scored("rouge_l", "the gunman police killed", "police killed the gunman").score == pytest.approx(
         0.5
     )
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_long_responses_are_compared_by_their_start(metric: str) -> None:
-    assert judge(metric, "the cat " * 100_000, "the cat").score < 0.5
+    assert scored(metric, "the cat " * 100_000, "the cat").score < 0.5

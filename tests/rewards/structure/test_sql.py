@@ -14,7 +14,7 @@ SCHEMA = "CREATE TABLE t(name TEXT, n INT); INSERT INTO t VALUES('a',1),('b',2),
 OTHER = "CREATE TABLE t(name TEXT, n INT); INSERT INTO t VALUES('x',5),('y',0);"
 
 
-def judge(response: str, query: str = "SELECT name FROM t WHERE n > 1", **more: Any) -> Score:
+def scored(response: str, query: str = "SELECT name FROM t WHERE n > 1", **more: Any) -> Score:
     truth = json.dumps({"query": query, "schema": SCHEMA} | more)
     return score(Sample("sql", response, truth), SqlOptions())
 
@@ -28,7 +28,7 @@ def judge(response: str, query: str = "SELECT name FROM t WHERE n > 1", **more: 
     ],
 )  # fmt: skip
 def test_a_query_with_the_same_rows_is_right(response: str) -> None:
-    found = judge(response)
+    found = scored(response)
     assert (found.status, found.score) == ("ok", 1.0), found
 
 
@@ -42,9 +42,9 @@ def test_a_query_with_the_same_rows_is_right(response: str) -> None:
     ],
 )  # fmt: skip
 def test_anything_else_is_wrong_and_changes_nothing(response: str) -> None:
-    found = judge(response)
+    found = scored(response)
     assert (found.status, found.score) == ("ok", 0.0), found
-    assert judge("SELECT name FROM t WHERE n > 1").score == 1.0
+    assert scored("SELECT name FROM t WHERE n > 1").score == 1.0
 
 
 def test_an_endless_query_is_stopped_by_its_steps() -> None:
@@ -57,9 +57,9 @@ def test_an_endless_query_is_stopped_by_its_steps() -> None:
 
 def test_order_matters_where_the_ground_truth_orders() -> None:
     ordered = "SELECT name FROM t ORDER BY n DESC"
-    assert judge("SELECT name FROM t ORDER BY n DESC", ordered).score == 1.0
-    assert judge("SELECT name FROM t ORDER BY n", ordered).score == 0.0
-    assert judge("SELECT name FROM t ORDER BY n", ordered, ordered=False).score == 1.0
+    assert scored("SELECT name FROM t ORDER BY n DESC", ordered).score == 1.0
+    assert scored("SELECT name FROM t ORDER BY n", ordered).score == 0.0
+    assert scored("SELECT name FROM t ORDER BY n", ordered, ordered=False).score == 1.0
 
 
 def test_several_databases_catch_what_is_right_by_luck() -> None:
@@ -74,7 +74,7 @@ def test_several_databases_catch_what_is_right_by_luck() -> None:
     "query", ["SELECT nothing FROM t", "SELECT name FROM t WHERE n > 9", "", "DROP TABLE t"]
 )
 def test_a_ground_truth_that_fails_or_is_empty_is_invalid(query: str) -> None:
-    assert judge("SELECT name FROM t WHERE n > 9", query).status == "invalid"
+    assert scored("SELECT name FROM t WHERE n > 9", query).status == "invalid"
     assert score(Sample("sql", "SELECT 1", "{"), SqlOptions()).status == "invalid"
     assert score(Sample("sql", "SELECT 1", "SELECT 1"), SqlOptions()).status == "invalid"
 
@@ -98,7 +98,7 @@ TIES = (
     ],
 )  # fmt: skip
 def test_rows_that_the_order_leaves_equal_may_come_in_any(response: str, query: str) -> None:
-    found = judge(response, query, schema=TIES)
+    found = scored(response, query, schema=TIES)
     assert (found.status, found.score) == ("ok", 1.0), found
 
 
@@ -113,11 +113,11 @@ def test_rows_that_the_order_leaves_equal_may_come_in_any(response: str, query: 
     ],
 )  # fmt: skip
 def test_another_order_and_another_whole_number_are_wrong(response: str, query: str) -> None:
-    found = judge(response, query, schema=TIES)
+    found = scored(response, query, schema=TIES)
     assert (found.status, found.score) == ("ok", 0.0), found
 
 
 def test_comments_before_a_query_are_passed_over_in_one_pass() -> None:
-    assert judge("/**/" * 4_000 + "x").score == 0.0
-    assert judge("/**/" * 4_000 + "SELECT name FROM t WHERE n > 1").score == 1.0
-    assert judge("/*" * 9_000).score == 0.0
+    assert scored("/**/" * 4_000 + "x").score == 0.0
+    assert scored("/**/" * 4_000 + "SELECT name FROM t WHERE n > 1").score == 1.0
+    assert scored("/*" * 9_000).score == 0.0

@@ -184,6 +184,21 @@ def test_weights_that_cannot_fit_are_refused(
     check(settings(parquet, big_model, tmp_path, "trainer.n_gpus_per_node=4"))
 
 
+def test_responses_whose_tokens_alone_do_not_fit_are_refused(
+    parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "device_bytes", lambda config: 24 * GIB)
+    check(settings(parquet, model_folder, tmp_path, "data.max_response_length=100_000"))
+    for more in (
+        "data.max_response_length=100_000_000",
+        "actor_rollout_ref.rollout.response_length=100_000_000",
+    ):
+        with pytest.raises(ConfigError, match="responses, each padded to 100,000,010 tokens"):
+            check(settings(parquet, model_folder, tmp_path, more))
+    monkeypatch.setattr(memory, "device_bytes", lambda config: None)  # nobody knows what there is
+    check(settings(parquet, model_folder, tmp_path, "data.max_response_length=100_000_000"))
+
+
 def test_one_line_says_what_is_needed_and_what_there_is(
     parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
