@@ -113,7 +113,8 @@ def register_compositions(files: tuple[Path, ...]) -> None:
     for path in files:
         for made in load_compositions(path):
             for warning in check(made):
-                err.print(f"warning: composition '{made.name}': {warning}", highlight=False, markup=False, soft_wrap=True)
+                line = f"warning: composition '{made.name}': {warning}"
+                err.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_findings(findings: Iterable[CheckFinding]) -> None:
