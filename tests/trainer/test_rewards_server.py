@@ -7,7 +7,8 @@ from typing import cast
 
 import pytest
 
-from rewardkit.client import BATCH_SAMPLES, Client, _batches
+from rewardkit.client import Client
+from rewardkit.client.wire import BATCH_SAMPLES, batches
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.rewards import REQUEST_SAMPLES, ServerRewards
 from rewardkit.types import Sample, Score
@@ -40,9 +41,9 @@ def test_a_group_is_one_request_and_other_responses_are_divided() -> None:
 
 def test_a_body_of_the_client_ends_where_a_group_ends() -> None:
     samples = [Sample("x", "r", "t", f"p{i // 10}") for i in range(BATCH_SAMPLES + 50)]
-    assert [batch.size % 10 for batch in _batches(samples)] == [0, len(samples) % 10]
+    assert [batch.size % 10 for batch in batches(samples)] == [0, len(samples) % 10]
     endless = [Sample("x", "r", "t", "p") for _ in range(3 * BATCH_SAMPLES)]
-    assert [batch.size for batch in _batches(endless)] == [2 * BATCH_SAMPLES, BATCH_SAMPLES]
+    assert [batch.size for batch in batches(endless)] == [2 * BATCH_SAMPLES, BATCH_SAMPLES]
 
 
 @pytest.mark.slow

@@ -1,0 +1,54 @@
+"""When a request is sent again, and when the client gives up."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from rewardkit.client.wire import HttpAnswer, error_of
+from rewardkit.errors import DeadlineError, OverloadedError, ServerError
+
+_RETRIES = 4
+"""Times a request is sent again after its connection failed."""
+_FIRST_PAUSE_S = 0.05
+
+
+class Attempts:
+    """When to send a request again, and when to give up."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self.url = url
+        self.timeout_s = timeout_s
+        self.ends = time.monotonic() + timeout_s
+        self.failures = 0
+
+    def left_s(self) -> float:
+        left = self.ends - time.monotonic()
+        if left <= 0:
+            raise self.too_late()
+        return left
+
+    def too_late(self) -> DeadlineError:
+        return DeadlineError(f"{self.url} did not answer within {self.timeout_s:g} s; set a longer timeout_s")
+
+    def pause_after_failure(self, error: Exception) -> float:
+        """Seconds to wait. Raises ServerError when it was tried often enough."""
+        self.failures += 1
+        pause_s = _FIRST_PAUSE_S * 2.0**self.failures * random.uniform(0.5, 1.5)
+        if self.failures > _RETRIES or time.monotonic() + pause_s > self.ends:
+            reason = str(error) or type(error).__name__
+            raise ServerError(
+                f"cannot reach the reward server at {self.url}: {reason}; is `rewardkit serve` running?"
+            ) from error
+        return pause_s
+
+    def pause_when_overloaded(self, answer: HttpAnswer) -> float:
+        """Seconds to wait. Raises OverloadedError when that would be too late."""
+        try:
+            retry_after_s = float(answer.retry_after)
+        except ValueError:  # none, or a date
+            retry_after_s = 1.0
+        pause_s = retry_after_s * random.uniform(1.0, 1.5)  # not all at once
+        if time.monotonic() + pause_s > self.ends:
+            raise OverloadedError(f"{answer.url} answered 503: {error_of(answer)[1]}", retry_after_s)
+        return pause_s

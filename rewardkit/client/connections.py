@@ -1,0 +1,70 @@
+"""Connections of `http.client` that are kept between requests, for the client without an event loop."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import queue
+import ssl
+import time
+import urllib.parse
+from collections.abc import Callable
+
+from rewardkit.client.wire import HttpAnswer
+from rewardkit.errors import ServerError
+
+IDLE_S = 30.0
+"""A connection that was idle for longer is not used again: the server may be about to close it."""
+
+
+class HttpConnections:
+    """Kept connections of `http.client`, each used by one thread at a time."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServerError(f"{url} is no address of a server; write it as http://HOST:PORT")
+        self.prefix = parts.path
+        self._idle: queue.LifoQueue[tuple[float, http.client.HTTPConnection]] = queue.LifoQueue()
+        self._make = _maker(parts)
+
+    def exchange(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str], timeout_s: float
+    ) -> HttpAnswer:
+        connection = self._take()
+        try:
+            connection.timeout = timeout_s
+            if connection.sock is not None:
+                connection.sock.settimeout(timeout_s)
+            connection.request(method, self.prefix + path, body, headers)
+            response = connection.getresponse()
+            retry_after = response.getheader("retry-after", "")
+            answer = HttpAnswer(f"{self.url}{path}", response.status, retry_after, response.read())
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.put((time.monotonic(), connection))
+        return answer
+
+    def _take(self) -> http.client.HTTPConnection:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                used, connection = self._idle.get_nowait()
+                if time.monotonic() - used < IDLE_S:
+                    return connection
+                connection.close()
+        return self._make()
+
+    def close(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait()[1].close()
+
+
+def _maker(parts: urllib.parse.SplitResult) -> Callable[[], http.client.HTTPConnection]:
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        context = ssl.create_default_context()
+        return lambda: http.client.HTTPSConnection(host, parts.port, context=context)
+    return lambda: http.client.HTTPConnection(host, parts.port)

@@ -1,0 +1,131 @@
+"""The client for threads: a Scorer's methods, over connections that are kept."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any
+
+from rewardkit.client.attempts import Attempts
+from rewardkit.client.connections import HttpConnections
+from rewardkit.client.wire import (
+    HttpAnswer,
+    RequestBatch,
+    batches,
+    deadline_header,
+    error_of,
+    json_of,
+    request_headers,
+    scores_of,
+)
+from rewardkit.errors import UnknownDataSourceError
+from rewardkit.types import Sample, Score
+
+_THREADS = 4
+
+
+class Client:
+    """A reward server, used like a Scorer. Keeps its connections; safe to use from several threads.
+
+    Args:
+        url: for example `http://127.0.0.1:8000`.
+        token: sent as a bearer token.
+        timeout_s: deadline of a request of up to 1,024 samples, with everything that is sent again. The
+            server is told, and stops scoring in time.
+
+    Example:
+        >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP
+        ...     client.score(Sample("gsm8k", "#### 72", "72")).score
+        1.0
+    """
+
+    def __init__(self, url: str, *, token: str | None = None, timeout_s: float = 60.0) -> None:
+        self.url = url.rstrip("/")
+        self.timeout_s = timeout_s
+        self._headers = request_headers(token)
+        self._connections = HttpConnections(self.url)
+        self._threads: ThreadPoolExecutor | None = None
+        self._making = threading.Lock()
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample.
+
+        Raises:
+            OverloadedError: the server had too much to do until the deadline.
+            DeadlineError: it had not answered by the deadline.
+            RefusedError: it does not take the request: a wrong token, say.
+            ServerError: it cannot be reached, or failed.
+        """
+        return self.score_batch([sample])[0]
+
+    def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
+        """Score samples; the result has one Score for each, in order. Raises like `score`."""
+        requests = list(batches(samples))
+        if len(requests) < 2:
+            return [score for request in requests for score in self._send(request)]
+        with self._making:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rewardkit-client")
+        return [score for scores in self._threads.map(self._send, requests) for score in scores]
+
+    def rewards(self) -> list[dict[str, Any]]:
+        """Return what the server can score. Raises like `score`."""
+        found: list[dict[str, Any]] = json_of(self._request("GET", "/rewards"))
+        return found
+
+    def check(self, data_sources: Iterable[str]) -> frozenset[str]:
+        """Make sure that the server has a reward for every one of these data sources.
+
+        Returns:
+            those whose reward has to see all responses to a prompt in one call of `score_batch`.
+
+        Raises:
+            UnknownDataSourceError: it has none for one of them.
+            ServerError: the server cannot be reached.
+        """
+        query = urllib.parse.urlencode([("for", source) for source in sorted(set(data_sources))])
+        answer = self._request("GET", f"/rewards?{query}")
+        kind, message = error_of(answer)
+        if kind == "unknown_data_source":
+            raise UnknownDataSourceError(f"{message} (on {self.url})")
+        rewards = [reward for reward in json_of(answer) if reward.get("batch") == "group"]
+        return frozenset(source for reward in rewards for source in reward.get("for", ()))
+
+    def _send(self, batch: RequestBatch) -> list[Score]:
+        return scores_of(self._request("POST", "/score", batch.body), batch.size)
+
+    def _request(self, method: str, path: str, body: bytes | None = None) -> HttpAnswer:
+        attempts = Attempts(self.url, self.timeout_s)
+        while True:
+            try:
+                left = attempts.left_s()
+                headers = {**self._headers, **deadline_header(left)}
+                answer = self._connections.exchange(method, path, body, headers, left)
+            except TimeoutError:
+                raise attempts.too_late() from None
+            except (OSError, http.client.HTTPException) as error:
+                pause_s = attempts.pause_after_failure(error)
+            else:
+                if answer.status != http.client.SERVICE_UNAVAILABLE:
+                    return answer
+                pause_s = attempts.pause_when_overloaded(answer)
+            time.sleep(pause_s)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._threads is not None:
+            self._threads.shutdown()
+        self._connections.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,113 @@
+"""What the clients send and what they get: request bodies of limited size, headers, scores or an error."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import RefusedError, ServerError
+from rewardkit.groups import group_of
+from rewardkit.types import Sample, Score
+
+BATCH_SAMPLES = 1_024
+BATCH_BYTES = 16 << 20
+"""A request holds no more samples, and no more bytes unless one sample does."""
+
+_encoder = msgspec.json.Encoder()
+_scores = msgspec.json.Decoder(list[Score])
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBatch:
+    """The body of a request, and how many samples are in it."""
+
+    body: bytes
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What the server answered, whatever its status."""
+
+    url: str
+    status: int
+    retry_after: str
+    """The header of that name, empty if there is none."""
+    body: bytes
+
+
+def request_headers(token: str | None) -> dict[str, str]:
+    headers = {"content-type": "application/json"}
+    return headers | {"authorization": f"Bearer {token}"} if token else headers
+
+
+def deadline_header(left_s: float) -> dict[str, str]:
+    """Have the server end a little earlier, so that what it has scored by then still arrives."""
+    return {"x-timeout-s": f"{max(0.9 * left_s, left_s - 1.0):.3f}"}
+
+
+def batches(samples: Sequence[Sample]) -> Iterator[RequestBatch]:
+    """Encode samples into request bodies that are not too large; neighbours of one group stay together."""
+    parts: list[bytes] = []
+    size = 0
+    for i, sample in enumerate(samples):
+        part = encode(sample)
+        full = len(parts) >= BATCH_SAMPLES and (
+            len(parts) >= 2 * BATCH_SAMPLES or group_of(sample) != group_of(samples[i - 1])
+        )
+        if parts and (full or size + len(part) > BATCH_BYTES):
+            yield join(parts)
+            parts = []
+            size = 0
+        parts.append(part)
+        size += len(part) + 1
+    if parts:
+        yield join(parts)
+
+
+def join(parts: Sequence[bytes]) -> RequestBatch:
+    return RequestBatch(b"[" + b",".join(parts) + b"]", len(parts))
+
+
+def encode(sample: Sample) -> bytes:
+    try:
+        return _encoder.encode(sample)
+    except UnicodeEncodeError:  # lone surrogates; the server knows what to do with their escapes
+        return json.dumps(msgspec.to_builtins(sample)).encode()
+
+
+def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:
+    _refuse(answer)
+    try:
+        scores = _scores.decode(answer.body)
+    except msgspec.DecodeError as error:
+        raise ServerError(f"{answer.url} did not answer with scores: {error}") from None
+    if len(scores) != expected:
+        raise ServerError(f"{answer.url} answered with {len(scores)} scores for {expected} samples")
+    return scores
+
+
+def json_of(answer: HttpAnswer) -> Any:
+    _refuse(answer)
+    return json.loads(answer.body)
+
+
+def _refuse(answer: HttpAnswer) -> None:
+    """Raise what a status other than 200 stands for."""
+    if answer.status != http.client.OK:
+        kind = RefusedError if 400 <= answer.status < 500 else ServerError
+        raise kind(f"{answer.url} answered {answer.status}: {error_of(answer)[1]}")
+
+
+def error_of(answer: HttpAnswer) -> tuple[str, str]:
+    """The type and the message of an error, as far as the answer says."""
+    try:
+        error = json.loads(answer.body)["error"]
+        return str(error["type"]), str(error["message"])
+    except (ValueError, KeyError, TypeError):
+        return "", answer.body[:200].decode("utf-8", "replace")
