@@ -7,36 +7,37 @@ limit is reached, by raising `EpisodeEnded`: a loop need not look. `runner.py` m
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
 from rewardkit.agents.executing import describe, execute_call, within
+from rewardkit.agents.model_turns import (
+    Speaking,
+    TurnRequest,
+    continue_ids,
+    continue_messages,
+    turn_seed,
+)
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import (
     ENDED,
     Call,
-    ChatModel,
     EpisodeLimits,
     Interaction,
     Observation,
     Reply,
     Role,
-    TokenModel,
     Tool,
     Turn,
     UserTurn,
 )
 from rewardkit.types import Message, Status
-
-Parse = Callable[[str], tuple[str, list[Call]]]
-"""(what the model wrote) -> (the text without calls, the calls); of `calls.py`."""
 
 FAILED: Mapping[str, Status] = {
     "seconds": "timeout",
@@ -50,19 +51,6 @@ FAILED: Mapping[str, Status] = {
 
 class EpisodeEnded(Exception):
     """Raised in a loop whose episode has ended; `runner.py` catches it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Speaking:
-    """How an episode speaks to its model: by token ids, or by messages."""
-
-    model: TokenModel | ChatModel
-    transcript: Transcript | None
-    """The tokenizer and its template, for a TokenModel; None: the model is a ChatModel."""
-    parse: Parse
-    """Finds calls in a turn's text."""
-    stop: tuple[str, ...] = ()
-    """Texts that end every turn: what follows them is not the model's to write."""
 
 
 class Episode:
@@ -199,11 +187,11 @@ class Episode:
         if max_tokens is not None:
             budget = min(budget, max_tokens)
         seed = turn_seed(self.seed, self.count("assistant"))
-        stop = (*self._speaking.stop, *stop)
+        wanted = TurnRequest(seed, budget, (*self._speaking.stop, *stop), stop_token_ids)
         if self._speaking.transcript is None:
-            reply = await self._chat(seed, budget, stop)
+            reply = await self._chat(wanted)
         else:
-            reply = await self._continue(self._speaking.transcript, seed, budget, stop, stop_token_ids)
+            reply = await self._continue(self._speaking.transcript, wanted)
         if reply.finish_reason == "aborted":
             self._stop("cancelled", "the engine has given the request up")
         return reply
@@ -341,35 +329,20 @@ class Episode:
             for call, name, one in zip(calls, names, found, strict=True)
         ]
 
-    async def _continue(
-        self, transcript: Transcript, seed: int, budget: int, stop: Sequence[str], stop_ids: Sequence[int]
-    ) -> Reply:
-        """Ask a TokenModel; return its turn with its text and calls read from its ids."""
-        asked = [*self.prompt_ids, *self.response_ids]
-        model: Any = self._speaking.model
-        reply: Reply = await model.generate(asked, seed=seed, max_tokens=budget, stop_token_ids=stop_ids)
-        ids = list(reply.token_ids)[:budget]
-        kept = _until(stop, ids, transcript) if stop else len(ids)
-        finish = "stop" if kept < len(ids) else reply.finish_reason
-        ids = ids[:kept]
-        log_probs = None if reply.log_probs is None else list(reply.log_probs)[:kept]
-        text = transcript.text_of(ids)
-        reply = replace(reply, text=text, token_ids=ids, log_probs=log_probs, finish_reason=finish)
+    async def _continue(self, transcript: Transcript, wanted: TurnRequest) -> Reply:
+        """Have a TokenModel speak; its ids are kept as it produced them."""
+        reply = await continue_ids(self._speaking, [*self.prompt_ids, *self.response_ids], wanted)
+        ids = list(reply.token_ids)
         start = len(self.response_ids)
         self.response_ids += ids
         self.response_mask += [1] * len(ids)
-        self.log_probs += [0.0] * len(ids) if log_probs is None else log_probs
-        turn = Turn("assistant", text, start, len(self.response_ids), finish_reason=finish)
+        self.log_probs += [0.0] * len(ids) if reply.log_probs is None else reply.log_probs
+        turn = Turn("assistant", reply.text, start, len(self.response_ids), finish_reason=reply.finish_reason)
         return self._said(reply, turn, transcript.text_of(ids, special=True))
 
-    async def _chat(self, seed: int, budget: int, stop: Sequence[str]) -> Reply:
-        """Ask a ChatModel."""
-        model: Any = self._speaking.model
-        reply: Reply = await model.chat(list(self.messages), self.schemas, seed=seed, max_tokens=budget)
-        reply = replace(reply, text=plain_text(reply.text))
-        ends = [reply.text.find(one) + len(one) for one in stop if one in reply.text]
-        if ends:
-            reply = replace(reply, text=reply.text[: min(ends)], finish_reason="stop")
+    async def _chat(self, wanted: TurnRequest) -> Reply:
+        """Have a ChatModel speak."""
+        reply = await continue_messages(self._speaking, list(self.messages), self.schemas, wanted)
         # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         return self._said(reply, Turn("assistant", reply.text, finish_reason=reply.finish_reason), reply.text)
@@ -444,28 +417,6 @@ class Episode:
         if self.limits.seconds is None:
             return None
         return self.limits.seconds - (self._clock() - self._started)
-
-
-def turn_seed(seed: int, turn: int) -> int:
-    """Return the seed of a turn, counted from 0: the first has the episode's own, so that an episode of one
-    turn draws what a single response draws. Later ones have 31 bits, as many as every server takes."""
-    if turn == 0:
-        return seed
-    digest = hashlib.blake2b(repr((seed, turn)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 33
-
-
-def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
-    """How many of `ids` there are up to the one that completes a stop text; all if none does."""
-    text = transcript.text_of(ids, special=True)
-    if not any(one in text for one in stop):
-        return len(ids)
-    low, high = 1, len(ids)
-    while low < high:  # the text of more ids holds what that of fewer holds
-        middle = (low + high) // 2
-        text = transcript.text_of(ids[:middle], special=True)
-        low, high = (low, middle) if any(one in text for one in stop) else (middle + 1, high)
-    return low
 
 
 def _as_message(call: Call, number: int, place: int) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from rewardkit.agents.calls import format_named, parse
-from rewardkit.agents.episode import Episode, EpisodeEnded, Speaking
+from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe, within
+from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
 from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
 from rewardkit.agents.transcript import Transcript
