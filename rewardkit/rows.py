@@ -13,10 +13,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from rewardkit.api_answers import content_text, said_in, texts_of
 from rewardkit.types import Message, Sample
 
 DATA_SOURCE = ("data_source",)
-RESPONSE = ("response", "responses", "completion", "completions", "output")
+RESPONSE = (
+    "response",
+    "responses",
+    "completion",
+    "completions",
+    "output",
+    "generation",
+    "generations",
+    "generated_text",
+    "model_output",
+)
 GROUND_TRUTH = (
     "ground_truth",
     "reward_model.ground_truth",
@@ -106,29 +117,38 @@ def ground_truth_text(value: Any) -> str | None:
 
 
 def response_text(value: Any) -> str | None:
-    """Return what the model wrote: the text itself, or all texts of the assistant's among chat messages.
+    """Return what the model wrote: the text itself, all texts of the assistant's among chat messages, or what
+    the answer of an API says. Another object is its JSON. None for nothing.
 
-    None for nothing.
+    Calls of tools count in the last message: in others they have been answered.
     """
     if value is None or isinstance(value, str):
         return value
     messages = plain(value)
+    if isinstance(messages, Mapping):
+        return texts_of(messages)[0]
     if not isinstance(messages, list):
         return str(messages)
     said = [
-        message.get("content")
+        message
         for message in messages
         if isinstance(message, Mapping) and message.get("role", "assistant") == "assistant"
     ]
-    return "".join(_content_text(content) for content in said)
+    return "".join(
+        [*(content_text(message.get("content")) for message in said[:-1]), *map(said_in, said[-1:])]
+    )
 
 
 def responses_of(value: Any) -> list[Any] | None:
     """Return the several responses of one row, each a text or chat messages; None if it is a single one.
 
-    A list of texts, or of lists of messages, is several responses; a list of messages is one.
+    A list of texts, or of lists of messages, is several responses, and so is an answer of an API with several
+    choices; a list of messages is one.
     """
-    if value is None or isinstance(value, str | Mapping):
+    if isinstance(value, Mapping):
+        texts = texts_of(plain_mapping(value))
+        return list(texts) if len(texts) > 1 else None
+    if value is None or isinstance(value, str):
         return None
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -169,11 +189,3 @@ def _decimal_text(value: Decimal) -> str | None:
         return None
     whole = value.is_finite() and value == value.to_integral_value()
     return f"{value:.0f}" if whole else str(value)
-
-
-def _content_text(content: Any) -> str:
-    """The text of a message's content: itself, or that of its parts."""
-    if isinstance(content, str):
-        return content
-    parts = [part.get("text") for part in content or () if isinstance(part, Mapping)]
-    return "".join(part for part in parts if isinstance(part, str))

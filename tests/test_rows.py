@@ -43,6 +43,10 @@ def test_a_ground_truth_is_text_or_nothing(truth: Any, text: str | None) -> None
     assert ground_truth_text(truth) == text
 
 
+_CALL = {"type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+_CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -53,6 +57,42 @@ def test_a_ground_truth_is_text_or_nothing(truth: Any, text: str | None) -> None
         ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "ab"),
         ([{"content": [{"type": "text", "text": "a"}, {"type": "image"}]}], "a"),
         ([{"role": "assistant", "content": None, "tool_calls": []}], ""),
+        ([{"role": "assistant", "content": None, "tool_calls": [_CALL]}], _CALLED),
+        (
+            [
+                {"role": "assistant", "content": "", "tool_calls": [_CALL]},
+                {"role": "tool", "content": "1"},
+                {"role": "assistant", "content": "a"},
+            ],
+            "a",
+        ),
+        ({"role": "assistant", "content": "a"}, "a"),
+        ({"role": "assistant", "content": "so", "tool_calls": [_CALL]}, f"so\n{_CALLED}"),
+        (
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "so"},
+                    {"type": "tool_use", "name": "f", "input": {"x": 1}},
+                ],
+            },
+            f"so\n{_CALLED}",
+        ),
+        ({"choices": [{"message": {"content": "a"}, "index": 0}]}, "a"),
+        ({"choices": [{"text": "a"}]}, "a"),
+        (
+            {
+                "output": [
+                    {"type": "reasoning"},
+                    {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
+                ]
+            },
+            "a",
+        ),
+        ({"candidates": [{"content": {"parts": [{"text": "7", "thought": True}, {"text": "a"}]}}]}, "a"),
+        ({"n": 1, "é": [True]}, '{"n": 1, "é": [true]}'),
+        ({"choices": ["a", "b"]}, '{"choices": ["a", "b"]}'),
+        ({"output": "a"}, '{"output": "a"}'),
     ],
 )
 def test_a_response_is_what_the_assistant_said(value: Any, text: str | None) -> None:
@@ -65,6 +105,8 @@ def test_a_response_is_what_the_assistant_said(value: Any, text: str | None) -> 
         ("a", None),
         (None, None),
         ([{"role": "assistant", "content": "a"}], None),
+        ({"role": "assistant", "content": "a"}, None),
+        ({"choices": [{"index": 1, "text": "b"}, {"index": 0, "text": "a"}]}, ["a", "b"]),
         (["a", "b"], ["a", "b"]),
         (np.array(["a", "b"]), ["a", "b"]),
         ([None], [None]),

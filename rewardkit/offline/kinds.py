@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from rewardkit.api_answers import choice_index, choice_text, output_text, texts_of
 from rewardkit.errors import InputError
 from rewardkit.offline import kinds_of_chats as chats
 from rewardkit.offline.records import BadRowError, RawRow
@@ -145,30 +146,19 @@ def _batch_output(row: RawRow) -> Fields:
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise BadRowError(f"the request failed: {_failure_of(row)}")
-    texts = [_choice_text(choice) for choice in sorted(choices, key=_index)]
+    texts = [choice_text(choice) for choice in sorted(choices, key=choice_index)]
     return Fields(texts if len(texts) > 1 else texts[0], group=row["custom_id"])
 
 
 def _batch_facts(row: RawRow) -> Mapping[str, Any]:
     body = row["response"]["body"]
-    reasons = [choice.get("finish_reason") for choice in sorted(body["choices"], key=_index)]
+    reasons = [choice.get("finish_reason") for choice in sorted(body["choices"], key=choice_index)]
     if len(reasons) > 1:
         return {"finish_reason": reasons}
     return {
         "finish_reason": reasons[0],
         "response_tokens": (body.get("usage") or {}).get("completion_tokens"),
     }
-
-
-def _index(choice: Mapping[str, Any]) -> int:
-    return int(choice.get("index", 0))
-
-
-def _choice_text(choice: Mapping[str, Any]) -> Any:
-    """What a choice says; nothing (a refusal, a call of a tool) is the empty response."""
-    message = choice.get("message")
-    text = message.get("content") if isinstance(message, Mapping) else choice.get("text")
-    return "" if text is None else [message] if isinstance(text, list) else text
 
 
 def _failure_of(row: RawRow) -> str:
@@ -199,15 +189,7 @@ def _output_text(answer: Any) -> str:
     """The texts in the `output` of an answer in the form of OpenAI's responses."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("output"), list):
         raise BadRowError("'response' has no 'output'")
-    messages = [
-        item for item in answer["output"] if isinstance(item, Mapping) and item.get("type") == "message"
-    ]
-    parts = [
-        part for message in messages for part in message.get("content") or () if isinstance(part, Mapping)
-    ]
-    return "".join(
-        str(part["text"]) for part in parts if part.get("type") == "output_text" and "text" in part
-    )
+    return output_text(answer["output"])
 
 
 def _verifiers(row: RawRow) -> Fields:
@@ -261,6 +243,36 @@ def _trl(row: RawRow) -> Fields:
     )
 
 
+def _api_answer(row: RawRow) -> Fields:
+    """What an API answered, a row each: OpenAI's chat completions or completions, Anthropic's messages."""
+    texts = texts_of(row)
+    names = find_names(lambda name: has_value(row, name))
+    return Fields(
+        texts if len(texts) > 1 else texts[0],
+        value_at(row, names.ground_truth),
+        value_at(row, names.prompt),
+        row.get("data_source"),
+    )
+
+
+def _nemo_rl(row: RawRow) -> Fields:
+    """`train_data_step*.jsonl` of NeMo-RL: what was said in turns, of which every second is the model's."""
+    said = row["content"]
+    if not isinstance(said, list) or len(said) < 2:
+        raise BadRowError("'content' is no list of turns, so nothing says where the response begins")
+    last = len(said) // 2 * 2 - 1
+    prompt = said[0] if last == 1 else "\n".join(map(str, said[:last]))
+    names = find_names(lambda name: has_value(row, name))
+    return Fields(said[last], value_at(row, names.ground_truth), prompt, row.get("data_source"), None, prompt)
+
+
+def _nemo_rl_evaluation(row: RawRow) -> Fields:
+    """A row of NeMo-RL's `evaluation_data.json`."""
+    info = row["extra_env_info"]
+    truth = info.get("ground_truth") if isinstance(info, Mapping) else None
+    return Fields(row["response"], truth, row["prompt"], row.get("data_source"), None, row["prompt"])
+
+
 def _fields(read: Callable[[RawRow], chats.ChatParts]) -> Callable[[RawRow], Fields]:
     """What takes a row apart, of a function that finds its response, ground truth and prompt."""
 
@@ -312,6 +324,19 @@ KINDS = (
         _fields(chats.under("response", "labels")),
     ),
     LogKind("Anthropic batch results", frozenset({"custom_id", "result"}), _fields(chats.anthropic_batch)),
+    LogKind(
+        "answers of an API",
+        frozenset({"object", "choices"}),
+        _api_answer,
+        unless_answered=True,
+    ),
+    LogKind(
+        "answers of an API", frozenset({"stop_reason", "role", "content"}), _api_answer, unless_answered=True
+    ),
+    LogKind(
+        "NeMo-RL training data", frozenset({"content", "rewards", "idx"}), _nemo_rl, unless_answered=True
+    ),
+    LogKind("NeMo-RL evaluation", frozenset({"prompt", "response", "extra_env_info"}), _nemo_rl_evaluation),
     LogKind("vLLM outputs", frozenset({"request_id", "outputs"}), _fields(chats.request_output)),
     LogKind("lighteval details", frozenset({"doc", "model_response"}), _fields(chats.lighteval)),
     *(

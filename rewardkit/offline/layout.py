@@ -11,7 +11,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.offline.formats import RowFile, columns_of
 from rewardkit.offline.kinds import Fields, SkippedRowError, by_name, named, recognise
 from rewardkit.offline.records import BadRowError, RawRow
-from rewardkit.rows import RowNames, find_names, has_value, responses_of
+from rewardkit.rows import RowNames, find_names, has_value, responses_of, value_at
 from rewardkit.tables import is_list, is_text, type_of
 
 
@@ -54,6 +54,8 @@ class RowLayout:
     note: str = ""
     to_score: bool = True
     """False: a ground truth or data source may be missing."""
+    batches: bool = False
+    """A row holds a whole batch: lists of prompts, responses, ground truths, ..., of one length."""
 
     def describe(self, rows: int | None) -> str:
         """One line: what was recognised."""
@@ -88,7 +90,8 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
         if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
             raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
     _check(layout, file, first, columns)
-    return replace(layout, many=_has_many(layout, file, first))
+    batches = kind is None and _is_batch(first, names)
+    return replace(layout, many=_has_many(layout, file, first), batches=batches)
 
 
 _FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
@@ -161,6 +164,39 @@ def _has_many(layout: RowLayout, file: RowFile, first: RawRow) -> bool:
         found = type_of(file.schema, layout.names.response or "")
         return found is not None and is_list(found) and not pa.types.is_struct(found.value_type)
     return responses_of(_first_fields(layout, first).response) is not None
+
+
+def _is_batch(row: RawRow, names: RowNames) -> bool:
+    """Whether a row holds a batch, a list in each column, as ms-swift and ROLL write them: a prompt for each
+    response. A list of messages is one prompt."""
+    prompts = value_at(row, names.prompt)
+    responses = value_at(row, names.response)
+    if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
+        return False
+    return bool(prompts) and not any(isinstance(one, Mapping) for one in (*prompts, *responses))
+
+
+def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
+    """Return the rows of a batch that stands in one, each with its element of every list of that length.
+
+    Raises:
+        BadRowError: it is no batch.
+    """
+    if not _is_batch(row, names):
+        raise BadRowError("not a batch, with a prompt for each response, as the first row is")
+    count = len(value_at(row, names.response))
+    return [_element(row, i, count) for i in range(count)]
+
+
+def _element(row: RawRow, i: int, count: int) -> RawRow:
+    return {
+        name: value[i]
+        if isinstance(value, list) and len(value) == count
+        else _element(value, i, count)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in row.items()
+    }
 
 
 def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) -> InputError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from rewardkit.offline.kinds import Fields, SkippedRowError
-from rewardkit.offline.layout import RowLayout, reader_of
+from rewardkit.offline.layout import RowLayout, batch_rows, reader_of
 from rewardkit.offline.records import BadRowError, RawRow, Records, parse
 from rewardkit.rows import ground_truth_text, plain_mapping, prompt_of, response_text, responses_of, value_at
 from rewardkit.tables import column_of, is_list, is_text, type_of
@@ -57,7 +57,7 @@ def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) 
     if records.damaged is not None:
         bad = dict.fromkeys(range(records.count), records.damaged)
         return SampleBatch(records, [Sample(layout.data_source or "", "", "")] * records.count, bad)
-    if records.table is not None and layout.kind is None and layout.join is None:
+    if records.table is not None and layout.kind is None and layout.join is None and not layout.batches:
         return _from_columns(records, records.table, layout, reads)
     return _from_rows(records, layout, reads)
 
@@ -126,6 +126,9 @@ def _row_samples(
     row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout, reads: Collection[str]
 ) -> tuple[list[tuple[Sample, str | None]], str | None]:
     """The samples of a row, each with why it cannot be used, and the row's group."""
+    if layout.batches:
+        alone = replace(layout, batches=False)
+        return [_row_samples(one, read, alone, reads)[0][0] for one in batch_rows(row, layout.names)], None
     if layout.filter is not None and row.get("filter") != layout.filter:
         raise SkippedRowError
     try:

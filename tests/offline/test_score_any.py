@@ -107,6 +107,26 @@ _ASKED = {"role": "user", "content": "3+4?"}
             ),
             "Anthropic batch results",
         ),
+        (
+            logs.answered(
+                object="chat.completion", choices=[{"index": 0, "message": {"content": ...}}], answer="7"
+            ),
+            "answers of an API",
+        ),
+        (
+            logs.answered(
+                role="assistant", content=[{"type": "text", "text": ...}], stop_reason="end_turn", answer="7"
+            ),
+            "answers of an API",
+        ),
+        (
+            logs.answered(content=["3+4?", ..., "Environment: correct"], rewards=1.0, idx=0, answer="7"),
+            "NeMo-RL training data",
+        ),
+        (
+            logs.answered(prompt="3+4?", response=..., reward=0.0, extra_env_info={"ground_truth": "7"}),
+            "NeMo-RL evaluation",
+        ),
     ],
 )
 def test_responses_in_other_tools_places_are_found(
@@ -116,6 +136,25 @@ def test_responses_in_other_tools_places_are_found(
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     assert said in capsys.readouterr().err
     assert [row["score"] for row in _lines(tmp_path / "log.scored.jsonl")] == [1.0, 0.1]
+
+
+@pytest.mark.parametrize("name", ["generation", "generated_text", "model_output"])
+def test_names_of_evaluations_are_known(tmp_path: Path, name: str) -> None:
+    rows = logs.answered(**{name: ...}, problem="3+4?", expected_answer="7")
+    path = write(tmp_path / "log.jsonl", rows)
+    assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
+    assert [row["score"] for row in _lines(tmp_path / "log.scored.jsonl")] == [1.0, 0.1]
+
+
+def test_each_response_of_a_batch_in_a_row_has_its_own_ground_truth(tmp_path: Path) -> None:
+    """As ms-swift and ROLL write a step; else the list of ground truths would mean any of them."""
+    step = {"prompt": ["3+4?", "4+5?"], "completion": ["\\boxed{7}", "\\boxed{7}"], "solution": ["7", "9"]}
+    path = write(tmp_path / "completions.jsonl", [step, {**step, "prompt": "3+4?"}])
+    assert run(["score", str(path), "--data-source", "math"]) == 0
+    first, second = _lines(tmp_path / "completions.scored.jsonl")
+    assert first["score"] == [1.0, 0.0]
+    assert first["status"] == ["ok", "ok"]
+    assert "not a batch" in second["detail"][0]
 
 
 def test_a_chat_that_ends_with_a_question_has_no_response(
