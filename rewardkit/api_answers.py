@@ -14,7 +14,7 @@ from typing import Any
 def texts_of(answer: Mapping[str, Any]) -> list[str]:
     """Return what an answer says: a text for each of its choices.
 
-    Calls of tools stand at its end as Hermes' templates write them. Nothing said (a refusal) is the empty text.
+    Calls of tools stand at its end as Hermes' templates write them. Nothing said is the empty text.
     What is no answer of an API is the one text of its JSON, as a model that answers in JSON means it.
     """
     for name, read in (("choices", _choices), ("candidates", _candidates), ("output", _output)):

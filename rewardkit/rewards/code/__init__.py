@@ -21,7 +21,12 @@ from rewardkit.errors import InputError
 from rewardkit.rewards.code.assertions import with_body
 from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator
-from rewardkit.rewards.code.extract import Fence, extract_like_livecodebench, extract_like_verl
+from rewardkit.rewards.code.extract import (
+    Fence,
+    Parses,
+    extract_like_livecodebench,
+    extract_like_verl,
+)
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take, wanted
 from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError, StdinTest
@@ -193,7 +198,15 @@ def _program(
         language = wanted(options.language, problem)
         parses = functools.partial(_parses, sandbox)
         found = take(response, options.fence, language, parses, problem.called)
+        found = found or _body_alone(response, problem, parses)
     return found if found and found.source.strip() else None
+
+
+def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program | None:
+    """The body of HumanEval's function without a fence, as a base model goes on after the prompt."""
+    if not problem.prefix or response.lstrip("\n")[:1] not in (" ", "\t"):
+        return None
+    return Program(response) if parses(f"{problem.prefix}\n{response}") else None
 
 
 def _parses(sandbox: ProgramRunner, code: str) -> bool:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import json
 import pickletools
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -249,10 +250,10 @@ def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _test(ground_truth: dict[str, Any]) -> CodeProblem:
-    """`test`: HumanEval's check, pytest functions (KodCode), assertions in a row (the LeetCode contest set),
-    or SandboxFusion's: a list of {input: {stdin}, output: {stdout}}, or {code}."""
+    """`test`: HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), assertions in a row
+    (the LeetCode contest set), or SandboxFusion: a list of {input: {stdin}, output: {stdout}} or {code}."""
     test = ground_truth["test"]
-    if "entry_point" in ground_truth:
+    if "entry_point" in ground_truth and (not isinstance(test, str) or _DEFINES_CHECK.search(test)):
         return _humaneval(ground_truth)
     if isinstance(test, str) and test.lstrip().startswith(("[", "{")) and _is_json(test):
         test = _json(test)
@@ -267,7 +268,11 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
         if language not in ("python", "pytest"):
             raise GroundTruthError(f"the code in 'test' is {language}; expected python")
         test = test["code"]
-    return _source(test)
+    return replace(_source(test), prefix=ground_truth.get("prompt") or "")
+
+
+_DEFINES_CHECK = re.compile(r"^(?:def check\b|check\s*=)", re.MULTILINE)
+"""What makes a test HumanEval's. BigCodeBench's names an entry point too, and is a unittest."""
 
 
 def _source(test: str) -> CodeProblem:

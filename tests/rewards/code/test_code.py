@@ -93,6 +93,21 @@ def test_humaneval_takes_a_body_or_a_function(program: str, scored: ScoredBy) ->
     assert scored(program, HUMANEVAL).score == 1.0
 
 
+@pytest.mark.parametrize(
+    ("response", "paid"),
+    [
+        ("    return 3\n", 1.0),
+        ("\n    x = 3\n    return x", 1.0),
+        ("    return 4\n", 0.0),
+        ("    We return 3.", 0.0),
+    ],
+)
+def test_a_base_model_goes_on_after_humanevals_prompt(response: str, paid: float, scored: ScoredBy) -> None:
+    scored("pass", HUMANEVAL)  # skips where nothing isolates
+    found = score(Sample("code", response, json.dumps(HUMANEVAL)), CodeOptions())
+    assert (found.status, found.score) == ("ok", paid), found.detail
+
+
 SPOOFS = {
     "equal to all": "class Yes(int):\n    def __eq__(self, o): return True\n    def __ne__(self, o): return False\n    def __sub__(self, o): return self\n    __hash__ = int.__hash__\ndef root(xs): return Yes(7)",
     "helper redefined": "def helper(x): return 0\ndef root(xs): return 9",

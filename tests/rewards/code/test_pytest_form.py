@@ -50,6 +50,18 @@ def test_a_right_program_passes_and_wrong_ones_do_not(name: str, scored: ScoredB
         assert (failed.status, failed.score) == ("ok", 0.0), (program, failed.detail)
 
 
+def test_a_unittest_with_an_entry_point_needs_no_check(scored: ScoredBy) -> None:
+    """As BigCodeBench has them."""
+    right, tests, wrong = CASES["unittest"]
+    truth = {
+        "test": tests.replace("from solution import f\n", ""),
+        "entry_point": "f",
+        "prompt": "import math\n",
+    }
+    assert scored(right, truth).score == 1.0
+    assert [scored(program, truth).score for program in wrong] == [0.0, 0.0]
+
+
 def test_each_function_is_a_test(scored: ScoredBy) -> None:
     tests = "from solution import f\ndef test_a(): assert f(1) == 1\ndef test_b(): assert f(2) == 1\n"
     assert scored("def f(x): return x", {"test": tests}, continuous=True).score == 0.5
