@@ -16,6 +16,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -113,9 +114,18 @@ class Reward:
         types = {f.name: str(f.type) for f in fields(self.options_class)}
         values = {name: _from_text(value, types[name]) for name, value in values.items()}
         try:
-            return msgspec.convert(values, self.options_class, strict=False)
+            made = msgspec.convert(values, self.options_class, strict=False)
+            self._refuse_endless(made)
+            return made
         except (msgspec.ValidationError, ValueError) as error:
             raise OptionsError(self._misfit(str(error), values)) from None
+
+    def _refuse_endless(self, options: Any) -> None:
+        """Refuse an option that is no finite number: every score that is made with it would be an error."""
+        for option in fields(options):
+            value = getattr(options, option.name)
+            if isinstance(value, float) and not isfinite(value):
+                raise ValueError(f"{option.name} is {value}; expected a finite number")
 
     def _misfit(self, reason: str, values: Mapping[str, Any]) -> str:
         """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""

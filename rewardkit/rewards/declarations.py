@@ -237,7 +237,7 @@ def number() -> Function:
     return number
 
 
-@reward("json", version=2, runs="process", parts=("valid", "fields"), reads=())
+@reward("json", version=3, runs="process", parts=("valid", "fields"), reads=())
 def json() -> Function:
     """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import json
@@ -245,7 +245,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=2, runs="process", parts=("valid", "fields"), reads=())
+@reward("yaml", version=3, runs="process", parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -310,7 +310,7 @@ def tool_call() -> Function:
     return score
 
 
-@reward("think_format", version=1, runs="inline", reads=())
+@reward("think_format", version=2, runs="inline", reads=())
 def think_format() -> Function:
     """Think tags once, first and filled, then something said: 1.0 or 0.0"""
     from rewardkit.rewards.shaping.format import think_format
@@ -318,7 +318,7 @@ def think_format() -> Function:
     return think_format
 
 
-@reward("length_overlong", version=1, runs="inline", reads=("extra_info",))
+@reward("length_overlong", version=2, runs="inline", reads=("extra_info",))
 def length_overlong() -> Function:
     """DAPO's penalty for responses near the limit: 0 to -1"""
     from rewardkit.rewards.shaping.length import length_overlong
@@ -326,7 +326,7 @@ def length_overlong() -> Function:
     return length_overlong
 
 
-@reward("length_cosine", version=1, runs="inline", reads=("extra_info",))
+@reward("length_cosine", version=2, runs="inline", reads=("extra_info",))
 def length_cosine() -> Function:
     """From 1.0 for short to 0.0 for long along a cosine"""
     from rewardkit.rewards.shaping.length import length_cosine
@@ -334,7 +334,7 @@ def length_cosine() -> Function:
     return length_cosine
 
 
-@reward("length_budget", version=1, runs="inline", reads=("extra_info",))
+@reward("length_budget", version=2, runs="inline", reads=("extra_info",))
 def length_budget() -> Function:
     """How well a response keeps to its budget (L1): 0.0 to 1.0"""
     from rewardkit.rewards.shaping.length import length_budget
@@ -342,7 +342,7 @@ def length_budget() -> Function:
     return length_budget
 
 
-@reward("repetition", version=1, runs="inline", reads=())
+@reward("repetition", version=2, runs="inline", reads=())
 def repetition() -> Function:
     """Penalty for n-grams that recur: 0 to -1"""
     from rewardkit.rewards.shaping.repetition import repetition
@@ -350,7 +350,7 @@ def repetition() -> Function:
     return repetition
 
 
-@reward("language", version=1, runs="process", reads=("extra_info",))
+@reward("language", version=2, runs="process", reads=("extra_info",))
 def language() -> Function:
     """Share of the words that are in one language: 0.0 to 1.0"""
     from rewardkit.rewards.shaping.language import language
@@ -358,7 +358,7 @@ def language() -> Function:
     return language
 
 
-@reward("refusal", version=1, runs="inline", reads=())
+@reward("refusal", version=2, runs="inline", reads=())
 def refusal() -> Function:
     """Penalty for a response that declines to answer: 0 or -1"""
     from rewardkit.rewards.shaping.refusal import refusal

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rewards.shaping import SPANS
 from rewardkit.scoring.runner import RewardRunner
@@ -125,3 +126,89 @@ def test_refusals_are_told_from_answers() -> None:
         "I am not sure, perhaps 5.",
     ):
         assert scored("refusal", answered).score == 0.0, answered
+
+
+def test_no_refusal_is_made_of_an_apology_or_of_a_step_that_leads_nowhere() -> None:
+    for answered in (
+        "I'm sorry, but the answer is 5.", "I'm sorry, but that was wrong: it is 5.", "I can't continue the sequence past 5.",
+        "I cannot solve this directly, so let us substitute.", "I can't write it as a fraction, so 0.5.", "We cannot do that: 0 has no inverse.",
+    ):  # fmt: skip
+        assert scored("refusal", answered).score == 0.0, answered
+    for refused in (
+        "I’m sorry, but I can’t help with that.", "I apologize, but I cannot do this.", "I can't fulfill this request.", "I cannot create that content.",
+        "I’m not able to help.", "I'm unable to assist.", "I refuse to answer.", "I will not do that.", "I'm not comfortable discussing it.", "I don't feel comfortable answering.",
+        "I cannot solve this problem.", "Sorry, I can't.",
+    ):  # fmt: skip
+        assert scored("refusal", refused).score == -1.0, refused
+
+
+def test_a_thought_that_nobody_sees_is_empty() -> None:
+    for nothing in ("\u200b", "&nbsp;", " \u3164\u2060", "\u2800", "&#8203;"):
+        assert scored("think_format", f"<think>{nothing}</think>b").score == 0.0
+        assert scored("think_format", f"<think>a</think>{nothing}").score == 0.0
+        assert scored("think_format", f"<think>a</think><answer>{nothing}</answer>", answer=True).score == 0.0
+    assert scored("think_format", "\ufeff<think>好</think>...").score == 1.0
+
+
+def test_what_repeats_without_a_blank_repeats_all_the_same() -> None:
+    for glued in ("a" * 5_000, "abcabc" * 500, "哈哈" * 500, "ha_" * 500):
+        assert scored("repetition", glued).score < -0.9, glued[:10]
+    assert (
+        scored("repetition", "counterrevolutionaries misunderstood antidisestablishmentarianism").score == 0.0
+    )
+
+
+def test_letters_of_a_script_are_counted_without_its_marks_and_signs() -> None:
+    pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
+    hindi = "आज मौसम बहुत अच्छा है और हम पार्क में जा रहे हैं"
+    assert scored("language", hindi, language="hi").score == 1.0
+    assert scored("language", f"{hindi} the weather is lovely today", language="hi").score < 0.6
+    assert scored("language", "コーヒー・ブレイク", language="ja").score == 1.0
+
+
+def test_chinese_is_not_japanese_though_its_characters_are() -> None:
+    chinese = "今天天气很好，我们去公园散步，然后回家吃饭。"
+    assert scored("language", chinese, language="ja").score < 0.4
+    assert scored("language", chinese + "の", language="ja").score < 0.5
+    for japanese in ("今日は天気がいいので公園に行きます", "東京都", "第一章 関数の定義"):
+        assert scored("language", japanese, language="ja").score == 1.0
+
+
+def test_a_region_is_no_other_language_and_no_language_is_no_judgement() -> None:
+    pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
+    english = "The weather is lovely today and we are going to the park."
+    for code in ("en-US", "en_GB", "EN"):
+        assert scored("language", english, language=code).score == 1.0
+    assert scored("language", "今天天气很好", {"language": "zh-TW"}).score == 1.0
+    for code in ("xx", "english", ""):
+        found = (
+            scored("language", english, {"language": code})
+            if code
+            else scored("language", english, language=" ")
+        )
+        assert found.status == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("repetition", {"n": 0}), ("repetition", {"n": -1}), ("repetition", {"penalty": float("nan")}), ("refusal", {"penalty": float("inf")}),
+        ("length_overlong", {"max_length": 10, "buffer": 20}), ("length_overlong", {"max_length": 10, "buffer": -2}),
+        ("length_cosine", {"max_length": 0}), ("length_cosine", {"shortest": float("inf")}), ("length_budget", {"alpha": -1.0}), ("length_budget", {"budget": -5}),
+    ],
+)  # fmt: skip
+def test_options_with_which_nothing_sensible_is_scored_are_refused(
+    name: str, options: dict[str, Any]
+) -> None:
+    reward = REGISTRY.by_name(name)
+    assert reward is not None
+    with pytest.raises(OptionsError, match="expected"):
+        reward.make_options(options)
+
+
+def test_counts_are_taken_as_tables_hold_them() -> None:
+    for count in (90, 90.0, "90"):
+        assert scored("length_budget", "x", {"response_tokens": count, "budget": count}).score == 1.0
+    for nothing in (True, -1, 90.5, "ninety", None, float("nan"), [90]):
+        assert scored("length_budget", "x", {"response_tokens": nothing, "budget": 90}).status == "invalid"
+        assert scored("length_budget", "x", {"response_tokens": 90, "budget": nothing}).status == "invalid"

@@ -7,11 +7,14 @@ thought itself, `opened=True` expects no `<think>`.
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 
 from rewardkit.types import Sample, Score
 
 _STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>")
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that are drawn as nothing."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class FormatOptions:
 
 def think_format(sample: Sample, options: FormatOptions) -> Score:
     """Score 1.0 for the format, 0.0 for any other."""
-    text = sample.response.strip()
+    text = sample.response.removeprefix("\ufeff").strip()
     for stop in _STOPS:
         text = text.removesuffix(stop).rstrip()
     why = _fault(text, options)
@@ -42,11 +45,17 @@ def _fault(text: str, options: FormatOptions) -> str | None:
         return "text before the thought"
     thought, _, said = text.removeprefix("<think>").partition("</think>")
     said = said.strip()
-    if not thought.strip() or not said:
+    if not seen(thought) or not seen(said):
         return "nothing thought or nothing said"
     if not options.answer:
         return None
     if said.count("<answer>") != 1 or said.count("</answer>") != 1:
         return "not one answer"
-    inside = said.startswith("<answer>") and said.endswith("</answer>") and said[8:-9].strip()
-    return None if inside else "text outside the answer, or none in it"
+    inside = said.startswith("<answer>") and said.endswith("</answer>")
+    return None if inside and seen(said[8:-9]) else "text outside the answer, or none in it"
+
+
+def seen(text: str) -> bool:
+    """Return True when a text has more than blanks, controls and characters of no width."""
+    shown = html.unescape(text)
+    return any(char.isprintable() and not char.isspace() and char not in _BLANK for char in shown)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rewardkit.rewards.instructions.language import LANGUAGES
 from rewardkit.rewards.instructions.language import language as detect
-from rewardkit.types import Sample, Score
+from rewardkit.types import Sample, Score, failure
 
 _SCRIPTS = {
     "zh": r"[\u3400-\u9fff]",
-    "ja": r"[\u3040-\u30ff\u3400-\u9fff]",
     "ko": r"[\uac00-\ud7af\u1100-\u11ff]",
     "ru": r"[\u0400-\u04ff]",
     "ar": r"[\u0600-\u06ff]",
@@ -23,6 +23,11 @@ _SCRIPTS = {
     "th": r"[\u0e00-\u0e7f]",
     "el": r"[\u0370-\u03ff]",
 }
+_KANA = r"[\u3041-\u30ff]"
+_HAN = r"[\u3400-\u9fff]"
+_HAN_TO_A_KANA = 2
+_HEADING = 6
+"""Chinese characters that Japanese may have without any kana."""
 _UNSPOKEN = re.compile(r"```.*?(?:```|\Z)|\$[^$\n]{1,500}\$|</?\w+>|\\[a-z]+", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -35,7 +40,7 @@ class LanguageOptions:
     """Options of the language part."""
 
     language: str = "en"
-    """ISO 639-1 code. `extra_info["language"]` goes before it."""
+    """ISO 639-1 code, with a region or without. `extra_info["language"]` goes before it."""
 
 
 def language(sample: Sample, options: LanguageOptions) -> Score:
@@ -44,16 +49,35 @@ def language(sample: Sample, options: LanguageOptions) -> Score:
     Raises:
         MissingDependencyError: langdetect is needed for this language and not installed.
     """
-    wanted = str(sample.extra_info.get("language") or options.language).lower()
+    given = str(sample.extra_info.get("language") or options.language)
+    wanted = given.lower().replace("_", "-").partition("-")[0]
+    if wanted not in LANGUAGES:
+        return failure("invalid", f"no language {given!r:.40}; expected an ISO 639-1 code, such as 'en'")
     text = _UNSPOKEN.sub(" ", sample.response[:_MAX_CHARS])
-    script = _SCRIPTS.get(wanted.partition("-")[0])
-    share = _by_script(text, script) if script else _by_detection(text, wanted)
+    script = _SCRIPTS.get(wanted)
+    if wanted == "ja":
+        share = _japanese(text)
+    else:
+        share = _by_script(text, script) if script else _by_detection(text, wanted)
     return Score(share, detail=f"{share:.0%} in {wanted}")
 
 
 def _by_script(text: str, script: str) -> float:
     letters = len(_LETTER.findall(text))
-    return len(re.findall(script, text)) / letters if letters else 0.0
+    return _letters_of(script, text) / letters if letters else 0.0
+
+
+def _letters_of(script: str, text: str) -> int:
+    """How many letters are of a script, which has marks and signs too."""
+    return len(re.findall(rf"(?=[^\W\d_]){script}", text))
+
+
+def _japanese(text: str) -> float:
+    """Japanese is not written in Chinese characters alone, but for a heading or a name."""
+    letters = len(_LETTER.findall(text))
+    kana = _letters_of(_KANA, text)
+    shared = _letters_of(_HAN, text)
+    return (kana + min(shared, _HEADING + _HAN_TO_A_KANA * kana)) / letters if letters else 0.0
 
 
 def _by_detection(text: str, wanted: str) -> float:

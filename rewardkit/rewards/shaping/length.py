@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from rewardkit.types import Sample, Score, failure
 
@@ -24,6 +24,11 @@ class OverlongOptions:
     buffer: int = 4_096
     unit: LengthUnit = "tokens"
 
+    def __post_init__(self) -> None:
+        """Refuse a buffer by which an empty response would be too long, or a long one never."""
+        if not 0 <= self.buffer <= self.max_length:
+            raise ValueError(f"buffer is {self.buffer}; expected 0 to max_length, {self.max_length}")
+
 
 @dataclass(frozen=True)
 class CosineOptions:
@@ -34,6 +39,11 @@ class CosineOptions:
     longest: float = 0.0
     """For wrong answers swap them: the longer, the less is lost."""
     unit: LengthUnit = "words"
+
+    def __post_init__(self) -> None:
+        """Refuse a length that all responses have."""
+        if self.max_length < 1:
+            raise ValueError(f"max_length is {self.max_length}; expected 1 or more")
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,11 @@ class BudgetOptions:
     alpha: float = 0.0003
     unit: LengthUnit = "tokens"
 
+    def __post_init__(self) -> None:
+        """Refuse a budget that nothing keeps, and pay for what is off it."""
+        if self.budget < 0 or self.alpha < 0:
+            raise ValueError(f"budget is {self.budget} and alpha {self.alpha:g}; expected 0 or more")
+
 
 def length(sample: Sample, unit: LengthUnit) -> int | None:
     """Return the length of a response; None if nobody has counted its tokens."""
@@ -54,8 +69,15 @@ def length(sample: Sample, unit: LengthUnit) -> int | None:
         return len(sample.response.split())
     if unit == "characters":
         return len(sample.response)
-    tokens = sample.extra_info.get("response_tokens")
-    return tokens if isinstance(tokens, int) and tokens >= 0 else None
+    return _count(sample.extra_info.get("response_tokens"))
+
+
+def _count(value: Any) -> int | None:
+    """A whole number from 0 on, which tables also hold as a fraction or a text; None for anything else."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole and not isinstance(value, bool) and value >= 0 else None
 
 
 def length_overlong(sample: Sample, options: OverlongOptions) -> Score:
@@ -81,10 +103,10 @@ def length_cosine(sample: Sample, options: CosineOptions) -> Score:
 def length_budget(sample: Sample, options: BudgetOptions) -> Score:
     """Score between 0 and 1 how well a response keeps to its budget."""
     n = length(sample, options.unit)
-    budget = options.budget or sample.extra_info.get("budget")
+    budget = options.budget or _count(sample.extra_info.get("budget"))
     if n is None:
         return _uncounted()
-    if not isinstance(budget, int) or budget <= 0:
+    if not budget:
         return failure("invalid", "no budget: set the option, or extra_info['budget']")
     left = budget - n
     value = 1.0 - options.alpha * abs(left) if options.rule == "exact" else options.alpha * left + 0.5

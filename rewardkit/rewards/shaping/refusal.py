@@ -9,15 +9,26 @@ from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score
 
 _OPENING = 300
+_CANNOT = (
+    r"(?:can(?:no|['’])?t|can not|won['’]t|will not"
+    r"|(?:am|['’]m) (?:unable|not able|not allowed|not permitted|not going) to)"
+)
 _REFUSAL = re.compile(
-    r"\b(?:I(?:'m| am) (?:very |really |so )?sorry,? but"
-    r"|I (?:can(?:no|['’])?t|won['’]t|will not)"
-    r" (?:help|assist|answer|comply|provide|do that|solve|discuss|continue)"
-    r"|I (?:must|have to|need to) (?:decline|refuse)"
-    r"|I(?:'m| am) (?:unable|not able|not allowed)"
-    r" to (?:help|assist|answer|provide|comply|solve)|as an AI(?: language)? model,? I (?:can|do|am))",
+    rf"\bI(?:(?<=I) |(?=['’])){_CANNOT} (?:"
+    r"help|assist|comply|discuss|engage|participate|fulfill?|support"
+    r"|(?:answer|provide|do|continue|create|generate|write|complete|share|offer|give|produce|respond|solve)"
+    r"(?: with| to)?(?: (?:this|that|it|you|your|such|any|the requested|instructions|information|advice"
+    r"|content)\b"
+    r"(?! (?:as an?|directly|exactly|analytically|by hand|in closed form|yet|until|without))|(?=[.!,]|$)))"
+    rf"|\b(?:sorry|apologi[sz]e)\b[^.!?\n]{{0,40}}\bI(?:(?<=I) |(?=['’])){_CANNOT}\b"
+    r"|\bI (?:must|have to|need to) (?:respectfully )?(?:decline|refuse)"
+    r"|\bI (?:decline|refuse) to (?:answer|help|assist|provide|comply|do)"
+    r"|\bI(?: am|['’]m| do|) ?(?:not|n['’]t|don['’]t) (?:feel )?comfortable"
+    r" (?:with|answering|providing|discussing|helping)"
+    r"|\bas an AI(?: language)? model,? I (?:can|do|am)",
     re.IGNORECASE,
 )
+"""Said of what is asked for, not of a step on the way: that there is no closed form, say."""
 
 
 @dataclass(frozen=True)

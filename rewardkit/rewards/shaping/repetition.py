@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from rewardkit.types import Sample, Score
 
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
-"""A word, a sign, or one character of a script without blanks: repeated signs are repetition too."""
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\b\w{1,64}\b|\w|[^\w\s]")
+"""A word, a sign, or one character of a script without blanks: repeated signs are repetition too. What is
+longer than any word is read by characters: what repeats without a blank repeats all the same."""
 _MAX_CHARS = 200_000
 
 
@@ -19,6 +20,11 @@ class RepetitionOptions:
     n: int = 3
     penalty: float = -1.0
     """For a response that is nothing but repetition."""
+
+    def __post_init__(self) -> None:
+        """Refuse n-grams of nothing."""
+        if self.n < 1:
+            raise ValueError(f"n is {self.n}; expected 1 or more")
 
 
 def repetition(sample: Sample, options: RepetitionOptions) -> Score:

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isinf
 from typing import Any, Literal
 
 from rewardkit.json_objects import object_of_pairs
@@ -148,7 +149,17 @@ def _is_schema(given: Any) -> bool:
 
 
 def _read_json(text: str) -> Any:
-    return jsonlib.loads(text.strip(), object_pairs_hook=object_of_pairs, parse_constant=_refuse)
+    return jsonlib.loads(
+        text.strip(), object_pairs_hook=object_of_pairs, parse_constant=_refuse, parse_float=_float
+    )
+
+
+def _float(text: str) -> float:
+    """A number with a point or an exponent. One that becomes infinite, or 0, would equal others that do."""
+    value = float(text)
+    if isinf(value) or (value == 0.0 and text.lower().partition("e")[0].strip("-0.")):
+        raise ValueError(f"{text:.40} is more or less than numbers can hold here")
+    return value
 
 
 def xml(sample: Sample, options: DataOptions) -> Score:

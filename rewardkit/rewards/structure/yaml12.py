@@ -49,7 +49,13 @@ def _integer(loader: Any, node: Any) -> int:
 
 
 def _number(loader: Any, node: Any) -> float:
-    return float(loader.construct_scalar(node).lower().replace(".inf", "inf").replace(".nan", "nan"))
+    text = loader.construct_scalar(node).lower()
+    value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    if value == 0.0 and text.partition("e")[0].strip(
+        "+-0."
+    ):  # as infinity, it would equal all that is too small
+        raise ValueError("a number is less than numbers can hold here")
+    return value
 
 
 def _truth(loader: Any, node: Any) -> bool:

@@ -51,6 +51,19 @@ def test_json_is_well_formed_strict_and_alone() -> None:
         assert (found.status, found.score) == ("ok", 0.0), wrong[:20]
 
 
+def test_numbers_that_no_float_holds_equal_none() -> None:
+    for kind, truth, response in (
+        ("json", "1", "1e400"), ("json", "0", "1e-400"), ("json", "0", "-0.0001e-400"), ("json", {"value": {"a": 0}}, '{"a": 1E-999}'),
+        ("yaml", {"value": {"a": 0}}, "a: 1e-400"), ("yaml", {"value": {"a": 1}}, "a: 1e400"),
+    ):  # fmt: skip
+        found = scored(kind, response, truth)
+        assert (found.status, found.score) == ("ok", 0.0), found
+    for truth in ("1e400", "-1e-400"):
+        assert scored("json", truth, truth).status == "invalid"
+    assert scored("json", "0.0e-5", "0").score == scored("json", "1e-300", "1e-300").score == 1.0
+    assert scored("yaml", "a: -0.0e-500", {"value": {"a": 0}}).score == 1.0
+
+
 def test_json_fits_a_schema() -> None:
     truth = {"schema": PERSON}
     assert scored("json", '{"name": "Ann", "age": 3}', truth).correct
