@@ -5,6 +5,7 @@ One file per command stands in `rewardkit/commands/`; none is imported until it 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import click
 
 import rewardkit
-from rewardkit.errors import RewardkitError, did_you_mean
+from rewardkit.errors import RewardkitError, did_you_mean, reason_of
 
 COMMANDS = {
     "list": "Show the registered data sources and their rewards.",
@@ -48,6 +49,10 @@ class _LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:  # click would end the process with status 1
             raise _ReaderGoneError from None
+        except SystemExit as stop:  # as rich does
+            if isinstance(stop.__context__, BrokenPipeError):
+                raise _ReaderGoneError from None
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -110,6 +115,18 @@ def run(args: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     except _ReaderGoneError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        if debug:
+            raise
+        print(f"error: {error.filename or 'cannot write the output'}: {reason_of(error)}", file=sys.stderr)
+        _discard_output()
+        return 2
     return result if isinstance(result, int) else 0
+
+
+def _discard_output() -> None:
+    """Let what is still to be written go nowhere, as Python would fail on it once more at its end."""
+    with contextlib.suppress(OSError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -202,9 +202,10 @@ def _print_in_full(row: ScoredRow) -> None:
     turns = row.get("turns") if is_chat(row.get("turns")) else None
     shown = ("file_row", "prompt", "response", "ground_truth", "extra_info", "turns")
     facts = {k: v for k, v in row.items() if k not in shown or (k == "turns" and turns is None)}
+    width = max(11, *map(len, facts))
     for name, value in facts.items():
         if value is not None:
-            console.print(Text.assemble((f"{name:<12}", "bold"), _line(value)), soft_wrap=True)
+            console.print(Text.assemble((f"{name:<{width}} ", "bold"), _line(value)), soft_wrap=True)
     for name in ("prompt", "turns" if turns is not None else "response", "ground_truth"):
         console.print(Rule(name, align="left"))
         text = "\n".join(chat_lines(turns or ())) if name == "turns" else _messages(row.get(name))

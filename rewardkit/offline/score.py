@@ -125,12 +125,19 @@ def _check_folder(target: str, words: Sequence[str | Path]) -> None:
     folder = Path(target)
     if folder.is_dir() or target.endswith("/"):
         return
-    one_file = len(words) == 1 and Path(words[0]).is_file()
-    if folder.exists() or (folder.suffix and one_file):
+    if folder.exists() or (folder.suffix and _is_one_file(words)):
         raise InputError(
             f"cannot write {target}: expected a name that ends in .parquet, .jsonl, .jsonl.gz or .csv, "
             "or in / for a folder"
         )
+
+
+def _is_one_file(words: Sequence[str | Path]) -> bool:
+    """Whether the words name a single file, here or elsewhere, and no folder or glob."""
+    word = str(words[0])
+    if len(words) > 1 or Path(word).is_dir():
+        return False
+    return Path(word).is_file() or (format_of(word) is not None and not any(sign in word for sign in "*?["))
 
 
 def _make_folder(folder: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -36,3 +39,29 @@ def test_list_shows_data_sources_aliases_options_and_place(capsys: pytest.Captur
 def test_a_malformed_option_says_what_is_expected(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--option", word]) == 2
     assert "SOURCE:NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"]])
+def test_a_reader_that_goes_is_no_error(words: list[str]) -> None:
+    """As `| head` does; rich and click each end the process with status 1."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "rewardkit", *words], stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["list", "--json"], ["score", "sample://responses.jsonl", "--out", "-"]]
+)
+def test_a_disk_that_is_full_is_one_line(words: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "rewardkit", *words], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"error: cannot write the output: No space left on device\n"

@@ -190,3 +190,12 @@ def test_a_terminal_is_paged_where_rows_do_not_fit(
     paged.clear()
     assert run(["view", str(path), "--limit", "3"]) == 0
     assert not paged and "more with --limit" in capsys.readouterr().out
+
+
+def test_the_longest_name_stands_apart_from_its_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"response": "a", "score": 1.0, "status": "ok", "finish_reason": "stop"}\n')
+    assert run(["view", str(path), "--row", "0"]) == 0
+    assert "finish_reason stop\n" in capsys.readouterr().out

@@ -251,6 +251,14 @@ def test_an_output_that_can_be_no_folder_is_one_line(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a file", "in.jsonl"]
 
 
+def test_a_url_of_one_file_gives_no_folder_by_a_mistyped_suffix(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["score", "sample://responses.jsonl", "--out", str(tmp_path / "scored.xlsx")]) == 2
+    assert "expected a name that ends in .parquet" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_standard_input_goes_to_standard_output(tmp_path: Path) -> None:
     lines = "".join(json.dumps(row) + "\n" for row in _plain(3))
     done = subprocess.run(
