@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from rewardkit.composition.combining import combine
 from rewardkit.composition.tree import Combine, Composition, CompositionNode, Member, walk
 from rewardkit.rewards.shaping import SPANS
-from rewardkit.types import Score
+from rewardkit.types import Score, failure
 
-_MAX_TRIED = 8
-"""Shaping parts of which every combination of ends is tried; the others are taken at their worst."""
+_MAX_TRIED = 10
+"""Parts of which every combination of ends is tried; the others are taken at their worst."""
+_DEVIATIONS = 3.75
+"""How far from its group's mean a value can be, in deviations, in a group of 16: 15 / sqrt(16)."""
+_FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
+"""What a wrong answer in the right format is paid, where no option says so."""
+_FAILED = failure("error", "tried")
+
+Ends = Sequence[Score]
+"""What a part can score at its lowest and its highest, and what stands for a failure."""
 
 
 def warnings(composition: Composition) -> list[str]:
     """Return one line for each place where what knows nothing of right and wrong can outweigh what does.
 
-    Rewards that score right and wrong are taken to lie between 0 and 1, shaping parts where they say.
+    Rewards that score right and wrong are taken to pay a right answer all and a wrong one nothing, or what
+    their options say; shaping parts to lie where they say.
     """
     found = [
         line
@@ -30,32 +39,64 @@ def warnings(composition: Composition) -> list[str]:
 
 def _in_all(composition: Composition) -> list[str]:
     """Try the tree with right and with wrong answers, each part at either end of what it can score."""
-    shaping = [member for member in composition.members if not knows_right(member)]
-    if len(shaping) == len(composition.members):
-        return [f"{composition.root.path}: nothing in it knows right from wrong"]
-    few, rest = shaping[:_MAX_TRIED], shaping[_MAX_TRIED:]
-    paid: dict[bool, list[float]] = {True: [], False: []}
-    for right in paid:
-        for ends in product((0, 1), repeat=len(few)):
-            scores = {m.path: Score(_member_span(m)[end]) for m, end in zip(few, ends, strict=True)}
-            scores |= {m.path: Score(_member_span(m)[not right]) for m in rest}
-            paid[right].append(_paid(composition.root, right, scores))
-    most, least, best = max(paid[False]), min(paid[True]), max(paid[True])
+    path = composition.root.path
+    parts = list(_parts(composition.root))
+    if not any(map(knows_right, parts)):
+        return [f"{path}: nothing in it knows right from wrong"]
+    right = list(_paid(composition.root, {part.path: _ends(part, right=True) for part in parts}, lowest=True))
+    wrong = list(
+        _paid(composition.root, {part.path: _ends(part, right=False) for part in parts}, lowest=False)
+    )
+    if not right or not wrong:
+        return []
+    most, least, best = max(wrong), min(right), max(right)
     if most > least or most >= best:
-        path = composition.root.path
         return [f"{path}: a wrong answer may be paid {most:g}, a right one {least:g} to {best:g}"]
     return []
 
 
-def _paid(root: CompositionNode, right: bool, scores: Mapping[str, Score]) -> float:
-    def lookup(node: Member | Combine) -> Score | None:
-        if isinstance(node, Combine):
-            return combine(node.items[0], lookup)
-        worst = -1.0 if node.reward.name == "math_dapo" else 0.0
-        return scores.get(node.path) or Score(1.0 if right else worst, correct=right)
+def _parts(node: CompositionNode) -> Iterator[CompositionNode]:
+    """What scores by itself: members, and what is put in deviations without knowing right from wrong."""
+    if isinstance(node, Member) or (node.kind == "normalize" and not knows_right(node)):
+        yield node
+    else:
+        for inner in (*node.items, *node.then, *node.otherwise):
+            yield from _parts(inner)
 
-    found = combine(root, lookup)
-    return found.score if found is not None else 0.0
+
+def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> Iterator[float]:
+    """What the tree pays for every combination of ends; where there are too many, for the worst of some."""
+    open_ = [path for path, several in ends.items() if len(several) > 1]
+    tried, rest = open_[:_MAX_TRIED], open_[_MAX_TRIED:]
+    fixed = {path: several[0] for path, several in ends.items() if len(several) == 1}
+    fixed |= {path: (min if lowest else max)(ends[path], key=lambda score: score.score) for path in rest}
+    for chosen in product(*(ends[path] for path in tried)):
+        scores = fixed | dict(zip(tried, chosen, strict=True))
+
+        def lookup(node: Member | Combine, scores: Mapping[str, Score] = scores) -> Score | None:
+            known = scores.get(node.path)
+            return known if known or isinstance(node, Member) else combine(node.items[0], lookup)
+
+        found = combine(root, lookup)
+        if found is not None and found.status == "ok":
+            yield found.score
+
+
+def _ends(node: CompositionNode, *, right: bool) -> Ends:
+    """A wrong answer may also be one on which a member fails, where that does not fail all of it."""
+    if isinstance(node, Combine):
+        return [Score(-_DEVIATIONS), Score(_DEVIATIONS)]
+    failed = [] if right or node.on_failure == "fail" else [_FAILED]
+    if not knows_right(node):
+        return [*(Score(end) for end in _member_span(node)), *failed]
+    if right:
+        return [Score(_option(node, ("correct_score", "score"), 1.0), correct=True)]
+    usual = _FORMAT_SCORES.get(node.reward.name, 0.0)
+    other = {
+        _option(node, (name,), usual)
+        for name in ("format_score", "wrong_score", "neither_score", "valid_score")
+    }
+    return [*(Score(value, correct=False) for value in sorted({min(other), max(other)})), *failed]
 
 
 def _sum(node: Combine) -> list[str]:
@@ -82,7 +123,8 @@ def _gate(node: Combine) -> list[str]:
 def knows_right(node: CompositionNode) -> bool:
     """Return True when a node's score depends on whether the answer is right."""
     if isinstance(node, Member):
-        return node.reward.name not in SPANS
+        ranked = node.options.reward if node.reward.name == "rank" else node.reward.name
+        return ranked not in SPANS
     return any(map(knows_right, node.items))
 
 
@@ -95,6 +137,8 @@ def _span(node: CompositionNode) -> tuple[float, float]:
     """Between which values a node lies, its weight included."""
     if isinstance(node, Member):
         low, high = _member_span(node)
+    elif node.kind == "normalize":
+        low, high = -_DEVIATIONS, _DEVIATIONS
     elif node.kind == "sum":
         spans = [_span(item) for item in node.items]
         low, high = sum(s[0] for s in spans), sum(s[1] for s in spans)
@@ -106,9 +150,16 @@ def _span(node: CompositionNode) -> tuple[float, float]:
 
 
 def _member_span(member: Member) -> tuple[float, float]:
+    """Between which values a member lies: the least that its options allow, nothing being one of them."""
     low, high = SPANS.get(member.reward.name, (0.0, 1.0))
-    ends = [low, high]
-    for name in ("penalty", "shortest", "longest"):
-        if name in member.reward.presets:
-            ends.append(float(member.reward.presets[name]))
-    return min(ends), max(ends)
+    if hasattr(member.options, "penalty"):
+        low, high = 0.0, member.options.penalty
+    elif hasattr(member.options, "shortest"):
+        low, high = member.options.shortest, member.options.longest
+    return min(low, high), max(low, high)
+
+
+def _option(member: Member, names: Sequence[str], usual: float) -> float:
+    """The first of these options that a member has and that is set."""
+    found = (getattr(member.options, name, None) for name in names)
+    return float(next((value for value in found if isinstance(value, int | float)), usual))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from rewardkit.composition.tree import Combine, CompositionNode, Member
+from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 Lookup = Callable[[Member | Combine], Score | None]
@@ -27,7 +28,9 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
     else:
         found = _KINDS[node.kind](node, lookup)
     if found is not None and found.status != "ok" and not isinstance(node.on_failure, str):
-        return Score(float(node.on_failure), correct=False, detail=f"{node.path} failed: {found.status}")
+        says = isinstance(node, Combine) or node.reward.name not in SPANS
+        correct = False if says else None  # a part that knows nothing of right and wrong makes nothing wrong
+        return Score(float(node.on_failure), correct=correct, detail=f"{node.path} failed: {found.status}")
     return found
 
 

@@ -264,6 +264,16 @@ def test_a_composition_needs_data_sources_and_a_file_that_can_be_read(
         load_compositions(tmp_path / "none.yaml")
 
 
+def test_a_part_that_fails_and_counts_as_a_number_makes_no_right_answer_wrong() -> None:
+    tokens = {"reward": "length_overlong", "weight": 0.1}  # nobody has counted any
+    for on_failure, value in ((-0.5, 0.95), (0, 1.0)):
+        compose("mix", {"sum": ["gsm8k", tokens | {"on_failure": on_failure}]}, ["mix/uncounted"])
+        with Scorer(workers=1) as scorer:
+            found = scorer.score(Sample("mix/uncounted", "#### 72", "72"))
+            wrong = scorer.score(Sample("mix/uncounted", "#### 7", "72"))
+        assert (found.score, found.correct, wrong.correct) == (pytest.approx(value), True, False)
+
+
 def test_check_warns_where_a_wrong_answer_may_be_paid_more() -> None:
     def warned(spec: dict[str, Any]) -> list[str]:
         return check(compose("mix", spec, ["mix/warned"]))
@@ -318,7 +328,14 @@ def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> No
     [
         ({"any": ["gsm8k", "think_format"]}, True), ({"max": ["gsm8k", "think_format"]}, True), ({"product": ["gsm8k", "repetition"]}, True), ({"min": ["gsm8k", "repetition"]}, True),
         ({"gate": {"reward": "think_format", "then": ["gsm8k"]}}, True), ({"vote": ["gsm8k", "think_format", "length_cosine"]}, True), ({"sum": [{"reward": "gsm8k", "weight": -1}]}, True),
-        ({"gate": {"reward": "think_format", "weight": 0, "then": ["gsm8k"]}}, False), ({"product": ["gsm8k", "length_cosine"]}, False), ({"all": ["gsm8k", "think_format"]}, False),
+        ({"gate": {"reward": "think_format", "weight": 0, "then": ["math"]}}, False), ({"product": ["math", "length_cosine"]}, False), ({"all": ["gsm8k", "think_format"]}, False),
+        ({"gate": {"reward": "think_format", "weight": 0, "then": ["gsm8k"]}}, True), ({"product": ["gsm8k", "length_cosine"]}, True),  # 0.1 for the format of a wrong answer
+        ({"sum": ["math", {"normalize": "repetition", "weight": 0.5}]}, True), ({"sum": ["math", {"normalize": "repetition", "weight": 0.05}]}, False),
+        ({"gate": {"reward": "math", "then": [{"normalize": "length_cosine", "weight": 0.5}]}}, True), ({"sum": ["math", {"normalize": "math", "weight": 0.5}]}, False),
+        ({"sum": [{"reward": "gsm8k", "options": {"format_score": 0.6}}, {"reward": "think_format", "weight": 0.5}]}, True),
+        ({"sum": ["math", {"reward": "refusal", "options": {"penalty": -5.0}, "weight": 0.3}]}, True), ({"sum": ["math", {"reward": "repetition", "options": {"penalty": 0.1}}]}, False),
+        ({"sum": ["exact", {"reward": "math", "on_failure": 3}]}, True), ({"all": [{"reward": "math", "on_failure": "drop"}, "think_format"]}, True),
+        ({"sum": [{"reward": "rank", "options": {"reward": "length_cosine"}}, {"reward": "think_format", "weight": 0.1}]}, True), ({"sum": [{"reward": "rank", "options": {"reward": "math"}}]}, False),
         ({"vote": ["gsm8k", "math", "think_format"]}, False), ({"any": ["gsm8k", "math"]}, False), ({"first": ["think_format", "gsm8k"]}, False), ({"normalize": "gsm8k"}, False),
         ({"sum": [{"gate": {"reward": "gsm8k", "then": [{"reward": "length_cosine", "weight": 0.2}]}}, {"reward": "think_format", "weight": 0.3}]}, False),
     ],
