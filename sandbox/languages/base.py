@@ -105,7 +105,9 @@ def program(name: str, remedy: str) -> str:
 
 
 def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a toolchain's own program and return what it says on stdout and stderr.
+    """Run a toolchain's own program and return what it says on stdout, or, where that is nothing, on stderr.
+
+    A warning on stderr is not a part of the path or version that was asked for.
 
     Raises:
         LanguageUnavailable: it fails.
@@ -121,7 +123,7 @@ def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = N
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
         raise LanguageUnavailable(f"'{' '.join(command[:3])}' fails: {said[-1][:200]}")
-    return done.stdout + done.stderr
+    return done.stdout or done.stderr
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:

@@ -12,7 +12,7 @@ import pytest
 from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox
 from rewardkit.sandbox.building import Build, Builds, build
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, go, toolchain
-from rewardkit.sandbox.languages.base import LanguageCommand, Toolchain, can_hold, private_folder
+from rewardkit.sandbox.languages.base import LanguageCommand, Toolchain, ask, can_hold, private_folder
 from rewardkit.sandbox.languages.java import names
 from rewardkit.sandbox.levels import why_not
 from rewardkit.sandbox.outcome import IsolationLevel, OutcomeStatus
@@ -199,6 +199,11 @@ def test_a_language_whose_tools_are_absent_says_what_to_install(monkeypatch: pyt
     for name, remedy in (("cpp", "apt-get install g"), ("rust", "rustup"), ("java", "JDK"), ("go", "golang")):
         with pytest.raises(LanguageUnavailable, match=remedy):
             LANGUAGES[name].discover()
+
+
+def test_a_warning_is_no_part_of_what_a_tool_says() -> None:
+    assert ask("sh", "-c", "echo warning: no jobserver >&2; echo /usr/lib/rust") == "/usr/lib/rust\n"
+    assert ask("sh", "-c", "echo javac 1.8 >&2") == "javac 1.8\n"
 
 
 def test_go_has_a_cache_where_there_is_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
