@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
-BLOCK = re.compile(r'^```\w+ title="([^"]+)"(?: after="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r'^```\w+ title="([^"]+)"(?: after="([^\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 NUMBERS = {"One file": 1, "Two files": 2, "Three files": 3}
 
 
@@ -68,6 +68,32 @@ def copy(tmp_path: Path, request: pytest.FixtureRequest) -> Copy:
 
 def added(section: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("copy", [section], indirect=True)
+
+
+@added("A reward that ships with rewardkit")
+def test_a_reward_of_ours_is_added_in_two_files(copy: Copy) -> None:
+    rows = [{"data_source": "palindrome", "response": text, "ground_truth": ""} for text in ("Anna", "Anne")]
+    (copy.root / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    copy.run("-m", "rewardkit", "score", "rows.jsonl", "--out", "scored.jsonl")
+    scored = [json.loads(line) for line in (copy.root / "scored.jsonl").read_text().splitlines()]
+    assert [(row["score"], row["scorer"]) for row in scored] == [(1.0, "palindrome@1"), (0.0, "palindrome@1")]
+
+
+@added("A kind of log")
+def test_a_kind_of_log_is_added_in_one_file(copy: Copy) -> None:
+    tries = ["#### 7", "#### 8"]
+    rows = [
+        {"question": "3+4?", "tries": tries, "solution": "7"},
+        {"question": "?", "tries": None, "solution": "7"},
+    ]
+    (copy.root / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    copy.run("-m", "rewardkit", "score", "answers.jsonl", "--data-source", "gsm8k", "--out", "scored.jsonl")
+    scored = [json.loads(line) for line in (copy.root / "scored.jsonl").read_text().splitlines()]
+    assert [(row["score"], row["status"]) for row in scored] == [
+        ([1.0, 0.1], ["ok", "ok"]),
+        ([0.0], ["invalid"]),
+    ]
+    assert "'tries' holds no list of responses" in str(scored[1])
 
 
 @added("A dataset")
@@ -133,9 +159,10 @@ def test_an_answer_type_is_added_in_three_files(copy: Copy) -> None:
 from rewardkit.rewards.math import compare
 
 for answer in ("#FF8000", "#ff8001", "8000"):
-    print(compare("#ff8000", answer).equal)
+    verdict = compare("#ff8000", answer)
+    print(verdict.outcome, verdict.tier)
 """
-    assert copy.run("-c", use).splitlines() == ["True", "False", "False"]
+    assert copy.run("-c", use).splitlines() == ["equal tree", "not_equal tree", "not_equal tree"]
 
 
 @added("A command")
