@@ -78,14 +78,18 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
     }
 
 
-def open_engine(setup: EngineSetup) -> HfRollout:
-    """See `Engine.open`."""
+Over = Callable[[Tensor, Tensor, int], Tensor]
+"""(tokens, their rows, where in the response they stand) -> whether each ends its response, (B,) bool."""
+
+
+def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRollout:
+    """See `Engine.open`. `kind`: an engine that is built on this one."""
     # Not at the top: transformers takes seconds to import.
     from rewardkit.trainer.models.load import DTYPES, whole_copy
 
     rollout = setup.policy.rollout
     given = setup.policy.model
-    return HfRollout(
+    return (kind or HfRollout)(
         whole_copy(setup.model, DTYPES[rollout.dtype], setup.device, given.path, given),
         eos_ids=setup.eos_ids,
         pad_id=setup.pad_id,
@@ -222,22 +226,38 @@ class HfRollout:
         sampling: Sampling,
         seeds: Sequence[int],
         length: int,
-        over: Callable[[Tensor, Tensor, int], Tensor],
+        over: Over,
     ) -> tuple[Tensor, Tensor]:
-        """Draw up to `length` tokens for each row, until `over` is true of it.
+        """Draw up to `length` tokens for each row, until `over` is true of it."""
+        responses = ids.new_full((len(ids), length), self.pad_id)
+        log_probs = torch.zeros((len(ids), length), device=self.device)
+        if len(ids):
+            uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
+            first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
+            self.decode(ids[:, first:], mask[:, first:], sampling, uniforms, over, responses, log_probs)
+        return responses, log_probs
+
+    def decode(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        sampling: Sampling,
+        uniforms: Tensor | None,
+        over: Over,
+        responses: Tensor,
+        log_probs: Tensor,
+    ) -> None:
+        """Go on after each row, token by token, until all are over; an engine may do it in a way of its own.
 
         Args:
-            over: gets tokens, their rows, and t, where in the response they stand.
+            ids, mask: (B, P), padded on the left; B is at least 1.
+            uniforms: (B, T) float64, what `draw` chooses each token by; None: greedy.
+            responses, log_probs: (B, T), to be filled in; what stands after a row's end does not matter.
         """
         from rewardkit.trainer.rollout.decoding import BatchDecoder  # transformers takes seconds to import
 
-        responses = ids.new_full((len(ids), length), self.pad_id)
-        log_probs = torch.zeros((len(ids), length), device=self.device)
-        if not len(ids):
-            return responses, log_probs
-        first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
-        decoder = BatchDecoder(self.model, ids[:, first:], mask[:, first:], length)
-        uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
+        length = responses.shape[1]
+        decoder = BatchDecoder(self.model, ids, mask, length)
         rows = torch.arange(len(ids), device=self.device)
         done = torch.zeros(len(ids), dtype=torch.bool, device=self.device)
         logits = decoder.begin()
@@ -252,7 +272,6 @@ class HfRollout:
             if left is not None:
                 rows, tokens, done = rows[left], tokens[left], done[left]
             logits = decoder.go_on(tokens)
-        return responses, log_probs
 
     @torch.no_grad()
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
