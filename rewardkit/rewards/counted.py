@@ -163,13 +163,36 @@ _CHANGED_BEFORE = re.compile(
     r"|divisor|power) of"
     r"|(?:more|less|fewer|greater|other) than|at (?:least|most)|one of|between|either|or|without)"
     r"(?:[\s$]{1,3}of)?[\s$(\[]{0,4}"
-    r"|\b(?:from\s[^.\n]{1,30}\sto|between\s[^.\n]{1,30}\sand|times)\s{1,3}[$]?|\d[,;|]\s{1,3}[$]?|\d\s{0,2}&\s{0,3}"
+    r"|\b(?:from\s[^.\n]{1,30}\sto|between\s[^.\n]{1,30}\sand|times)\s{1,3}[$]?"
+    r"|\d%?\s{1,3}(?:out\s{1,3}of|of|in|by|per|through|versus|vs\.?)\s{1,3}[$]?|\d:"
+    r"|\d,?\s{1,3}and\s{1,3}[$]?"
+    r"|\b(?:eq(?:uation|n)?|section|question|problem|exercise|theorem|lemma|corollary|proposition|definition"
+    r"|figure|fig|step|chapter|remark|part|appendix|axiom)\b\.?[\s#*(\[]{1,4}|\d[,;|]\s{1,3}[$]?|\d\s{0,2}&\s{0,3}"
     r"|[(\[]\s{0,3}[-+]?\d[\d.,\s+-]{0,60},\s{0,3}"
     r"|(?:\d[a-zA-Z]?|\b[a-zA-Z]|[)\]])\s*[-+/×÷^]\s*|\d\s*\*\s*|±\s*|\\(?:pm|mp|times|cdot|div|lor|neg|neq?|sqrt)\s*)$",
     re.IGNORECASE,
 )
 """What before a number in prose makes it a part of something else."""
 _LABEL = re.compile(r"\b[a-zA-Z]\s*=\s*$")
+_LARGER_UNIT = re.compile(
+    r"\d\s?(?:dollars?|euros?|hours?|hrs?|minutes?|mins?|days?|weeks?|months?|years?|feet|foot|ft|yards?|miles?"
+    r"|meters?|metres?|kilometers?|km|pounds?|lbs?|kilograms?|kg|gallons?|quarts?|liters?|litres?|degrees?)"
+    r",?\s{1,3}(?:and\s{1,3})?[$]?$",
+    re.IGNORECASE,
+)
+_SMALLER_UNIT = re.compile(
+    r"\s?(?:cents?|hours?|hrs?|minutes?|mins?|seconds?|secs?|days?|weeks?|months?|inch(?:es)?|feet|ounces?|oz|yards?"
+    r"|meters?|metres?|centimeters?|cm|mm|grams?|quarts?|pints?|cups?|milliliters?|ml)\b",
+    re.IGNORECASE,
+)
+"""After "2 hours and", "30 minutes" is no amount of its own."""
+_RANGE = re.compile(r"(?P<before>[^.\n]{0,40})\b\d[\d.,]{0,12}%?\s{1,3}to\s{1,3}[$]?$")
+_BECOMING = re.compile(
+    r"\b(?:simplif|reduc|round|convert|increas|decreas|chang|ris(?:es|ing)|rose|fell|falls|drop|grow|grew|rais|cut"
+    r"|equal|evaluat|add|com(?:es|ing))",
+    re.IGNORECASE,
+)
+"""Before "4.7 to 5" these say that it becomes 5; without them it is a range, or odds."""
 _PERCENT = re.compile(r"^[\s)\]]*(?:\\?%)?[)\]]*")
 _EQUATED = re.compile(r"(?:^|[^-+*/×÷·^\d\s])\s*([-+]?\d[\d,.]*)\s*(?:\\?%)?\s*=\s*$")
 """A number alone before an equals sign: `70 =`, not `7 * 10 =`."""
@@ -272,6 +295,11 @@ def changed_in_prose(text: str, start: int, end: int) -> bool:
     before = _LABEL.sub(" ", _WRAPPING.sub(" ", shown))
     after = _PERCENT.sub("", _WRAPPING.sub(" ", text[end : end + 60]))
     if _CHANGED.match(after) or _CHANGED_BEFORE.search(before) or after.lstrip().startswith("?"):
+        return True
+    if _SMALLER_UNIT.match(after) and _LARGER_UNIT.search(before):
+        return True
+    span = _RANGE.search(before) if " to" in before else None
+    if span is not None and _BECOMING.search(span["before"]) is None:
         return True
     equated = _EQUATED.search(before)
     return equated is not None and equated[1].rstrip(".") != text[start:end].strip()

@@ -1,6 +1,7 @@
 """Whether a response denies an answer, in the words before it or after it: "it is not 72", "72 is wrong".
 
-English and Chinese, one clause at a time, shared by the rewards that look for an answer in a response.
+English and Chinese, and a plain "is not" in ten other languages, one clause at a time; shared by the rewards
+that look for an answer in a response.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def _pattern(phrases: str) -> re.Pattern[str]:
 _CLAUSE_END = re.compile(
     r"[.;:,!?。，；！？\n]"
     r"|\b(?:so|thus|hence|therefore|then|because|since|which|(?<!anything )(?<!all )but|and|giving|gives"
-    r"|yielding)\b",
+    r"|yielding|sondern|sino|mais|maar|utan|bensì|lecz)\b",
     re.IGNORECASE,
 )
 DENIAL = re.compile(
@@ -60,7 +61,8 @@ _DENIED_NEXT = _pattern(
     r"|instead of|rul(?:e|ed|es|ing) out|exclud(?:e|ed|es|ing)|reject(?:ed|s|ing)?|eliminat(?:e|ed|es|ing)"
     r"|discard(?:ed|s|ing)?|fails? to be|avoid(?:s|ed|ing)?|ignor(?:e|es|ed|ing)|forget"
     r"|disregard(?:s|ed|ing)?|beware of"
-    r"|in place of|as opposed to|opposite of|negation of|no longer|nowhere near|off from|off by)\b"
+    r"|in place of|as opposed to|opposite of|negation of|no longer|nowhere near|off from|off by"
+    r"|nicht|niet|inte|ikke|nie|non|pas|no (?:es|son|era)|não (?:é|são)|не)\b"
     r"|n['’]t\b|不是|并非)"
     r"(?:[^\w=]{1,4}(?!(?:is|are|was|were|equals|becomes|gives)\b)[^\W=]{1,20}){0,3}[^\w=]{0,4}$"
 )
@@ -124,6 +126,7 @@ _TAKEN_BACK = _pattern(
     r"|(?:not(?: (?:this|that))?|can(?:not|['’]t) be)\s{0,3}(?:[!.]|$)))"
     r"|(?:</[a-z]{1,10}>)?[\s$*]{0,3}[,;/(–—-]\s{0,3}(?:maybe|perhaps|possibly|alternatively)\b"
     r"|(?:</[a-z]{1,10}>)?\s{0,3}(?:错误?|不对|不正确|[❌✗✘🚫⛔])"
+    r"|[\s*]{0,3}(?:değil|नहीं|(?:[이가은는] )?아[니닙]|では(?:な|あり)|じゃ(?:な|あり))"
 )
 _DOUBTED = _pattern(
     r"(?:</[a-z]{1,10}>)?[\s*_)\]\\]{0,8}\?"
@@ -176,7 +179,8 @@ _MAY_DENY = table(
     "anybody people book textbook chatgpt gpt critics guy kid bot says said claims claimed thinks thought "
     "believes believed guessed avoid avoids avoided avoiding ignore ignores ignored ignoring forget "
     "disregard disregards disregarded disregarding beware place opposed opposite negation longer nowhere off "
-    "could would can try test check say compare as exceeded exceeding bounded twice thrice half"
+    "could would can try test check say compare as exceeded exceeding bounded twice thrice half "
+    "nicht niet inte ikke nie non pas es son era"
 )
 """Without one of these words a clause denies nothing that comes next: most have none."""
 _MAY_TAKE_BACK = table(
@@ -244,10 +248,14 @@ def _denies_next(window: str, same_line: bool = True) -> bool:
 
 
 def _has_any(words: frozenset[str], text: str) -> bool:
-    """Whether a text in small letters has one of these words, "n't", or a Chinese denial."""
+    """Whether a text in small letters has one of these words, "n't", or a sign of other scripts' denials."""
     if not words.isdisjoint(_LETTERS.findall(text)) or "'t" in text:
         return True
-    return not text.isascii() and any(sign in text for sign in "’不非错❌✗✘🚫⛔")
+    return not text.isascii() and not _SIGNS.isdisjoint(text)
+
+
+_SIGNS = frozenset("’不非错❌✗✘🚫⛔ãнğन아でじ")
+"""One of these stands in every denial that is not in Latin letters alone."""
 
 
 def left_open(before: str) -> bool:

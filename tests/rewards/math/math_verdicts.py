@@ -28,6 +28,10 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         ("x^2+y^2=4, r=2", "x^2+y^2=4, r=3"), ("y=2x+1, m=2", "y=2x+3, m=2"),
         ("x^2=2, y^2=3", "x^2=3, y^2=2"), ("x+y=5, x-y=1", "x+y=5, x-y=2"),
     ],
+    "litres are no areas": [
+        ("12\\text{ cm}^2", "12\\text{ mL}"), ("12\\text{ cm}^3", "12\\text{ L}"), ("1\\text{ gal}", "1\\text{ L}"),
+        ("5\\text{ gal}", "5\\text{ qt}"), ("1\\text{ m}^3", "1\\text{ L}"),
+    ],
     "units behind spacing commands": [
         ("4\\mathrm{~km}", "4\\mathrm{~kg}"), ("5 \\mathrm{~cm}^2", "5 \\mathrm{~cm}^3"), ("4\\ \\text{m}", "4\\ \\text{s}"),
         ("4~\\mathrm{m}", "4~\\mathrm{s}"), ("4\\mathrm{\\ km}", "4\\mathrm{\\ kg}"), ("4 \\; \\mathrm{kg}", "4 \\; \\mathrm{km}"),
@@ -164,6 +168,10 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("x^2+121=0", "121+x^2=0"), ("x^2+121=0", "2x^2+242=0"), ("2+2=4", "2+2=4"), ("x^2+y^2=4, r=2", "r=2, y^2+x^2=4"),
         ("x^2-5x+6=0", "(x-2)(x-3)=0"), ("\\log_2(32)=5", "\\log_2 32 = 5"), ("y=2x+1", "2x-y+1=0"), ("x^2+y^2=4", "2x^2+2y^2-8=0"),
         ("\\sin^2 x+\\cos^2 x=1", "\\cos^2 x+\\sin^2 x=1"), ("x=2", "x-2=0"),
+    ],
+    "litres are volumes": [
+        ("12\\text{ cm}^3", "12\\text{ mL}"), ("1\\text{ L}", "1000\\text{ cm}^3"), ("1\\text{ m}^3", "1000\\text{ liters}"),
+        ("2\\text{ gallons}", "8\\text{ quarts}"), ("3\\text{ quarts}", "6\\text{ pints}"),
     ],
     "units": [
         ("4\\mathrm{~km}", "4\\text{ km}"), ("4 km", "4000\\text{ m}"), ("4\\mathrm{~km}", "4000\\text{ m}"), ("4\\mathrm{~km}", "4"), ("5\\mathrm{~cm}^2", "5 \\text{ cm}^2"),

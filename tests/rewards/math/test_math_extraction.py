@@ -89,3 +89,86 @@ def test_a_box_can_be_demanded_and_the_first_one_chosen() -> None:
 def test_ten_megabytes_are_searched_without_reading_them_twice() -> None:
     for filler in ("x" * 10_000_000, "word " * 2_000_000, "\\boxed{" * 1_400_000, "$" * 10_000_000):
         assert extract(filler + " \\boxed{7}").answer == "7"
+
+
+_DENIED_ELSEWHERE = (
+    "La respuesta no es 5.",
+    "La réponse n'est pas 5.",
+    "Ce n’est pas 5",
+    "Die Antwort ist nicht 5.",
+    "Nicht die 5",
+    "Non è 5",
+    "A resposta não é 5",
+    "Het antwoord is niet 5",
+    "Svaret är inte 5",
+    "Svaret er ikke 5",
+    "Odpowiedź to nie 5",
+    "Ответ не 5",
+    "Cevap 5 değil",
+    "उत्तर 5 नहीं है",
+    "答えは5ではありません",
+    "答えは5ではない",
+    "정답은 5가 아닙니다",
+)
+
+
+@pytest.mark.parametrize("response", _DENIED_ELSEWHERE)
+def test_a_number_that_another_language_denies_is_none(response: str) -> None:
+    assert extract(response).answer in (None, "nicht 5")
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["La respuesta es 5.", "Die Antwort ist 5.", "La risposta è 5", "La réponse est 5.", "Nein: 5", "Ответ: 5", "Cevap 5", "答えは5です。", "정답은 5입니다.",
+     "No es 6 sino 5", "Nicht 6, sondern 5"],
+)  # fmt: skip
+def test_a_number_that_another_language_states_counts(response: str) -> None:
+    assert extract(response).answer == "5"
+
+
+_PIECES = (
+    "See equation (5)",
+    "by eq. 5",
+    "I have no idea. Question 5.",
+    "This follows from Theorem 5",
+    "**Step 5:**",
+    "The probability is 3 out of 5",
+    "in 3 of 5 cases",
+    "The odds are 3 to 5",
+    "The odds are 3:5",
+    "a chance of 1 in 5",
+    "a board of 3 by 5",
+    "There are 2 to 5 people",
+    "He tried 2 and 5",
+    "She pays 12 dollars and 5 cents.",
+    "It takes 2 hours 5 minutes",
+    "50% of 5",
+)
+
+
+@pytest.mark.parametrize("response", _PIECES)
+def test_a_reference_and_a_piece_of_an_amount_are_no_answer(response: str) -> None:
+    assert extract(response).answer != "5"
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("Step 3: 5", "5"),
+        ("On day 1: 5 apples", "5"),
+        ("In 3 hours 60 cars pass.", "60"),
+        ("We round 4.7 to 5", "5"),
+        ("Of 12 marbles, 5 are red", "5"),
+        ("The roots are 2 and 5.", "2, 5"),
+        ("x = 2 or x = 5", "x = 2, x = 5"),
+        ("The solutions are 1, 2, and 5.", "1, 2, 5"),
+        ("They meet at x = 2 and y = 5.", "x = 2, y = 5"),
+        ("The roots are -1/2 and 5", "-1/2, 5"),
+        ("five", "five"),
+        ("Twenty-five.", "Twenty-five."),
+        ("The answer is five (5).", "5"),
+        ("The answer is six (5).", "six (5)"),
+    ],
+)
+def test_lists_numbers_in_words_and_steps_of_a_last_line(response: str, answer: str) -> None:
+    assert extract(response).answer == answer

@@ -70,8 +70,15 @@ def _known(words: str) -> tuple[tuple[tuple[str, int], ...], Fraction] | None:
             return None
         power = sign * (int(exponent) if exponent else 1) * _POWERS.get(prefix or "", 1) * pending
         pending = 1
-        dimensions[unit[0]] = dimensions.get(unit[0], 0) + power
-        factor *= Fraction(str(unit[1])) ** power
+        dimension, times, size = _measured(*unit)
+        dimensions[dimension] = dimensions.get(dimension, 0) + times * power
+        factor *= size**power
     if not dimensions or text[read_to:].strip(" ."):
         return None
     return tuple(sorted((d, p) for d, p in dimensions.items() if p)), factor
+
+
+def _measured(dimension: str, size: float) -> tuple[str, int, Fraction]:
+    """A unit's dimension, its power, and the size in base units: a litre is a thousandth of a cubic metre."""
+    exact = Fraction(str(size))
+    return ("length", 3, exact / 1000) if dimension == "volume" else (dimension, 1, exact)

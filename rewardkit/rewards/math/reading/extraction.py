@@ -26,6 +26,7 @@ from rewardkit.rewards.math.reading.phrases import (
     skip_leading,
     span_text,
 )
+from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.visible import outside_code, visible
 
 _MAX_BOXES = 64
@@ -33,7 +34,7 @@ _RUN_TOGETHER = re.compile(r"\\(?:begin|left|big|display|math|text)boxed(?![a-zA
 """A layout command that a missing brace or space made one with the box after it."""
 _MARKER = re.compile(
     r"(?:final\s{1,3}answer|answers?|result|réponse|respuesta|antwort|risposta)[*_\s]{0,4}"
-    r"(?:is|are|was|:|：|=|(?:could|may|might|must|would|should)\s{1,3}be|est|es)[\s*_:：]{0,6}"
+    r"(?:ist|lautet|is|are|was|:|：|=|(?:could|may|might|must|would|should)\s{1,3}be|est|es|è)[\s*_:：]{0,6}"
     r"|(?:final\s{1,3}answer)[\s*_]{1,4}"
     r"|####\s{0,4}|答案[\s*]{0,3}(?:应该)?(?:是|为|选|:|：)?[\s*:：]{0,4}|(?:故选|应选|选)[\s:：]{0,3}(?=[A-J])",
     re.IGNORECASE,
@@ -338,10 +339,15 @@ def _last_side(text: str) -> str:
 
 
 def _number(text: str, _: MathOptions) -> Extraction | None:
-    if len(text) < MAX_ANSWER_CHARS and _is_formula(text.strip()):
+    if len(text) < MAX_ANSWER_CHARS and (_is_formula(text.strip()) or _is_spelled(text)):
         return Extraction(text.strip(), "whole")
     found = last_number(text[-2_000:])
     return Extraction(found, "number") if found else None
+
+
+def _is_spelled(text: str) -> bool:
+    """Whether a response is nothing but a number in words."""
+    return spelled_number(text.strip(_AROUND)) is not None
 
 
 def _is_formula(text: str) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose
 from rewardkit.rewards.denials import DENIAL, denied, taken_back
+from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.reading.words import CONSTANTS, FUNCTIONS
 
 _LEADING = re.compile(
@@ -78,7 +80,7 @@ def refine(segment: str) -> str:
 
     A phrase that denies anything, or has several numbers, is returned whole: no part may stand for it.
     """
-    segment = segment.strip().strip("*_`").strip()
+    segment = _figures_alone(segment.strip().strip("*_`").strip())
     outside = _UNBROKEN.sub(" ", segment)
     verb = _last_verb(segment)
     if verb is not None and segment[verb:].strip(" :：."):
@@ -90,6 +92,17 @@ def refine(segment: str) -> str:
     if len(spans) + len(numbers) != 1 or _CHANGING.search(outside):
         return segment
     return span_text(segment, spans[0]) if spans else last_number(segment) or segment
+
+
+_WORDS_AND_FIGURES = re.compile(r"(?P<words>[a-zA-Z][a-zA-Z -]{1,80}?)\s{0,3}\((?P<figures>\d[\d,]{0,20})\)")
+
+
+def _figures_alone(segment: str) -> str:
+    """A number in words with its figures behind it, by the figures: "five (5) apples"."""
+    found = _WORDS_AND_FIGURES.match(segment)
+    if found is None or spelled_number(found["words"]) != Fraction(found["figures"].replace(",", "")):
+        return segment
+    return found["figures"] + segment[found.end() :]
 
 
 def _last_verb(segment: str) -> int | None:
@@ -105,12 +118,38 @@ def span_text(text: str, span: re.Match[str]) -> str:
     return inner.strip() + (unit.group() if unit else "")
 
 
+_PLAIN = r"[-+−]?\d{1,15}(?:\.\d{1,15}|/\d{1,15})?"
+_LISTED = re.compile(
+    rf"(?:(?:\b[a-zA-Z]\s?=\s?)?{_PLAIN}(?:,?\s{{1,3}}(?:and|or)|,)\s{{1,3}}){{1,12}}(?:[a-zA-Z]\s?=\s?)?$"
+)
+"""Numbers before the last one, in a list with it: "1, 2 and 3", "x = 2 or x = 3"."""
+_ANNOUNCED = re.compile(
+    r"(?:\b(?:are|is|so|thus|hence|therefore|get|gives?|obtain|yields?|have|at)[\s,]|[:=.]\s|^\s*)\s*$"
+)
+_JOINING = re.compile(r",?\s{1,3}(?:and|or)\s{1,3}|,\s{1,3}")
+
+
+def _listed(text: str, last: re.Match[str]) -> str | None:
+    """The whole list that a last number ends, if words announce it and nothing follows it."""
+    start = max(0, last.start() - 200)
+    run = _LISTED.search(text[start : last.start()])
+    if run is None or text[last.end() :].strip(" .*$"):
+        return None
+    at = start + run.start()
+    lead = text[max(0, at - 40) : at]
+    if not _ANNOUNCED.search(lead) or denied(text, at) or changed_in_prose(text, at, at + 1):
+        return None
+    return _JOINING.sub(", ", run.group()) + last.group().strip()
+
+
 def last_number(text: str) -> str | None:
     last = None
     for match in NUMBER.finditer(text):
         last = match
     if last is None:
         return None
+    if (listed := _listed(text, last)) is not None:
+        return listed
     before = text[max(0, last.start() - 40) : last.start()]
     after = text[last.end() : last.end() + 2].lstrip()
     scale = _SCALE.match(text, last.end())

@@ -58,7 +58,8 @@ _UNIT_TABLE = {
     "ms .001 millisecond",
     "mass": "mg .000001 milligram;g .001 gram gm 克;kg 1 kilogram kgs 千克 公斤;t 1000 ton tonne 吨;"
     "lb .45359237 lbs pound;oz .028349523125 ounce",
-    "volume": "ml .001 milliliter mL 毫升;l 1 liter litre L 升",
+    "volume": "ml .001 milliliter mL 毫升;l 1 liter litre L 升;"
+    "gal 3.785411784 gallon;qt .946352946 quart;pint .473176473",
     "year": "year 12 yr 年;month 1 个月",
     "money$": "$ 1 dollar usd 美元 buck;cent .01 ¢",
     "money¥": "¥ 1 yuan rmb 元 cny",
