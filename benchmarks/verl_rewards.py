@@ -247,11 +247,8 @@ def main() -> None:
             if we.status != "ok" or abs(we.score - they) > 1e-9:
                 different[source] += 1
                 if different[source] <= args.show:
-                    print(
-                        print(
-                            f"  truth {truth!r} {response[:90]!r}: ours {we.score} {we.status}, verl {they}"
-                        )
-                    )
+                    shown = f"truth {truth!r} {response[:90]!r}"
+                    print(f"  {shown}: ours {we.score} {we.status}, verl {they}")
         total += different[source]
         right = sum(they > 0.5 for they in theirs)
         print(f"{source:28} {args.n} responses, {right} right, {different[source]} differences", flush=True)
