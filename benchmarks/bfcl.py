@@ -4,8 +4,8 @@
 
 FOLDER holds `bfcl_eval` of a checkout of gorilla's berkeley-function-call-leaderboard; nothing else is
 needed: its table of models and its readers of Java and JavaScript, which take many packages, are left out.
-Each question of the Python categories is answered with calls that BFCL accepts, and with the same calls changed in
-one way; prints how often the two agree for each way, and examples of every kind of difference.
+Each question of the Python categories is answered with calls that BFCL accepts, and with the same calls
+changed in one way; prints how often the two agree for each way, and examples of every kind of difference.
 """
 
 from __future__ import annotations

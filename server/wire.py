@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from rewardkit.errors import InputError, OverloadedError
+from rewardkit.rows import ground_truth_text
 from rewardkit.types import Sample
 
 T = TypeVar("T")
@@ -38,11 +39,13 @@ class BodyDecoder(Generic[T]):
     Args:
         type_: anything msgspec can decode.
         what: how error messages call it, for example `a sample`.
+        adapt: makes the values of a body that is not of the type what they may stand for.
     """
 
-    def __init__(self, type_: Any, what: str) -> None:
+    def __init__(self, type_: Any, what: str, adapt: Callable[[Any], Any] = lambda value: value) -> None:
         self._type = type_
         self._what = what
+        self._adapt = adapt
         self._strict = msgspec.json.Decoder(type_)
 
     def __call__(self, body: bytes | bytearray | memoryview) -> T:
@@ -54,15 +57,19 @@ class BodyDecoder(Generic[T]):
         try:
             value: T = self._strict.decode(body)
         except msgspec.ValidationError as error:
-            raise InputError(f"not {self._what}: {error}") from None
+            try:
+                return self._tolerantly(bytes(body))
+            except InputError:
+                raise InputError(f"not {self._what}: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._tolerantly(bytes(body))
         return value
 
     def _tolerantly(self, body: bytes) -> T:
-        """Take lone surrogates, NaN and Infinity, which Python's json module writes without a murmur."""
+        """Take lone surrogates, NaN and Infinity, which Python's json module writes without a murmur, and
+        what can be adapted."""
         try:
-            value: T = msgspec.convert(json.loads(body), self._type)
+            value: T = msgspec.convert(self._adapt(json.loads(body)), self._type)
         except msgspec.ValidationError as error:
             raise InputError(f"not {self._what}: {error}") from None
         except (ValueError, RecursionError) as error:
@@ -70,8 +77,18 @@ class BodyDecoder(Generic[T]):
         return value
 
 
-decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample")
-decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(Sample | list[Sample], "a sample")
+def _with_texts(value: Any) -> Any:
+    """Samples whose ground truths are numbers, lists or objects, with the texts that files make of them."""
+    for sample in value if isinstance(value, list) else [value]:
+        if isinstance(sample, dict) and not isinstance(sample.get("ground_truth", ""), str):
+            sample["ground_truth"] = ground_truth_text(sample["ground_truth"]) or ""
+    return value
+
+
+decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample", _with_texts)
+decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(
+    Sample | list[Sample], "a sample", _with_texts
+)
 decode_object: BodyDecoder[dict[str, Any]] = BodyDecoder(dict[str, Any], "a JSON object")
 
 

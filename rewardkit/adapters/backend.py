@@ -10,13 +10,21 @@ import atexit
 import os
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 from rewardkit.client import AsyncClient, Client
+from rewardkit.composition import load_compositions
+from rewardkit.errors import OptionsError
+from rewardkit.registry import load_reward_file
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 URL_VARIABLE = "REWARDKIT_URL"
 TOKEN_VARIABLE = "REWARDKIT_TOKEN"
+REWARDS_VARIABLE = "REWARDKIT_REWARDS"
+
+RewardFiles = str | Sequence[str] | None
+"""Files of compositions (`rewards.yaml`) and of rewards (`path.py`, as for `--reward`); commas in a text."""
 
 
 class _Backends:
@@ -24,15 +32,17 @@ class _Backends:
 
     def __init__(self) -> None:
         self.making = threading.Lock()
-        self.scorer: Scorer | None = None
+        self.scorers: dict[tuple[str, ...], Scorer] = {}
+        """By the files of rewards that were registered for them."""
         self.clients: dict[str, Client] = {}
         self.async_clients: dict[tuple[asyncio.AbstractEventLoop, str], AsyncClient] = {}
 
-    def local(self) -> Scorer:
+    def local(self, files: tuple[str, ...]) -> Scorer:
         with self.making:
-            if self.scorer is None:
-                self.scorer = Scorer()
-            return self.scorer
+            if files not in self.scorers:
+                _register(files)
+                self.scorers[files] = Scorer()
+            return self.scorers[files]
 
     def remote(self, url: str) -> Client:
         with self.making:
@@ -51,8 +61,8 @@ class _Backends:
             return self.async_clients[key]
 
     def close(self) -> None:
-        if self.scorer is not None:
-            self.scorer.close()
+        for scorer in self.scorers.values():
+            scorer.close()
         for client in self.clients.values():
             client.close()
 
@@ -80,29 +90,54 @@ os.register_at_fork(after_in_child=_forget)
 atexit.register(close)
 
 
-def score_batch(samples: Sequence[Sample], url: str | None = None) -> list[Score]:
+def score_batch(
+    samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
+) -> list[Score]:
     """Score samples here, or on the server at `url`, or at REWARDKIT_URL if that is set.
 
+    Args:
+        rewards: what to register before scoring here; None: what REWARDKIT_REWARDS names.
+
     Raises:
+        InputError: a file of `rewards` that cannot be read.
+        OptionsError: a composition that cannot be, or `rewards` for a server, which has its own.
         ServerError: the server cannot be reached, refused the request or failed.
     """
-    address = _address(url)
-    backend = _backends.remote(address) if address else _backends.local()
+    address, files = _chosen(url, rewards)
+    backend = _backends.remote(address) if address else _backends.local(files)
     return backend.score_batch(samples)
 
 
-async def ascore_batch(samples: Sequence[Sample], url: str | None = None) -> list[Score]:
+async def ascore_batch(
+    samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
+) -> list[Score]:
     """Like `score_batch`, without holding the event loop."""
-    address = _address(url)
-    backend = _backends.async_remote(address) if address else _backends.local()
+    address, files = _chosen(url, rewards)
+    backend = _backends.async_remote(address) if address else _backends.local(files)
     return await backend.ascore_batch(samples)
 
 
-async def ascore(sample: Sample, url: str | None = None) -> Score:
+async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
     """Score one sample, for callers that have many of them on the way at once."""
-    address = _address(url)
-    backend = _backends.async_remote(address) if address else _backends.local()
+    address, files = _chosen(url, rewards)
+    backend = _backends.async_remote(address) if address else _backends.local(files)
     return await backend.ascore(sample)
+
+
+def reward_files(rewards: RewardFiles) -> tuple[str, ...]:
+    """Return files of rewards one by one, those that are there with their whole path: a reward function may
+    be sent to a process that works in another folder."""
+    several = rewards.split(",") if isinstance(rewards, str) else rewards or ()
+    named = [file.strip() for file in several if file.strip()]
+    return tuple(str(Path(file).resolve()) if Path(file).is_file() else file for file in named)
+
+
+def _register(files: Sequence[str]) -> None:
+    for file in files:
+        if file.endswith((".yaml", ".yml")):
+            load_compositions(file)
+        else:
+            load_reward_file(file)
 
 
 def _token() -> str | None:
@@ -110,5 +145,13 @@ def _token() -> str | None:
     return next(iter(os.environ.get(TOKEN_VARIABLE, "").split()), None)
 
 
-def _address(url: str | None) -> str | None:
-    return url or os.environ.get(URL_VARIABLE)
+def _chosen(url: str | None, rewards: RewardFiles) -> tuple[str | None, tuple[str, ...]]:
+    """The server that scores, or the files of rewards to score with here."""
+    address = url or os.environ.get(URL_VARIABLE)
+    files = reward_files(os.environ.get(REWARDS_VARIABLE) if rewards is None else rewards)
+    if address and files:
+        raise OptionsError(
+            f"{files[0]} is for scoring in this process, and the server at {address} scores: start that with "
+            "its --rewards or --reward, or set no url"
+        )
+    return address, files

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rewardkit.adapters.backend import ascore_batch, score_batch
+from rewardkit.adapters.backend import RewardFiles, ascore_batch, reward_files, score_batch
 from rewardkit.adapters.columns import samples_from
 from rewardkit.types import Sample, Score
 
@@ -23,6 +23,7 @@ class RewardFunction:
     data_source: str | None = None
     url: str | None = None
     on_failure: float | None = None
+    rewards: RewardFiles = None
 
     def __call__(
         self,
@@ -33,23 +34,31 @@ class RewardFunction:
     ) -> list[float | None]:
         """Score responses, in order."""
         samples = _samples(responses, ground_truths, prompts, columns, self.data_source)
-        return _numbers(score_batch(samples, self.url), self.on_failure)
+        return _numbers(score_batch(samples, self.url, self.rewards), self.on_failure)
 
 
 class AsyncRewardFunction(partial[Awaitable[list[float | None]]]):
     """Like `RewardFunction`, as a coroutine function; `inspect.iscoroutinefunction` recognises it."""
 
     def __new__(
-        cls, data_source: str | None = None, url: str | None = None, on_failure: float | None = None
+        cls,
+        data_source: str | None = None,
+        url: str | None = None,
+        on_failure: float | None = None,
+        rewards: RewardFiles = None,
     ) -> AsyncRewardFunction:
-        return super().__new__(cls, _ascore, data_source, url, on_failure)
+        return super().__new__(cls, _ascore, data_source, url, on_failure, rewards)
 
     def __reduce__(self) -> tuple[Callable[..., AsyncRewardFunction], tuple[Any, ...]]:
         return AsyncRewardFunction, self.args
 
 
 def make_reward(
-    data_source: str | None = None, *, url: str | None = None, on_failure: float | None = None
+    data_source: str | None = None,
+    *,
+    url: str | None = None,
+    on_failure: float | None = None,
+    rewards: RewardFiles = None,
 ) -> RewardFunction:
     """Make a function `(responses, ground_truths=None, prompts=None, **columns) -> rewards`.
 
@@ -57,21 +66,29 @@ def make_reward(
         data_source: of every response; None: the function takes a list `data_source`.
         url: of a reward server; None: REWARDKIT_URL, or this process.
         on_failure: the reward of what could not be scored.
+        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
     """
-    return RewardFunction(data_source, url, on_failure)
+    files = None if rewards is None else reward_files(rewards)
+    return RewardFunction(data_source, url, on_failure, files)
 
 
 def make_async_reward(
-    data_source: str | None = None, *, url: str | None = None, on_failure: float | None = None
+    data_source: str | None = None,
+    *,
+    url: str | None = None,
+    on_failure: float | None = None,
+    rewards: RewardFiles = None,
 ) -> AsyncRewardFunction:
     """Like `make_reward`, for a coroutine function."""
-    return AsyncRewardFunction(data_source, url, on_failure)
+    files = None if rewards is None else reward_files(rewards)
+    return AsyncRewardFunction(data_source, url, on_failure, files)
 
 
 async def _ascore(
     source: str | None,
     server: str | None,
     on_failure: float | None,
+    files: RewardFiles,
     /,
     responses: Sequence[Any],
     ground_truths: Sequence[Any] | None = None,
@@ -79,7 +96,7 @@ async def _ascore(
     **columns: Any,
 ) -> list[float | None]:
     samples = _samples(responses, ground_truths, prompts, columns, source)
-    return _numbers(await ascore_batch(samples, server), on_failure)
+    return _numbers(await ascore_batch(samples, server, files), on_failure)
 
 
 def _samples(

@@ -10,7 +10,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from rewardkit.adapters.backend import ascore_batch
+from rewardkit.adapters.backend import RewardFiles, ascore_batch, reward_files
 from rewardkit.adapters.columns import samples_from
 from rewardkit.types import Score
 
@@ -23,8 +23,11 @@ class TrlReward(partial[Awaitable[list[float | None]]]):
 
     __name__: str
 
-    def __new__(cls, data_source: str | None = None, url: str | None = None) -> TrlReward:
-        made = super().__new__(cls, _score, data_source, url)
+    def __new__(
+        cls, data_source: str | None = None, url: str | None = None, rewards: RewardFiles = None
+    ) -> TrlReward:
+        files = None if rewards is None else reward_files(rewards)
+        made = super().__new__(cls, _score, data_source, url, files)
         made.__name__ = "reward"  # TRL logs under it
         return made
 
@@ -32,19 +35,23 @@ class TrlReward(partial[Awaitable[list[float | None]]]):
         return TrlReward, self.args
 
 
-def make_reward(data_source: str | None = None, *, url: str | None = None) -> TrlReward:
+def make_reward(
+    data_source: str | None = None, *, url: str | None = None, rewards: RewardFiles = None
+) -> TrlReward:
     """Make a reward function for a dataset that has no column `data_source`, or for a certain server.
 
     Args:
         data_source: of every row; None: the column.
         url: of a reward server; None: REWARDKIT_URL, or this process.
+        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
     """
-    return TrlReward(data_source, url)
+    return TrlReward(data_source, url, rewards)
 
 
 async def _score(
     source: str | None,
     server: str | None,
+    files: RewardFiles,
     /,
     completions: list[Any],
     prompts: list[Any] | None = None,
@@ -58,7 +65,7 @@ async def _score(
         ServerError: the server cannot be reached, refused the request or failed.
     """
     samples = samples_from(completions, columns, prompts=prompts, data_source=source)
-    scores = await ascore_batch(samples, server)
+    scores = await ascore_batch(samples, server, files)
     if log_metric is not None:
         _log(scores, log_metric)
     return [score.score if score.ok else None for score in scores]

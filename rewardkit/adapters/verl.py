@@ -2,6 +2,7 @@
 
 reward.custom_reward_function.path=pkg://rewardkit.adapters.verl
 reward.custom_reward_function.name=compute_score        # or acompute_score
++reward.custom_reward_function.reward_kwargs.rewards=/path/to/rewards.yaml
 +reward.custom_reward_function.reward_kwargs.url=http://127.0.0.1:8000
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.adapters.backend import ascore, score_batch
+from rewardkit.adapters.backend import RewardFiles, ascore, score_batch
 from rewardkit.rows import to_sample
 from rewardkit.types import Score
 
@@ -21,6 +22,7 @@ def compute_score(
     extra_info: dict[str, Any] | None = None,
     *,
     url: str | None = None,
+    rewards: RewardFiles = None,
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
@@ -28,6 +30,7 @@ def compute_score(
 
     Args:
         url: of a reward server; None: REWARDKIT_URL, or this process.
+        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
         on_failure: the score of what could not be judged. `status` and `failed` tell it from a judgement.
 
     Returns:
@@ -39,7 +42,7 @@ def compute_score(
         ServerError: the server cannot be reached, refused the request or failed.
     """
     sample = to_sample(data_source, solution_str, ground_truth, None, extra_info)
-    (score,) = score_batch([sample], url)
+    (score,) = score_batch([sample], url, rewards)
     return _answer(score, on_failure)
 
 
@@ -50,12 +53,13 @@ async def acompute_score(
     extra_info: dict[str, Any] | None = None,
     *,
     url: str | None = None,
+    rewards: RewardFiles = None,
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
     """Like `compute_score`, without a thread for each sample."""
     sample = to_sample(data_source, solution_str, ground_truth, None, extra_info)
-    score = await ascore(sample, url)
+    score = await ascore(sample, url, rewards)
     return _answer(score, on_failure)
 
 

@@ -11,7 +11,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rewardkit.offline.intervals import Estimate, estimate, within_unit
-from rewardkit.offline.metrics import at_k_sizes, best_at_k, maj_at_k, pass_at_k, pass_hat_k
+from rewardkit.offline.metrics import (
+    AnswerVote,
+    at_k_sizes,
+    best_at_k,
+    maj_at_k,
+    names_answers,
+    pass_at_k,
+    pass_hat_k,
+)
 from rewardkit.offline.scored import Groups, ScoredResponse
 
 OVERALL = "overall"
@@ -87,22 +95,27 @@ def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
 
 def _at_k(judged: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
     scores = [[one.score or 0.0 for one in group] for group in judged]
-    votes = [[(one.extracted, one.correct) for one in group if one.correct is not None] for group in judged]
-    sizes = at_k_sizes(max(map(len, judged), default=0))
+    votes = [_votes(group) for group in judged]
+    nameless = {one.data_source for group in judged for one in group if not names_answers(_votes([one]))}
+    voting = [_votes(group) for group in judged if not nameless & {one.data_source for one in group}]
     found: dict[str, list[AtK]] = {}
-    for k in sizes:
-        full = [group for group in votes if len(group) >= k]
-        counts = [(len(group), sum(right for _, right in group)) for group in full]
+    for k in at_k_sizes(max(map(len, judged), default=0)):
+        full = [(len(group), sum(right for _, right in group)) for group in votes if len(group) >= k]
         per_prompt = {
-            "pass@k": [pass_at_k(n, right, k) for n, right in counts],
-            "pass^k": [pass_hat_k(n, right, k) for n, right in counts],
-            "maj@k": [maj_at_k(group, k) for group in full],
+            "pass@k": [pass_at_k(n, right, k) for n, right in full],
+            "pass^k": [pass_hat_k(n, right, k) for n, right in full],
+            "maj@k": [maj_at_k(group, k) for group in voting if len(group) >= k],
         }
         for name, values in per_prompt.items():
-            _add(found, name, k, values, len(judged) - len(full), share=True)
+            _add(found, name, k, values, len(judged) - len(values), share=True)
         best = [best_at_k(group, k) for group in scores if len(group) >= k]
         _add(found, "best@k", k, best, len(judged) - len(best), share=within_unit(scores))
     return found
+
+
+def _votes(group: Sequence[ScoredResponse]) -> list[AnswerVote]:
+    """The answers of the responses that are said to be right or wrong."""
+    return [(one.extracted, one.correct) for one in group if one.correct is not None]
 
 
 def _add(

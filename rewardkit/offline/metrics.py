@@ -47,35 +47,46 @@ def best_at_k(scores: Sequence[float], k: int) -> float:
 
 
 def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
-    """Return the probability that the commonest answer among k is correct; of a tie, one is drawn."""
-    counts = Counter(answer for answer, _ in votes if answer is not None)
-    right = dict(votes)
-    correct = tuple(sorted(n for answer, n in counts.items() if right[answer]))
-    wrong = tuple(sorted(n for answer, n in counts.items() if not right[answer]))
-    return _majority_of_k(correct, wrong, len(votes) - sum(correct) - sum(wrong), k)
+    """Return the probability that the commonest answer among k is correct; of a tie, one is drawn.
+
+    An answer that is correct in some responses and not in others (whose form counts too, say) is as correct
+    as those of them that were drawn are.
+    """
+    counts = Counter(vote for vote in votes if vote[0] is not None)
+    answers = {answer for answer, _ in counts}
+    split = sorted(((counts[a, True], counts[a, False]) for a in answers), key=lambda n: (n[1] > 0, n))
+    return _majority_of_k(tuple(split), len(votes) - counts.total(), k)
+
+
+def names_answers(votes: Iterable[AnswerVote]) -> bool:
+    """Return False where a correct response has no answer: its reward names none to vote on."""
+    return not any(correct and answer is None for answer, correct in votes)
 
 
 @lru_cache(maxsize=65_536)
-def _majority_of_k(correct: tuple[int, ...], wrong: tuple[int, ...], silent: int, k: int) -> float:
-    """The same for how often each correct and each wrong answer was given: many prompts share that."""
-    answers = [answer for answer, n in enumerate((*correct, *wrong)) for _ in range(n)] + [-1] * silent
+def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> float:
+    """The same for how often each answer was given, correct and wrong: many prompts share that."""
+    answers = [(i, True) for i, (right, _) in enumerate(split) for _ in range(right)]
+    answers += [(i, False) for i, (_, wrong) in enumerate(split) for _ in range(wrong)]
+    answers += [(-1, False)] * silent
     if comb(len(answers), k) <= DRAWS:
-        draws: Iterable[Sequence[int]] = combinations(answers, k)
+        draws: Iterable[Sequence[tuple[int, bool]]] = combinations(answers, k)
     else:
         generator = random.Random(0)
         draws = (generator.sample(answers, k) for _ in range(DRAWS))
-    outcomes = [_majority(draw, len(correct)) for draw in draws]
+    outcomes = [_majority(draw) for draw in draws]
     return sum(outcomes) / len(outcomes)
 
 
-def _majority(answers: Sequence[int], correct: int) -> float:
-    """Answers below `correct` are right, -1 is none."""
-    counts = Counter(answer for answer in answers if answer >= 0)
+def _majority(answers: Sequence[tuple[int, bool]]) -> float:
+    """The share of the commonest answers that is right; answer -1 is none."""
+    counts = Counter(answer for answer, _ in answers if answer >= 0)
     if not counts:
         return 0.0
     most = max(counts.values())
-    tied = [answer for answer, count in counts.items() if count == most]
-    return sum(answer < correct for answer in tied) / len(tied)
+    right = Counter(answer for answer, correct in answers if correct)
+    tied = [right[answer] / most for answer, count in counts.items() if count == most]
+    return sum(tied) / len(tied)
 
 
 def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
@@ -87,10 +98,11 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
     Returns:
         `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` over all responses, n being the size of the largest
         group; for k = 2, 4, ... and n `reward/best@k`, `acc/pass@k` and `acc/maj@k`, means over the prompts
-        that have k responses. `acc` only where the reward says what is correct.
+        that have k responses. `acc` only where the reward says what is correct, `maj` where it names answers.
     """
     n = max((len(group) for group in groups), default=0)
     found: dict[str, list[float]] = defaultdict(list)
+    named = names_answers((one.extracted, bool(one.correct)) for group in groups for one in group if one.ok)
     for group in groups:
         judged = [score for score in group if score.ok]
         votes = [(score.extracted, score.correct) for score in judged if score.correct is not None]
@@ -105,7 +117,8 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
             if len(votes) >= k:
                 right = sum(correct for _, correct in votes)
                 found[f"acc/pass@{k}"].append(pass_at_k(len(votes), right, k))
-                found[f"acc/maj@{k}"].append(maj_at_k(votes, k))
+                if named:
+                    found[f"acc/maj@{k}"].append(maj_at_k(votes, k))
     return {name: sum(values) / len(values) for name, values in sorted(found.items()) if values}
 
 

@@ -6,12 +6,15 @@ repetition, so a response of 10 MB costs no more than a few passes of C code.
 
 from __future__ import annotations
 
+import html
 import re
 
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.hidden_latex import without_hidden_latex
 from rewardkit.types import Message
 
+_DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and pictures that are not seen; controls and characters of no width are none."""
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
 _END_OF_TEXT = re.compile(
@@ -141,6 +144,12 @@ def outside_code(text: str) -> str:
     without answers in code within a line."""
     pieces = text.split("```")
     return _INLINE_CODE.sub(" ", "\n".join(pieces[::2]))
+
+
+def seen(text: str) -> bool:
+    """Return True when a text has more than blanks, controls and characters that are not seen."""
+    shown = html.unescape(text)
+    return any(char.isprintable() and not char.isspace() and char not in _DRAWN_AS_NOTHING for char in shown)
 
 
 def reply(response: str) -> str:

@@ -181,7 +181,7 @@ def url() -> Iterator[str]:
 
 def test_a_server_judges_where_an_address_is_given(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verl.compute_score("gsm8k", RIGHT, "72", url=url)["score"] == 1.0
-    assert backend._backends.scorer is None
+    assert not backend._backends.scorers
     monkeypatch.setenv(backend.URL_VARIABLE, url)
     assert asyncio.run(verl.acompute_score("gsm8k", RIGHT, "72", {"odd": object()}))["score"] == 1.0
     for _ in range(2):
@@ -189,7 +189,7 @@ def test_a_server_judges_where_an_address_is_given(url: str, monkeypatch: pytest
             1.0,
             0.1,
         ]
-    assert backend._backends.scorer is None
+    assert not backend._backends.scorers
     assert len(backend._backends.async_clients) == 1
 
 

@@ -6,12 +6,16 @@ import asyncio
 import inspect
 import multiprocessing
 import pickle
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rewardkit.adapters import backend, ms_swift, trl, verl
 from rewardkit.adapters.callable import make_async_reward, make_reward
+from rewardkit.errors import InputError, OptionsError
+from rewardkit.registry import REGISTRY
 
 ROW: dict[str, Any] = {"completions": ["#### 72"], "ground_truth": ["72"], "data_source": ["gsm8k"]}
 CALLS: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
@@ -55,7 +59,7 @@ def test_pickling_keeps_what_an_adapter_was_made_with(name: str) -> None:
     found = again(*args, **columns)
     found = asyncio.run(found) if inspect.isawaitable(found) else found
     assert found["score"] == 1.0 if isinstance(found, dict) else found == [1.0]
-    assert pickle.loads(pickle.dumps(trl.make_reward("x", url="http://y"))).args == ("x", "http://y")
+    assert pickle.loads(pickle.dumps(trl.make_reward("x", url="http://y"))).args == ("x", "http://y", None)
 
 
 def test_trl_is_told_that_its_reward_is_a_coroutine_function_with_a_name() -> None:
@@ -63,3 +67,72 @@ def test_trl_is_told_that_its_reward_is_a_coroutine_function_with_a_name() -> No
         assert inspect.iscoroutinefunction(made) and asyncio.iscoroutinefunction(made)
         assert made.__name__ == "reward"
     assert inspect.iscoroutinefunction(make_async_reward("gsm8k"))
+
+
+COMPOSED = "data_sources: [adapted/sum]\nsum: [gsm8k, {reward: 'own.py:halves', weight: 0.5}]\n"
+OWN = "import rewardkit\n\n@rewardkit.reward('adapted/own', name='halves')\ndef halves(sample):\n    return 0.5\n"
+
+
+@pytest.fixture
+def composed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Compositions and a reward of one's own, beside each other, in a folder that is not the current one."""
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "rewards.yaml").write_text(COMPOSED.replace("own.py", str(tmp_path / "own.py")))
+    for name in ("_exact", "_rewards"):
+        monkeypatch.setattr(REGISTRY, name, dict(getattr(REGISTRY, name)))
+    backend.close()
+    yield str(tmp_path / "rewards.yaml")
+    backend.close()
+
+
+def adapted(rewards: str | None) -> dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]]:
+    row: dict[str, Any] = {**ROW, "data_source": ["adapted/sum"]}
+    source = {"data_source": ["adapted/sum"]}
+    one = ("adapted/sum", "#### 72", "72")
+    return {
+        "trl": (trl.make_reward(rewards=rewards), (), row),
+        "callable": (make_reward(rewards=rewards), (["#### 72"], ["72"]), source),
+        "callable async": (make_async_reward(rewards=rewards), (["#### 72"], ["72"]), source),
+        "verl": (verl.compute_score, one, {"rewards": rewards}),
+        "verl async": (verl.acompute_score, one, {"rewards": rewards}),
+    } | ({} if rewards else {"ms_swift": (ms_swift.RewardkitORM(), (), row)})
+
+
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_every_adapter_takes_compositions_and_rewards_of_ones_own(
+    composed: str, by_variable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by_variable:
+        monkeypatch.setenv("REWARDKIT_REWARDS", composed)
+    for name, (function, args, columns) in adapted(None if by_variable else composed).items():
+        found = pickle.loads(pickle.dumps(function))(*args, **columns)
+        found = asyncio.run(found) if inspect.isawaitable(found) else found
+        assert (found["score"] if isinstance(found, dict) else found[0]) == 1.25, name
+
+
+@pytest.mark.slow
+def test_compositions_go_along_to_a_spawned_process(composed: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    process = context.Process(target=call, args=(*adapted(composed)["trl"], answers))
+    process.start()
+    assert answers.get(timeout=300) == [1.25]
+    process.join()
+
+
+def test_rewards_of_this_process_are_not_silently_those_of_a_server(composed: str) -> None:
+    with pytest.raises(OptionsError, match=r"the server at http://y scores: start that with its --rewards"):
+        verl.compute_score("adapted/sum", "#### 72", "72", url="http://y", rewards=composed)
+    with pytest.raises(InputError, match=r"none\.yaml"):
+        verl.compute_score("adapted/sum", "#### 72", "72", rewards="none.yaml")
+
+
+def test_files_of_rewards_are_named_with_their_whole_path(
+    composed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(composed).parent)
+    assert make_reward(rewards="rewards.yaml, own.py").rewards == (
+        composed,
+        str(Path(composed).with_name("own.py")),
+    )
+    assert make_reward(rewards=["x=elsewhere.py:f"]).rewards == ("x=elsewhere.py:f",)

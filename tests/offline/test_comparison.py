@@ -148,6 +148,16 @@ def test_gradient_prints_the_shares_of_each_estimator(
     assert "one judged response for each prompt" in capsys.readouterr().err
 
 
+def test_a_source_whose_reward_names_no_answers_is_left_out_of_majorities_and_of_nothing_else() -> None:
+    nameless = [scored(f"n{i}", i == 0, source="ifeval") for i in range(2) for _ in range(2)]
+    named = [scored(f"m{i}", i == 0, extracted=str(i)) for i in range(2) for _ in range(2)]
+    found = evaluate(grouped([*nameless, *named]))
+    assert "maj@k" not in found["ifeval"].at_k and "maj@k" in found["gsm8k"].at_k
+    (overall,) = found[OVERALL].at_k["maj@k"]
+    assert (overall.estimate.mean, overall.left_out) == (0.5, 2)
+    assert found[OVERALL].at_k["pass@k"][0].left_out == 0
+
+
 def test_without_a_terminal_no_line_is_broken(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

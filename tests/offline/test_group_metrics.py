@@ -43,6 +43,30 @@ def test_the_majority_decides_and_ties_share() -> None:
     assert maj_at_k([("7", True), ("8", False), ("8", False)], 1) == pytest.approx(1 / 3)
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from(["7", "8", None]), st.booleans()), min_size=1, max_size=6), st.data()
+)
+def test_no_majority_depends_on_the_order_of_the_responses(
+    votes: list[tuple[str | None, bool]], data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, len(votes)))
+    assert maj_at_k(data.draw(st.permutations(votes)), k) == pytest.approx(maj_at_k(votes, k))
+
+
+def test_an_answer_that_is_right_in_some_responses_alone_is_as_right_as_these() -> None:
+    """72 in the format that is asked for, and without it."""
+    assert maj_at_k([("72", True), ("72", False), ("5", False)], 3) == 0.5
+    assert maj_at_k([("72", False), ("72", True), ("5", False)], 3) == 0.5
+
+
+def test_where_no_answer_is_named_there_is_no_majority() -> None:
+    right, wrong = Score(1.0, correct=True), Score(0.0, correct=False)
+    found = group_metrics([[right, right, wrong], [wrong, wrong, wrong]])
+    assert found["acc/pass@3"] == 0.5 and not any("maj" in name for name in found)
+    silent = group_metrics([[wrong, wrong, wrong], [Score(1.0, correct=True, extracted="7")] * 3])
+    assert silent["acc/maj@3"] == 0.5  # there the wrong ones had no answer
+
+
 def test_many_draws_are_seeded_and_touch_no_global_randomness() -> None:
     votes = [(str(i % 3), i % 3 == 0) for i in range(30)]
     import random

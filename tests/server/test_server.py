@@ -84,6 +84,19 @@ def test_a_group_in_one_request_is_scored_as_a_group(http: TestClient) -> None:
     assert apart == [0.0] * 4, "alone, none differs from any other"
 
 
+def test_a_ground_truth_of_any_type_is_read_as_in_files(http: TestClient) -> None:
+    for truth, right in ((72, "72"), (72.0, "72"), (0.5, "0.5"), (10**30, str(10**30))):
+        sample = {"data_source": "gsm8k", "response": f"#### {right}", "ground_truth": truth}
+        assert http.post("/score", json=sample).json()["score"] == 1.0
+        assert [one["score"] for one in http.post("/score", json=[RIGHT, sample]).json()] == [1.0, 1.0]
+        lines = json.dumps(sample) + "\n"
+        streamed = http.post("/score", content=lines, headers={"content-type": "application/x-ndjson"})
+        assert json.loads(streamed.text)["score"] == 1.0
+    several = {"data_source": "exact", "response": "b", "ground_truth": ["a", "b"]}
+    assert http.post("/score", json=several).json()["score"] == 1.0
+    assert http.post("/score", json={**RIGHT, "ground_truth": None}).json()["status"] == "invalid"
+
+
 def test_a_large_batch_keeps_its_order(http: TestClient) -> None:
     batch = [{**RIGHT, "response": f"#### {i}", "ground_truth": str(i - i % 2)} for i in range(2_000)]
     assert [s["score"] for s in http.post("/score", json=batch).json()] == [1.0, 0.1] * 1_000

@@ -7,14 +7,12 @@ thought itself, `opened=True` expects no `<think>`.
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 
+from rewardkit.rewards.visible import seen
 from rewardkit.types import Sample, Score
 
 _STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>")
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that are drawn as nothing."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,3 @@ def _fault(text: str, options: FormatOptions) -> str | None:
         return "not one answer"
     inside = said.startswith("<answer>") and said.endswith("</answer>")
     return None if inside and seen(said[8:-9]) else "text outside the answer, or none in it"
-
-
-def seen(text: str) -> bool:
-    """Return True when a text has more than blanks, controls and characters of no width."""
-    shown = html.unescape(text)
-    return any(char.isprintable() and not char.isspace() and char not in _BLANK for char in shown)

@@ -43,6 +43,22 @@ COMMA = ("punctuation:no_comma", {})
 CAT = ("keywords:existence", {"keywords": ["cat"]})
 
 
+def test_what_nobody_sees_keeps_nothing() -> None:
+    fewer = ("length_constraints:number_words", {"num_words": 5, "relation": "less than"})
+    for nothing in (
+        "\x00" * 10,
+        "\u200b" * 50,
+        "\ud800",
+        "\ufeff",
+        "\u3164 \u2800",
+        "<think>a cat</think>\u2060",
+    ):
+        for instruction in (COMMA, fewer, ("keywords:forbidden_words", {"forbidden_words": ["cat"]})):
+            assert scored(nothing, instruction, mode="loose").score == 0.0, nothing[:20]
+    for something in ("🙂", "5", "好", "é"):
+        assert scored(something, COMMA).score == 1.0
+
+
 def test_all_must_be_kept_or_the_share_is_paid() -> None:
     assert scored("a cat", COMMA, CAT).score == 1.0
     assert scored("a cat, a dog", COMMA, CAT).score == 0.0
