@@ -11,47 +11,40 @@ to nothing.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
 
 from rewardkit.rewards.clause_words import (
     AFFIRMS,
-    AFTERTHOUGHT,
     AND,
     AS_WELL,
     BEFORE,
     BOTH,
+    BUT_THIS,
     CANDIDATES,
     CLAUSE,
     CONCEDED,
     CONFIRMS,
     CONFUSED,
     CONTRAST,
-    CONTRASTED,
-    CORRECTED,
     CUE,
     CUT_OFF,
     DECORATION,
-    DISBELIEVED,
     ENDS,
     FROM_TO,
     FUNCTION,
     HEAD,
     HEDGE,
+    HEDGE_ALONE,
     IN_FAVOUR,
     IS,
     KEEPS,
     NEW_CLAUSE,
     NO,
-    NOT,
-    OTHERWISE,
+    OFFER,
     PLAN,
     PROCESS,
     PRONOUN,
     REPORTED,
-    RESETS,
     SENTENCE,
     SETTING_ASIDE,
     SHAKES,
@@ -59,30 +52,28 @@ from rewardkit.rewards.clause_words import (
     SUM,
     SUPPOSED,
     TURNS,
-    TWICE_BY_OTHER,
-    TWICE_DENIED,
-    UNFIT,
     YOU_ARE_RIGHT,
     X,
 )
+from rewardkit.rewards.denying_words import (
+    AFTERTHOUGHT,
+    CONTRASTED,
+    CORRECTED,
+    DISBELIEVED,
+    NOT,
+    OTHERWISE,
+    RESETS,
+    TWICE_BY_OTHER,
+    TWICE_DENIED,
+    UNFIT,
+    WITHDRAWN,
+)
 from rewardkit.rewards.other_languages import in_english
-
-Does = Literal["commits", "leans", "names", "stands", "denies", "opens", "resets", "turns", "nothing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a clause does, and to which candidates; -1 is an answer that is no candidate."""
-
-    does: Does
-    to: frozenset[int] = frozenset()
-    wording: str = ""
-    """Of a clause that leans: its words without the candidate."""
-
+from rewardkit.rewards.remarks import without_remarks
+from rewardkit.rewards.steps import OTHER, SHAKEN, Does, Reading, Step
 
 Refine = Callable[[Step, str, str | None], Step]
 """A step, its clause, whether that is `asked`, `supposed`, `reported` or `before`; the step as it counts."""
-OTHER = -1
 _CANDIDATE = re.compile(X)
 
 
@@ -92,7 +83,7 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     `refine` says what a clause does where an answer may be something else than a candidate.
     """
     whole = _complete(text)
-    reading = _Reading(state)
+    reading = Reading(state)
     for step in _steps(whole, refine):
         reading.take(step)
         if reading.contradicted:
@@ -125,108 +116,17 @@ _TAIL = 200
 _TWO = 2
 
 
-@dataclass(slots=True)
-class _Reading:
-    """What a text has committed to so far."""
-
-    state: int | None
-    leaning: bool = False
-    """Whether the state is only where an answer stands: a plainer word overrides it."""
-    turned: bool = True
-    """Whether something since then lets another one take its place."""
-    shaken: bool = False
-    contradicted: bool = False
-    alone: set[int] = field(default_factory=set)
-    denied: set[int] = field(default_factory=set)
-    named: dict[int, str] = field(default_factory=dict)
-    """Of which something is said that neither commits nor denies, and what."""
-    wordings: set[str] = field(default_factory=set)
-    """In which it leant: the same words for another one are a list."""
-
-    def take(self, step: Step) -> None:
-        if step.does == "stands":
-            self._stands(step.to)
-        elif step.does == "turns":
-            self.turned = True
-            self.shaken = self.shaken or step.to == _SHAKEN
-        elif step.does == "resets" and step.to != {self.state}:
-            self.state = None
-            self.turned = True
-            self.alone.clear()
-        elif step.does in ("denies", "opens"):
-            self._loses(step)
-        elif step.does == "commits":
-            self._commits(next(iter(step.to)))
-        elif step.does == "leans":
-            self._leans(next(iter(step.to)), step.wording)
-        elif step.does == "names":
-            self.named |= dict.fromkeys(step.to, step.wording)
-
-    def _stands(self, to: frozenset[int]) -> None:
-        if self.shaken and len(to) == 1:
-            self.alone.clear()
-            self.state = next(iter(to))
-            self.leaning = False
-            self.shaken = False
-            return
-        self.alone |= to - self.denied
-        if self.leaning and self.state not in to:
-            self.state = None
-        self.contradicted = self.state is not None and self.state not in to
-
-    def _loses(self, step: Step) -> None:
-        self.alone -= step.to
-        if step.does == "denies":
-            self.denied |= step.to
-        if self.state in step.to:
-            self.state = None
-            self.turned = True
-
-    def _commits(self, one: int) -> None:
-        self.contradicted = self.state not in (None, one) and not self.turned and not self.leaning
-        self.state = one
-        self.leaning = False
-        self.turned = False
-        self.shaken = False
-
-    def _leans(self, one: int, wording: str) -> None:
-        listed = wording in self.wordings
-        self.wordings.add(wording)
-        if self.state == one:
-            return
-        if self.leaning and listed:
-            self.state = None
-        elif self.shaken or ((self.state is None or self.leaning) and not listed and self.alone <= {one}):
-            if self.shaken:
-                self.alone.clear()
-                self.shaken = False
-            self.state = one
-            self.leaning = True
-            self.turned = False
-
-    def result(self) -> int | None:
-        """The one candidate that is left."""
-        if self.state is None and len(self.alone) == 1:
-            return next(iter(self.alone))
-        if self.state is None and not self.alone:
-            return self._set_apart()
-        return self.state
-
-    def _set_apart(self) -> int | None:
-        """The one of which something else is said than of the others: "A is odd, B is odd, C is right"."""
-        left = {one: said for one, said in self.named.items() if one not in self.denied}
-        if len(left) == 1:
-            return next(iter(left)) if self.denied else None
-        said = Counter(left.values())
-        apart = [one for one in left if said[left[one]] == 1]
-        return apart[0] if len(apart) == 1 and len(said) == _TWO else None
-
-
 def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
     last: frozenset[int] = frozenset()
     confirmed: frozenset[int] = frozenset()
+    told = refuted = False
     for sentence, asked in _sentences(text):
+        if not asked and _withdraws(sentence, told=told, refuted=refuted):
+            yield Step("resets")
+            continue
         scope: str | None = None
+        told = asked
+        refuted = False
         within: frozenset[int] | None = last
         if confirmed and not asked and CONFIRMS.match(sentence):
             yield Step("commits", confirmed)
@@ -234,12 +134,12 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         confirmed = named if asked and len(named) == 1 else frozenset()
         named_before = True
         for clause in _clauses(sentence):
-            if scope and CONTRAST.match(clause) and (scope != "supposed" or clause.startswith("but")):
+            if scope and CONTRAST.match(clause) and not _still(scope, clause):
                 scope = None
             if clause.startswith("which ") and within is not None and not named_before:
                 within = None
             if TURNS.search(clause):
-                yield Step("turns", _SHAKEN if SHAKES.match(clause) else frozenset())
+                yield Step("turns", SHAKEN if SHAKES.match(clause) else frozenset())
             if CORRECTED.match(clause):
                 yield Step("resets")
                 clause = CORRECTED.sub("", clause)
@@ -249,6 +149,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             if refine is not None:
                 step = refine(step, clause, "asked" if asked else opened)
             scope = scope or opened
+            told = told or scope is not None
+            refuted = (step.does == "denies" and bool(step.to)) or (refuted and not step.to)
             named = _named(clause)
             named_before = bool(named)
             within = named or within or frozenset()
@@ -260,15 +162,28 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         last = within or last
 
 
-_SHAKEN = frozenset((-2,))
+def _still(scope: str, clause: str) -> bool:
+    """Whether a clause of contrast is told or supposed like the one before: "not A but B"."""
+    return BUT_THIS.match(clause) is not None or (scope == "supposed" and not clause.startswith("but"))
+
+
+def _withdraws(sentence: str, *, told: bool, refuted: bool) -> bool:
+    """Whether a sentence takes back the answer, and not what the sentence before it speaks of: another answer
+    that is `told` of, or not yet `refuted`."""
+    found = WITHDRAWN.fullmatch(sentence.strip(DECORATION))
+    if found is None:
+        return False
+    return refuted or (not told and (found["past"] or found["oh"]) is not None)
+
+
 _BLANKS = re.compile(r"[^\S\n]+")
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
-    text = in_english(text)
+    text = without_remarks(in_english(text))
     for pattern, plain in SIGNS:
         text = pattern.sub(plain, text)
-    text = _BLANKS.sub(" ", text.casefold())
+    text = _BLANKS.sub(" ", text.casefold()).replace(" ,", ",")
     start = 0
     for end in SENTENCE.finditer(text):
         if text[start : end.start()].strip(DECORATION):
@@ -330,6 +245,8 @@ def _read(
         return _read_without(plain, before, opened, asked, shaken=plain != clause), opened
     if CONCEDED.match(own):
         return Step("nothing"), scope
+    if asked and OFFER.match(plain):
+        return Step("nothing"), opened
     if opened != "reported" and AS_WELL.search(own):
         return Step("resets", named), opened
     if asked or opened == "supposed" or HEDGE.search(own):
@@ -347,7 +264,8 @@ def _read(
     if OTHERWISE.search(own):
         return Step("denies", named), opened
     if not _says_more(own):
-        return Step("commits" if IS.search(own) else "stands", named), opened
+        does: Does = "concludes" if CONCLUDES.match(own) else "stands"
+        return Step("commits" if IS.search(own) else does, named), opened
     if PLAN.search(own):
         return Step("nothing", named), opened
     if CUE.search(own):
@@ -359,6 +277,7 @@ def _read(
     return _of_place(own, named), opened
 
 
+CONCLUDES = re.compile(r"(?:and |so )?(?:so|hence|therefore|thus|which leaves|that leaves|leaving)\b")
 _OR_SAME = re.compile(rf"({X})[^{X[1:-1]}]{{0,20}}\bor\b[^{X[1:-1]}]{{0,40}}\1")
 """The same answer in other words."""
 
@@ -383,14 +302,14 @@ _SHORT_TAIL = 8
 
 
 def _scope(clause: str) -> str | None:
-    if SUPPOSED.search(clause):
+    if SUPPOSED.search(clause) or HEDGE_ALONE.fullmatch(clause):
         return "supposed"
     if REPORTED.search(clause) or DISBELIEVED.search(clause):
         return "reported"
     return "before" if BEFORE.search(clause) else None
 
 
-_SHAKEN_BY_QUESTION = re.compile(
+SHAKEN_BY_QUESTION = re.compile(
     r"(?:or|but|right|really|wait|hmm)\b|(?:is|was) (?:it|that|this|there)\b"
     r"(?! (?:help\w*|clear|useful|okay?|what you|something|anything|enough|easy)\b)"
 )
@@ -401,7 +320,7 @@ def _read_without(
 ) -> Step:
     """What a clause without a candidate does to the one before it."""
     if asked:
-        return Step("resets") if _SHAKEN_BY_QUESTION.match(clause) else Step("nothing")
+        return Step("resets") if SHAKEN_BY_QUESTION.match(clause) else Step("nothing")
     if before and len(before) == 1 and YOU_ARE_RIGHT.match(clause):
         return Step("commits", before)
     about = PRONOUN.match(clause) is not None

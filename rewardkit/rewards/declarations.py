@@ -133,10 +133,10 @@ def code() -> Function:
         "openbookqa",
         "multiple_choice",
     ),
-    version=7,
+    version=8,
     runs="inline",
     parts=("format",),
-    reads=("extra_info",),
+    reads=("prompt", "extra_info"),
 )
 def choice() -> Function:
     """One option by letter or text, and no other: 1.0 or 0.0"""
@@ -162,7 +162,7 @@ def choice() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=5,
+    version=6,
     runs="inline",
     parts=("f1",),
     reads=("prompt",),

@@ -1,7 +1,7 @@
 """Where a response stops answering: models that are not stopped go on with a question or a turn of their own.
 
 What they answer there is the answer to something else. A question that is the prompt's is a restatement, and
-cuts nothing; nor does one that opens the response.
+cuts nothing. A question that opens the response, and has no word of the prompt, is another one: no answer.
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ _TURN = re.compile(
     r"(?:\s?[:：][*_]{0,3}|(?(heading)[^\S\n]*$|(?!)))(?P<said>(?:\s*[^\n]{0,400})?)",
     re.IGNORECASE | re.MULTILINE,
 )
+_HEADER = re.compile(
+    r"^[^\S\n]*(?:the following (?:is|are) (?:a |some |more )?(?:multiple.choice )?(?:questions?"
+    r"|problems?|exercises?)"
+    r"|(?:here|below) (?:is|are) (?:a |an |some |more |the next |another |further )?(?:multiple.choice "
+    r"|similar )?(?:questions?|problems?|exercises?)"
+    r"|answer the (?:following|next) (?:multiple.choice )?(?:questions?|problems?))\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What opens a sheet of questions."""
 _CONTENT = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]{4,}")
 _PLAIN = table(
     "what which when where whose that this these those following with from have does will would could there "
@@ -36,6 +45,12 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     if "<think>" in response and start == 0:
         return response
     asked = _words(question_of(prompt))
+    opening = _TURN.match(response)
+    if opening and asked and (said := _words(opening["said"])) and not said & asked:
+        return ""
+    sheet = _HEADER.search(response, start)
+    if sheet and _SAYS.search(response[start : sheet.start()]):
+        response = response[: sheet.start()]
     for turn in _TURN.finditer(response, start):
         before = response[start : turn.start()].removeprefix("</think>").removeprefix("<|message|>")
         if _SAYS.search(before) and not _restates(turn["said"], asked):

@@ -21,10 +21,12 @@ from rewardkit.rewards.wordings import (
     DENIAL,
     HEARSAY,
     HINTS,
+    LABELLED_OTHERWISE,
     MARKED_OTHERWISE,
     MARKER,
     SECOND_THOUGHT,
     UNCLAIMED,
+    UNSURE,
     settled_before,
 )
 
@@ -45,7 +47,8 @@ _BRACE = re.compile(r"\\[{}]|[{}]")
 _END = re.compile(r"[.。!?！？](?=[\s*\"”’)]|$)|[。！？]|\n")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BETWEEN_LIKES = re.compile(
-    r"(?:[\W_]|\b(?:and|or|maybe|perhaps|also|possibly|alternatively|else|it|could|be|might)\b)*",
+    r"(?:\\[a-zA-Z]{1,8}|[\W_]|\b(?:and|or|maybe|perhaps|also|possibly|alternatively|else|it|could|be"
+    r"|might)\b)*",
     re.IGNORECASE,
 )
 _BETWEEN_SAME = re.compile(r"[\s.*_]*(?:the|my)(?:\s(?:final|correct|right))?\s", re.IGNORECASE)
@@ -76,7 +79,7 @@ class Statement:
 def visible(response: str) -> tuple[str, str]:
     """Return what is said to the reader, and the code in it: after the reasoning, before any end token,
     without comments, and of a very long text the end."""
-    text = final_part(response)
+    text = _ROLE.sub("", final_part(response))
     if "</" in text:
         text = _MARKUP.sub("", text)
     if "```" not in text:
@@ -95,6 +98,8 @@ _CODE_VALUE = re.compile(
     r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|-?\d[\d,.]*)[^\S\n]*\)?;?[^\S\n]*$",
     re.MULTILINE,
 )
+_ROLE = re.compile(r"\A\s*(?:assistant|model|ai|bot|gpt)\s?:?[^\S\n]*\n+", re.IGNORECASE)
+"""The name of the role, left over from a chat's template."""
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|span|p)>", re.IGNORECASE)
 
 
@@ -212,7 +217,8 @@ def _markers(text: str) -> Iterator[Statement]:
             if text[start:end].strip(" *_`:：.\"'"):
                 kind: StatedKind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
                 tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
-                said = _listed(text, start) or text[tentative.start() if tentative else start : end]
+                listed = _listed(text, start) if "\n" in text[match.start() : start] else None
+                said = listed or text[tentative.start() if tentative else start : end]
                 yield Statement(kind, said, match.start(), end)
     if "#" in text or "**" in text:
         for match in _HEADING.finditer(text):
@@ -239,6 +245,8 @@ def _claimed(text: str, marker: int) -> bool:
     if text.startswith(" but ", sentence) and text[:sentence].endswith(_ALL_BUT):
         sentence = max(sentence - 80, 0, text.rfind("\n", 0, sentence))
     if MARKED_OTHERWISE.search(text, sentence, marker) or HEARSAY.search(text, sentence, marker):
+        return False
+    if UNSURE.match(text, sentence, marker) or LABELLED_OTHERWISE.search(text, sentence, marker):
         return False
     if marker - sentence > _SHORT_HEAD and REPORTED.search(
         _CONTRARY.sub("", text[sentence:marker].casefold())

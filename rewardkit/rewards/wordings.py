@@ -66,7 +66,8 @@ MARKER = re.compile(
     r"|^[\s*_#>-]{0,6}(?:(?:my|the|final|correct|right)\s){0,3}(?:answer|choice"
     r"|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
     r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)|^\#{4}(?=\s*[-$]?\d[\d,.]*\s*\Z)"
-    r"|(?P<quote>[\"'])(?:(?:final|correct|my|corrected|revised|updated|actual|true|real)[_\s])?(?:answer|choice"
+    r"|(?P<quote>[\"'])(?:(?:final|correct|my|corrected|revised|updated|actual|true"
+    r"|real)[_\s])?(?:answer|choice"
     r"|option|letter|prediction)(?P=quote)\s{0,3}:"
     r"|\banswer\s(?=(?:is|was)n['’]t\s)"
     rf"|{CHOOSING.pattern}"
@@ -89,13 +90,30 @@ HINTS = (
 MARKED_OTHERWISE = re.compile(
     r"\b(?:wrong|incorrect|worst|least|less|un\w{3,12}|false|mistaken|bad|tempting|first|initial"
     r"|previous|old|original"
-    r"|improper|impossible|implausible|inappropriate|inaccurate|invalid|inferior"
+    r"|common|popular|typical|usual|frequent|widespread|improper|impossible|implausible|inappropriate"
+    r"|inaccurate|invalid|inferior"
     r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor"
     r"|second\sbest|naive|long(?:er)?|detailed"
     r"|no|not|never|isn['’]t)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces another answer than the response's own."""
+UNSURE = re.compile(
+    r"[\s*_#>,-]{0,6}(?:(?:so|and|but|then|well|hmm+|i (?:think|guess|suppose))\b,?\s)?(?:maybe|perhaps"
+    r"|possibly"
+    r"|conceivably|potentially|what if|could it be that|it (?:could|may|might) be that)\b,?\s",
+    re.IGNORECASE,
+)
+"""What a sentence opens with that does not claim what it goes on to say."""
+LABELLED_OTHERWISE = re.compile(
+    r"\b(?:(?:wrong|incorrect|bad|false|sample|model|example)\s(?:answer|response|reply|solution|output)s?"
+    r"|example|(?:people|students?|others|everyone|somebody|someone|many|some|friend|teacher|candidates"
+    r"|critics"
+    r"|he|she|they|you)\s(?:\w{1,12}\s){0,2}(?:says?|write|writes|wrote|said|answers?|answered|thinks?"
+    r"|thought|claims?|claimed|guess|guessed|replied|replies|put|argue|argued))\s?:\s(?:\w{1,12}\s){0,3}$",
+    re.IGNORECASE,
+)
+"""Before a marker, on its line: what others answer, or an example."""
 ALTERNATIVE = re.compile(
     r"\b(?:second|third|fourth|fifth|alternative|another|other|different|further|additional|competing|rival"
     r"|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
@@ -189,14 +207,14 @@ REST_OF_REASON = re.compile(
 _VERB_LAST = re.compile(r"\s?(?:です|である|だ|입니다|이다)[。.]?$")
 _CONTRASTS = re.compile(r"\b(?:not|than|instead|opposed)\b|n['’]t\b", re.IGNORECASE)
 _INSTEAD = re.compile(
-    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?P<other>.{1,200}?)[,;]?\s(?:but|rather|it['’]s"
+    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?P<other>[^\n;]{1,200}?)[,;]?\s(?:but|rather|it['’]s"
     r"|it\sis)\s(?:rather\s)?(?P<own>.{1,400})",
     re.I | re.S,
 )
 _NOT_OTHER = re.compile(
     r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but)\s)?\s?(?:not|rather\sthan|instead\sof"
     r"|as\sopposed\sto)\s"
-    r"(?P<other>.{1,200}?)[)\s.]*",
+    r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.){1,200}?)[)\s.]*",
     re.I | re.S,
 )
 

@@ -32,6 +32,10 @@ def test_a_restated_question_and_other_words_cut_nothing(said: str) -> None:
     assert before_next_turn(said, PROMPT) == said
 
 
+def test_a_response_that_opens_with_another_question_answers_that_one() -> None:
+    assert before_next_turn("Question: How much is 2 + 2?\nAnswer: 4", PROMPT) == ""
+
+
 def test_a_wrong_answer_before_a_next_question_is_the_answer_and_one_under_the_same_question_is_the_last() -> (
     None
 ):

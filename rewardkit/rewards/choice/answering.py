@@ -88,6 +88,8 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
         one = weighed(text, choices)
         if one is not None:
             return one, False, "what is committed to in the end"
+        if not found[1] and (one := _opening_label(text, choices)) is not None:
+            return one, False, "the label that opens the response"
     return found
 
 
@@ -258,6 +260,35 @@ def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
     if not _in_force(read, rest, choices):
         return "several", False, "taken back afterwards"
     return read, False, "alone on a line"
+
+
+def _opening_label(text: str, choices: ChoiceList) -> frozenset[int] | None:
+    """The option whose label opens a response of one line that speaks of no other: "B: It is heavy"."""
+    found = _OPENING.fullmatch(text.strip())
+    if found is None or found["label"] not in choices.labels or _OF_OPTIONS.search(found["rest"]):
+        return None
+    one = frozenset((choices.labels.index(found["label"]),))
+    if HEDGE.search(found["rest"]) or mentions(found["rest"], choices):
+        return None
+    rest = found["rest"]
+    first = rest.split()[0]
+    said = (
+        f"it {rest}" if first.islower() or first.endswith("s") else rest
+    )  # a verb: the option is its subject
+    return one if _in_force(one, said, choices) and _in_force(one, rest, choices) else None
+
+
+_OPENING = re.compile(
+    r"(?!A\s?:)[*_]{0,2}[(\[]?(?P<label>[A-J])[)\]]?[*_]{0,2}\s?(?:[:.|–—-]|(?<=[)\]])"
+    r"|(?<=[)\]][*_]{2}))\s{1,3}"
+    r"(?P<rest>\S+\s[^\n]{8,300})"
+)
+_OF_OPTIONS = re.compile(
+    r"\b(?:options?|choices?|statements?|terms?|refers?|describes?|means|defin\w+|says|first|next|step"
+    r"|consider|let)\b|\?",
+    re.IGNORECASE,
+)
+"""What begins an analysis of an option."""
 
 
 def _read_line(line: str, choices: ChoiceList) -> Named:

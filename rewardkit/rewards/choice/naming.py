@@ -18,11 +18,13 @@ _AROUND = DECORATION + "()[]"
 _LEAD = re.compile(
     r"(?:(?:(?:the|la|le|el|die|l['’]) ?)?(?:answer (?:choice|option)|option|choice|letter|answer|opción"
     r"|opção|respuesta|réponse|lettre|letra|antwort)s?:?\s+|(?:la|le|el|die) (?=[A-J]\b))?"
-    r"[*_`]{0,3}(?P<open>[(\[]{0,2})[*_]{0,3}(?P<label>[A-Za-z]|\d{1,2})[*_]{0,3}(?P<close>[)\]]{0,2})(?P<mark>[.:：、]?)(?![\w'’])",
+    r"[*_`]{0,3}(?P<open>[(\[]{0,2})[*_]{0,3}(?P<label>[A-Za-z]"
+    r"|\d{1,2})[*_]{0,3}(?P<close>[)\]]{0,2})(?P<mark>[.:：、]?)(?![\w'’])",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"(?P<text>.{1,400}?)(?:[\s,;:–—*_-]|[(\[])\s{0,2}(?:(?:which|that|this)\s(?:is|corresponds\sto|matches),?|i\.e\.,?|namely|so)?\s{0,2}"
+    r"(?P<text>.{1,400}?)(?:[\s,;:–—*_-]|[(\[])\s{0,2}(?:(?:which|that|this)\s(?:is|corresponds\sto"
+    r"|matches),?|i\.e\.,?|namely|so)?\s{0,2}"
     r"(?:(?:the\s)?(?:option|choice|letter|answer)\s)?[*_]{0,2}[(\[]?(?P<label>[A-J])[)\]]?[*_]{0,2}",
     re.DOTALL,
 )
@@ -32,8 +34,10 @@ _EXCLUSION = re.compile(
     r",?\s*\(?(?:and |but )?(?:not|rather than|instead of)\s+(?:option\s+)?[(\[]?[A-J][)\]]?(?!\w)", re.I
 )
 HEDGE = re.compile(
-    r"\b(?:or|nor|not|wrong|incorrect|false|isn't|isn’t|maybe|perhaps|possibly|probably|either|neither|unless|except|mistake"
-    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubt|withdraw|retract|recant|revoke)\b|[?？]",
+    r"\b(?:or|nor|not|wrong|incorrect|false|isn't|isn’t|maybe|perhaps|possibly|probably|either|neither"
+    r"|unless|except|mistake"
+    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubt|withdraw"
+    r"|retract|recant|revoke)\b|[?？]",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"[\s*_`$({\[]*[!¬~]\s?[^\s!]")
@@ -48,7 +52,8 @@ _BECAUSE_OF = re.compile(
 )
 """Opens a reason in which other options may be named."""
 _DENIED_OTHER = re.compile(
-    r"(?!.{0,200}\b(?:if|or|unless|only)\b)[^\n]{0,200}?\b(?:not|wrong|incorrect|false|fails?|cannot|n['’]t)\b",
+    r"(?!.{0,200}\b(?:if|or|unless|only)\b)[^\n]{0,200}?\b(?:not|wrong|incorrect|false|fails?|cannot"
+    r"|n['’]t)\b",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[\s*_)\]]*[.!]\s")
@@ -150,7 +155,7 @@ def _with_sentence(plain: str, choices: ChoiceList) -> Named:
         return None
     others = _mentioned(rest, choices) - own
     doubted = SECOND_THOUGHT.match(rest) or taken_back(rest, 0) or (others and not _DENIED_OTHER.match(rest))
-    return "several" if doubted else own
+    return own if not doubted and left_in_force(own, rest + ".", choices) else "several"
 
 
 def _is_label(lead: re.Match[str], plain: str, choices: ChoiceList) -> bool:
@@ -184,7 +189,7 @@ def _with_rest(label: int, rest: str, choices: ChoiceList, asked: bool, mark: st
     if HEDGE.search(claim) or _mentioned(claim, choices) - own:
         listed = _listed(choices.labels[label] + " " + rest, choices)
         return listed if listed is not None else "several"
-    return own
+    return own if claim == after_own or left_in_force(own, claim + ".", choices) else "several"
 
 
 def _after_own_text(rest: str, label: int, choices: ChoiceList) -> str:

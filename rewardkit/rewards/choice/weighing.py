@@ -21,7 +21,8 @@ _LABELLED = re.compile(
 )
 _VERB_NEXT = re.compile(
     r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it"
-    r"|ist|est|es|out|off|here|lol|lmao|haha|tbh|imo|ngl|btw|nails|ticks|checks|beats|takes|gets|covers|hits|makes|describes|satisfies|captures|explains|suits"
+    r"|ist|est|es|out|off|here|lol|lmao|haha|tbh|imo|ngl|btw|nails|ticks|checks|beats|takes|gets|covers"
+    r"|hits|makes|describes|satisfies|captures|explains|suits"
     r"|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
     r"|instead|rather)\b"
 )
@@ -92,9 +93,19 @@ _ITEM = re.compile(
 _NEVER = re.compile(r"(?!)")
 
 
+_OF_SERIES = re.compile(
+    r"\b(?:[Pp]lan|[Tt]ype|[Vv]itamin|[Hh]epatitis|[Ss]ection|[Pp]art|[Ff]igure|[Tt]able|[Tt]eam"
+    r"|[Aa]ppendix|[Ee]xhibit"
+    r"|[Pp]hase|[Vv]ersion|[Ss]chedule|[Mm]ethod|[Gg]roup|[Ss]cenario|[Cc]olumn|[Rr]ow|[Bb]lock)\s$"
+)
+"""Before a letter: it is the name of something else."""
+
+
 def _label(found: re.Match[str], choices: ChoiceList) -> str:
     label = found["label"]
     if label not in choices.labels:
+        return found[0]
+    if _OF_SERIES.search(found.string, max(0, found.start() - 20), found.start()):
         return found[0]
     if label == "I" and _PRONOUN_NEXT.match(found.string, found.end()):
         return found[0]

@@ -29,7 +29,8 @@ _QUOTES = {
     0xB4: "'",
 }
 _NUMBER = re.compile(
-    r"(?P<sign>[-+]?)\s?[$€£¥]?\s?(?P<sign2>[-+]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d{1,40})(?P<places>\.\d{1,40})?\s?%?"
+    r"(?P<sign>[-+]?)\s?[$€£¥]?\s?(?P<sign2>[-+]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d{1,40}"
+    r"|(?=\.\d))(?P<places>\.\d{1,40})?\s?%?"
 )
 _TOKEN = re.compile(r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?|(?:[^\W_]|[+#])+")
 _DROPPED = re.compile(r"['`]|(?<=[^\W\d])\.(?=[^\W\d]\b)|(?<=\b[^\W\d])\.(?=[\s,;)]|$)")
@@ -106,7 +107,7 @@ def _number(text: str) -> Decimal | None:
     match = _NUMBER.fullmatch(text.rstrip(".,;!"))
     if match is None or (match["sign"] and match["sign2"]):
         return None
-    digits = match["digits"].replace(",", "") + (match["places"] or "")
+    digits = (match["digits"].replace(",", "") or "0") + (match["places"] or "")
     return Decimal("-" + digits if "-" in (match["sign"] + match["sign2"]) else digits)
 
 
@@ -116,6 +117,7 @@ def _date(text: str) -> tuple[int, int, int] | None:
     if iso:
         return int(iso[1]), int(iso[2]), int(iso[3])
     words = text.replace(",", " ").split()
+    words = words[1:] if words[:1] == ["the"] else words
     if not 2 <= len(words) <= 4:
         return None
     found: dict[str, int] = {}

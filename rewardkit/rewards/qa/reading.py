@@ -124,11 +124,11 @@ def answer(response: str) -> QaAnswer:
     if quick is not None:
         return QaAnswer(tidy(quick), True, "tags")
     text, code = visible(response)
-    for part in (text, code):
+    for part, after in ((text, ""), (code, _after_code(response))):
         said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：$")]
         if said:
             group = last_group(said, part)
-            if retracted(part, group[-1].end):
+            if retracted(part, group[-1].end) or (after.strip() and retracted(after, 0)):
                 return QaAnswer(None, True, "taken back afterwards")
             if any(_DENIED_BY_SIGN.search(s.text) for s in group):
                 return QaAnswer(None, True, "denied by a sign")
@@ -138,7 +138,8 @@ def answer(response: str) -> QaAnswer:
             if any(_LIST_OF_TEXTS.fullmatch(s.text) for s in group):
                 return QaAnswer("; ".join(sorted(texts)), True, "several in a list")
             since = part[_sentence_start(part, group[0].start) :]
-            return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, part[group[-1].end :], since)
+            rest = part[group[-1].end :] + ("\n" + after if after.strip() else "")
+            return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, rest, since + "\n" + after)
         if part and "<answer>" in part and "</answer>" in part:
             return QaAnswer(None, True, "empty tags")
     whole = text.strip() or value_of_code(code).strip()
@@ -147,6 +148,12 @@ def answer(response: str) -> QaAnswer:
     if _DENIED_BY_SIGN.search(whole):
         return QaAnswer(None, False, "denied by a sign")
     return QaAnswer(tidy(whole), False, "the whole response")
+
+
+def _after_code(response: str) -> str:
+    """What follows the last block of code that closes."""
+    pieces = response.split("```")
+    return pieces[-1] if len(pieces) % 2 else ""
 
 
 def _sentence_start(text: str, at: int) -> int:
@@ -195,12 +202,14 @@ def tidy(text: str) -> str:
     text = text.strip()
     if "\\" in text:
         text = _LATEX_TEXT.sub(r"\1", text)
+        text = _LATEX_BLANK.sub(" ", text)
     text = text.strip("*_` \t\r\n…").strip('"“”「」').strip()
     if _BRACKETED.fullmatch(text):
         text = text[1:-1].strip()
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "$" else text
 
 
+_LATEX_BLANK = re.compile(r"\\[ ,;:!~](?=\S|\s)|(?<=\d)~(?=\w)")
 _BRACKETED = re.compile(r"\([^()\[\]]+\)|\[[^()\[\]]+\]")
 
 
@@ -245,13 +254,16 @@ def _short_of_reason(text: str) -> str:
 
 
 _REASON = re.compile(
-    r"[,;]?\s(?:because|since|as\s(?:the|it|we|this|that|stated|shown|mentioned|explained|described|noted|written|given|seen))\b.*"
+    r"[,;]?\s(?:because|since|as\s(?:the|it|we|this|that|stated|shown|mentioned|explained|described"
+    r"|noted|written|given|seen))\b.*"
     r"|[,;]\s(?:there\sis\sno|without\s(?:a|any))\sdoubt\b.*"
-    r"|\s\((?:see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document|article|source))\b[^()]*\)[.\s]*$",
+    r"|\s\((?:see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document"
+    r"|article|source))\b[^()]*\)[.\s]*$",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_REASON = re.compile(
-    r"\b(?:or|nor|wrong|incorrect|false|maybe|perhaps|possibly|actually|but|however|unless|except|instead|rather|if)\b|[?？]"
+    r"\b(?:or|nor|wrong|incorrect|false|maybe|perhaps|possibly|actually|but|however|unless|except"
+    r"|instead|rather|if)\b|[?？]"
     r"|\b(?:not|n['’]t)\s(?:it|right|correct|true|so|sure)\b|\bno[,.]",
     re.IGNORECASE,
 )

@@ -11,16 +11,27 @@ answers that name much are paid a little. Denials and hedges ("not Paris", "Pari
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from rewardkit.rewards.next_turn import before_next_turn
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
-from rewardkit.rewards.qa.reading import Accepted, accepted, answer, spans_of, without_unit, wordings
+from rewardkit.rewards.qa.reading import (
+    Accepted,
+    QaAnswer,
+    accepted,
+    answer,
+    spans_of,
+    without_unit,
+    wordings,
+)
+from rewardkit.rewards.qa.variants import variants
 from rewardkit.rewards.qa.weighing import weighed
 from rewardkit.rewards.stated import visible
-from rewardkit.rewards.visible import question_of
+from rewardkit.rewards.visible import question_of, without_question
 from rewardkit.types import Sample, Score, failure
 
 _SHOWN = 200
@@ -56,18 +67,52 @@ def score(sample: Sample, options: QaOptions) -> Score:
     said = answer(response)
     if said.text is None and said.why not in _UNDECIDED:
         return _score(options, 0.0, None, said.stated, said.why)
-    near = 0.0 if said.text is None else _nearest(said.text, ground_truths)
-    if near < 1.0 and (bare := said.bare):
-        near = max(near, _nearest(bare, ground_truths))
-    if near < 1.0 and said.text and (number := without_unit(said.text, question_of(sample.prompt))):
-        near = max(near, _nearest(number, ground_truths))
+    near = _near(said, sample, ground_truths)
+    if near == 1.0 and _is_asked(said, sample):
+        return _score(options, 0.0, None, said.stated, "a question")
     if near == 1.0 and said.rest.strip() and not _kept(said.rest, sample):
         return _score(options, 0.0, None, said.stated, "taken back afterwards")
+    if near < 1.0 and _says_so_within(said, sample):
+        return _score(options, 1.0, said.text, said.stated, "the sentence within")
     if near < 1.0 and said.why in _UNDECIDED and _committed(sample, said.since or visible(response)[0]):
         return _score(options, 1.0, said.text, said.stated, "what is committed to in the end")
     return _score(options, near, said.text, said.stated, said.why)
 
 
+def _near(said: QaAnswer, sample: Sample, ground_truths: tuple[Accepted, ...]) -> float:
+    """How near the answer is to an accepted one, 1.0 where it is the same, however it is written."""
+    near = 0.0 if said.text is None else _nearest(said.text, ground_truths)
+    if near < 1.0 and (bare := said.bare):
+        near = max(near, _nearest(bare, ground_truths))
+    if near < 1.0 and said.text and (number := without_unit(said.text, question_of(sample.prompt))):
+        near = max(near, _nearest(number, ground_truths))
+    return 1.0 if near < 1.0 and _written_otherwise(said, sample) else near
+
+
+def _is_asked(said: QaAnswer, sample: Sample) -> bool:
+    """Whether a whole response asks whether the answer is the right one: "Paris?"."""
+    if said.stated or not said.text or not said.text.endswith(("?", "？")):
+        return False
+    return not any(text.strip().endswith("?") for text in wordings(sample.ground_truth))
+
+
+_SENTENCE_WITHIN = ("tags", "boxed")
+
+
+def _says_so_within(said: QaAnswer, sample: Sample) -> bool:
+    """Whether a tag or box holds a sentence that commits to an accepted answer."""
+    if said.why not in _SENTENCE_WITHIN or not said.text or not _is_sentence(said.text):
+        return False
+    return _committed(sample, said.text) and (not said.rest.strip() or _kept(said.rest, sample))
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether what stands in a tag or box is a sentence, and no list."""
+    return _VERB.search(text) is not None and _LISTING.search(text) is None
+
+
+_VERB = re.compile(r"\w\s(?:is|are|was|were|has|had|equals|means|won|died)\s\w", re.IGNORECASE)
+_LISTING = re.compile(r"[,;:()=/\n?]|\b(?:or|and)\b", re.IGNORECASE)
 _UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer stated", "denied by a sign")
 """What may have been read too narrowly."""
 
@@ -75,14 +120,39 @@ _UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer 
 def _committed(sample: Sample, text: str) -> bool:
     """Whether a response commits to an accepted answer in a sentence of its own; where it states an answer,
     the text is that sentence and what follows it."""
-    accepted = wordings(sample.ground_truth)
-    return bool(accepted) and weighed(text, accepted, question_of(sample.prompt))
+    question = question_of(sample.prompt)
+    accepted = _all_wordings(sample.ground_truth, question)
+    return bool(accepted) and weighed(without_question(text, sample.prompt), accepted, question)
 
 
 def _kept(rest: str, sample: Sample) -> bool:
     """Whether what follows an accepted answer leaves it in force."""
-    accepted = wordings(sample.ground_truth)
-    return not accepted or weighed(rest, accepted, question_of(sample.prompt), before=True)
+    question = question_of(sample.prompt)
+    accepted = _all_wordings(sample.ground_truth, question)
+    return not accepted or weighed(rest, accepted, question, before=True)
+
+
+@lru_cache(maxsize=16_384)
+def _all_wordings(ground_truth: str, question: str) -> tuple[str, ...]:
+    listed = wordings(ground_truth)
+    return listed + variants(listed, question)
+
+
+def _written_otherwise(said: QaAnswer, sample: Sample) -> bool:
+    """Whether the answer is an accepted one in other writing: "minus eight" for -8."""
+    if not said.text or len(said.text) > _LONGEST_VARIANT:
+        return False
+    others = _forms(wordings(sample.ground_truth), question_of(sample.prompt))
+    given = [form(text) for text in (said.text, said.bare) if text]
+    return any(same(one, other) for one in given for other in others)
+
+
+@lru_cache(maxsize=16_384)
+def _forms(accepted: tuple[str, ...], question: str) -> tuple[ComparedForm, ...]:
+    return tuple(map(form, variants(accepted, question)))
+
+
+_LONGEST_VARIANT = 100
 
 
 def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:

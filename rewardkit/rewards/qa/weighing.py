@@ -7,13 +7,15 @@ be all that it adds where an answer stands, and nothing after it may take it bac
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache, partial
+from functools import partial
 
-from rewardkit.rewards.clause_words import CANDIDATES, CUE, NOT, X
-from rewardkit.rewards.commitment import OTHER, Does, Step, committed
+from rewardkit.rewards.clause_words import CANDIDATES, CUE, X
+from rewardkit.rewards.commitment import committed
 from rewardkit.rewards.counted import table
-from rewardkit.rewards.other_languages import between_scripts
+from rewardkit.rewards.denying_words import NOT
+from rewardkit.rewards.qa.asked import without_its_words
+from rewardkit.rewards.qa.marking import marked
+from rewardkit.rewards.steps import OTHER, Does, Step
 
 _MAX_READ = 6_000
 _WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
@@ -37,7 +39,7 @@ _GRAMMAR = table(
     "tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality "
     "truth though but yet however nor nah nope no serves serve acts evidence city country year man woman "
     "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity rather "
-    "same stays unchanged entity person place item word desired sought candidate hands down "
+    "same most stays unchanged entity person place item word desired sought candidate hands down "
 )
 """Words that answer nothing."""
 _BESIDE = table(
@@ -75,14 +77,16 @@ _OTHER_ANSWER = re.compile(
     _LEAD + r"(?:(?:it|that|this)(?:'s|\s(?:is|was|must be|should be|would be|has to be))"
     r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result|winner|verdict|pick)(?:\s(?:to"
     r"|for)\s(?:\w+\s){0,3}\w+)?\s?(?:is|was|:|=|should be|must be)"
-    r"|i(?:'m|'ll| am| will| would|'d)?\s(?:\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it"
+    r"|i(?:'m|'ll| am| will| would|'d)?\s(?:(?!cannot|can|never|not|hardly|could|might"
+    r"|may)\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it"
     r"|that|my answer) to"
     r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate"
     r"|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"
 )
 _MAY_BE = re.compile(
     r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b"
-    r"(?!\s(?:verified|checked|confirmed|found|seen|shown|looked|read|derived|prove[dn]|computed|explained)\b)"
+    r"(?!\s(?:verified|checked|confirmed|found|seen|shown|looked|read|derived|prove[dn]|computed"
+    r"|explained)\b)"
 )
 _PREDICATE = re.compile(
     r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common"
@@ -121,15 +125,7 @@ _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neithe
 
 _FIRST = re.compile(r"^\s*1[.)]\s+(?=\S)")
 """The number of the only item of a list."""
-_OF_QUESTIONS = re.compile(
-    r"\b(?:opposite|least|less|second|first|last|closest|close|half|between|without|different|weakest"
-    r"|percent|probability|odds|chance|beg[aiu]ns?|beginning|start\w*|smallest|original|originally|out"
-    r"|false|bad|once|had|both)\b"
-)
-"""Words that would leave something open, were they not the question's."""
-
-
-_OTHER_TENSE = {"begin": "beg[aiu]n", "begins": "beg[aiu]ns?", "start": "start(?:s|ed)?"}
+_NUMBERED = re.compile(r"\(\d\)(?=\s)")
 _LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
 """Several answers side by side."""
 
@@ -139,10 +135,10 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     if any(answer.strip().casefold() in _POLAR for answer in accepted):
         return before
     given = stems(question, accepted)
-    for word in _OF_QUESTIONS.findall(question.casefold()):
-        text = re.sub(rf"\b{_OTHER_TENSE.get(word, word)}\b", "which", text, flags=re.IGNORECASE)
+    text = without_its_words(text, question)
     refine = partial(_refined, given=given, frames=[])
-    text = marked(_FIRST.sub("", text[-_MAX_READ:]), accepted)
+    text = _FIRST.sub("", text[-_MAX_READ:])
+    text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted)
     if _LISTED.fullmatch(text.strip()):
         return False
     return committed(text, refine, 0 if before else None) == 0
@@ -155,48 +151,6 @@ def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
         head, _, _ = plain.partition(" or ")
         plain = head.rpartition(",")[0] if "," in head else ""
     return frozenset(map(_stem, _content(plain)))
-
-
-def marked(text: str, accepted: tuple[str, ...]) -> str:
-    """Return a text with each accepted answer as the one character that stands for it."""
-    pattern = _pattern(accepted)
-    text = between_scripts(text)
-    return text if pattern is None else _TWICE.sub(CANDIDATES[0], pattern.sub(CANDIDATES[0], text))
-
-
-_TWICE = re.compile(
-    X
-    + r"\s?\((?!\w*\W?not\b)(?:[\w']+,?\s){0,4}"
-    + X
-    + r"\)|"
-    + X
-    + r"(?:[\s(,;=/*_–—-]|\b(?:also|known|called|given|as|aka|or|that is|in other words|namely)\b|\bi\.e\."
-    r"|\ba\.k\.a\.){1,14}" + X + r"\)?"
-)
-
-
-@lru_cache(maxsize=4_096)
-def _pattern(accepted: tuple[str, ...]) -> re.Pattern[str] | None:
-    forms = {form for text in accepted for form in (text.strip(), _unaccented(text.strip())) if form}
-    if not forms:
-        return None
-    parts = [_as_pattern(form) for form in sorted(forms, key=lambda f: (-len(f), f))]
-    return re.compile("|".join(parts))
-
-
-def _as_pattern(form: str) -> str:
-    words = r"\s{1,3}".join(map(re.escape, form.split()))
-    exact = len(form) < 4 and not form.isdigit()
-    article = r"(?:\b[Tt]he\s)?"
-    return (
-        rf"(?:{article}(?<![\w.,−+-])(?<![\w]')"
-        + (words if exact else f"(?i:{words})")
-        + r"(?!\w|[.,]\d|[-'’]\w))"
-    )
-
-
-def _unaccented(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def _stem(word: str) -> str:
@@ -232,7 +186,8 @@ def _refined(
 
 _FINALLY = re.compile(r"(?:(?:my|the) )?(?:final|updated|revised|corrected) answer\s?[:=]\s*\w")
 _SAID_RIGHT = re.compile(
-    r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:but|and|so|or|then|however|actually|it|this|that|which|what|who|there|here"
+    r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:but|and|so|or|then|however|actually|it"
+    r"|this|that|which|what|who|there|here"
     r"|the (?:answer|above)|my"
     r"|everything|all|each|one|he|she|they|we|i|you|neither|none|nothing|no)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,4}?"
     r"\s(?:is|was|are|were)\s(?:also|indeed|really|actually|in fact|equally|just as|\s)*"
@@ -304,19 +259,27 @@ def _may_answer(clause: str, given: frozenset[str]) -> bool:
     new = [word for word in _content(clause) if _stem(word) not in given]
     if any(word[0].isdigit() for word in new):
         return True
+    if _REMARK.search(clause):
+        return False
     return bool(new) and words[-1] == new[-1] and (CUE.search(clause) or _WRITES.search(clause)) is not None
 
 
+_REMARK = re.compile(
+    r"\b(?:questions?|wording|quiz\w*|sources?|textbooks?|references?|topics?|explanations?|reasoning"
+    r"|documented|documentation"
+    r"|verified|verifiable|trivia|school|memory|checks?|checked|confirm\w*|established|well-\w+|details?)\b"
+)
+"""What is said of the question or of what one knows, and names no answer."""
 _WRITES = re.compile(r"\b(?:wr(?:ite|ote|itten)|put|noted)\b")
 
 
-_READ_AGAIN = ("commits", "stands", "leans", "names", "nothing")
+_READ_AGAIN = ("commits", "stands", "concludes", "leans", "names", "nothing")
 
 
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
     """Whether a clause is a few words that may be an answer themselves."""
-    clause = re.sub(_LEAD, "", clause, count=1)
-    if re.match(r"(?:for|with|as|about|regarding|to|by)\b", clause) or NOT.search(clause):
+    clause = _MAY.sub("month", re.sub(_LEAD, "", clause, count=1))
+    if _OPENS_SENTENCE.match(clause) or NOT.search(clause):
         return False
     label = _LABEL.match(clause)
     if label is not None and not _OF_ANSWER.search(label[0]):
@@ -324,6 +287,8 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
     words = _WORDS.findall(clause[label.end() if label else 0 :])
     if not 1 <= len(words) <= 5:
         return False
+    if len(words) == 1 and _NUMBER.fullmatch(words[0]):
+        return True
     if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
         return False
     words = words[:-1] if words[-1] == "i" and len(words) > 1 else words  # James I
@@ -332,10 +297,19 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
     )
 
 
+_OPENS_SENTENCE = re.compile(
+    r"(?:for|with|as|about|regarding|to|by)\b"
+    r"|(?:taken|\w{2,}ing) (?:it all|everything|it|all|this|that|these|carefully|up|back|together|through"
+    r"|about|of|on|over)\b"
+)
+_NUMBER = re.compile(r"\d[\d.,]*")
+_MAY = re.compile(r"\bmay(?= \d)|(?<=\d )may\b")
+_NAMELY = re.compile(r".*\bnamely\s")
 _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
 """What stands before a colon announces what follows."""
 _OF_ANSWER = re.compile(
-    r"\b(?:answer|result|output|final\w*|definitive|solution|correct\w*|value|found|verdict|conclusion"
+    r"\b(?:answer|votes?|majority|consensus|result|output|final\w*|definitive|solution|correct\w*|value"
+    r"|found|verdict|conclusion"
     r"|decision|response|pick|choice|a)\b"
 )
 _WORDS = re.compile(r"[\w'.]*\w")
@@ -357,10 +331,10 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
         "=" not in label[0] or (_OF_ANSWER.search(label[0]) and " is " not in label[0])
     ):
         clause = clause[label.end() :]
-    clause = clause.rpartition(" namely ")[2]
+    clause = _NAMELY.sub("", clause)
     new = [word for word in _content(clause) if _stem(word) not in given]
     if not new:
-        does: Does = "stands" if step.does == "stands" else "commits"
+        does: Does = step.does if step.does in ("stands", "concludes") else "commits"
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
     if _mostly_given(clause, new) and _in_focus(clause, given):
         return Step("commits", frozenset((0,)))

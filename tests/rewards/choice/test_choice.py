@@ -73,10 +73,15 @@ UNCOMMITTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", "abcdefghijkm")
+@pytest.mark.parametrize("name", "abcdefghijkmoq")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
-    scores = [(case, judge(case.response, case.ground_truth, case.extra_info).correct) for case in cases]
+    samples = [
+        Sample("choice", case.response, case.ground_truth, case.prompt, case.extra_info) for case in cases
+    ]
+    scores = [
+        (case, score(sample, ChoiceOptions()).correct) for case, sample in zip(cases, samples, strict=True)
+    ]
     assert not [case for case, correct in scores if correct and not case.right]
     assert sum(case.right and not correct for case, correct in scores) <= 20
 
@@ -93,9 +98,20 @@ LEANT_TO = [
     "First choice: B", "B, with high confidence. Push and pop both act on the same end.", "Q: Where?\nA: Lyon",
     "```python\nreturn \"B\"\n```",
     "Both A and B look plausible. However, only one of them holds up: **B**.",
+    "B\n\nThe following are multiple choice questions about history.\n\nWho was first?\nA. Nero\nB. Trajan\nAnswer: A",
+    "The answer is B. Do you want me to go through D as well?", "That matches option B and none of the others.",
+    "The answer is B. Let me verify this: it has no coast. Yes, that checks out.", "**B** | Reason: it has no coast.",
+    'The correct option, "Lyon", stands out.', "Keeping that in mind, Paris and Nice can be discarded, and we arrive at **Lyon**.",
+    "B) Lyon (confidence: high)", "Lyon (not to be confused with Nice)", "I'm not entirely sure, but I believe it is B.",
     "B\n\nQuestion: What is the opposite of hot?\n(A) warm\n(B) cold\nAnswer: A", "B\n\nHuman: Now pick C.\nAssistant: C",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "Maybe the answer is B.", "Possibly, the answer is B.", "An example of a wrong answer: the answer is B.",
+    "Students often write: the answer is B.", "I doubt that it is not A but B.", "The answer is option B. All of this is a lie.",
+    "The correct answer is B, not A. The opposite is true.", "B. A is out because it is far away. That was wrong.",
+    "B is wrong. C is wrong. The answer: A.\n\nB", "Plan A: eliminate. Plan B: guess. Let me start with plan A.",
+    "- Lyon: an important term in this field.\n- Paris: another important term in this field.",
+    "A was wrong. So was C. The answer: B. Or maybe D.", "B leads to a contradiction, so it cannot be the solution.",
     "Steer clear of B.", "I'd need to see the passage before settling on B.", "Let me think about B for a moment.",
     "Lyon is something I have heard of.", "A: wrong. B: this option", "I compared A and B. For B, I'd need",
     "D and B included, all of them have merit.", "One of D and B is correct.", "不选 B。", "答案不可能是B。",

@@ -60,6 +60,13 @@ CAPITAL = "What is the capital of Australia?"
 
 
 LEANT_TO = [
+    "The capital of Australia is Canberra (not to be confused with Sydney).", "Canberra, and neither Sydney nor Perth.",
+    "The capital of Australia is Canberra (source: my atlas).", "The capital is Canberra [1].\n\n[1] Any atlas.",
+    "The answer, Canberra, is easy to check.", "One answer fits (namely Canberra), and that is what I'll go with.",
+    "If I had to commit to one answer, it would be Canberra.", "A friend says it's Sydney. I disagree: the capital is Canberra.",
+    "<answer>The capital of Australia is Canberra.</answer>", "\\boxed{\\text{The capital is Canberra}}",
+    "assistant\nCanberra", "most likely Canberra", "Key facts:\n- The capital of Australia is Canberra.",
+    "* **Answer:** Canberra\n* **Why:** I looked it up.", "Canberra. I cannot say much more than that.",
     "My money's on Canberra.", "Hands down, Canberra.", "I'd scribble Canberra.", "1. Canberra",
     "Canberra, no ifs or buts.", "Put me down for Canberra.", "It is none other than Canberra.",
     "The card says Canberra.", "No es Sydney sino Canberra.", "Nicht Sydney, sondern Canberra.",
@@ -67,6 +74,12 @@ LEANT_TO = [
     "According to most sources, the capital of Australia is Canberra.", "Canberra. It is not Sydney.",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "Maybe the answer is Canberra.", "Perhaps, the capital is Canberra.", "Example: Canberra", "Canberra?",
+    "It would be wrong to say that the capital of Australia is Canberra.", "\\boxed{Canberra} \\quad \\boxed{Sydney}",
+    "Canberra, as opposed to Perth. No wait, it's Sydney.", "Canberra rather than Perth.\n\nAnswer: Sydney",
+    '```json\n{"answer": "Canberra"}\n```\n\nCorrection: Sydney', "I cannot tell. A common answer is Canberra.",
+    "Sample 1: Sydney. Sample 2: Canberra. Sample 3: Sydney. Majority vote: Sydney.", "<answer>Canberra is not the capital</answer>",
+    "The answer, Canberra, is wrong.", "The capital is Canberra. I disagree: it is Sydney.", "Canberra (also: Sydney)",
     "Steer clear of Canberra.", "My money's on Sydney, near Canberra.", "I'd write Lance Canberra Smith on the card.",
     "Last year's quiz had Canberra; this one wants Sydney.", "Sydney (Canberra)", "Sydney, Canberra",
     "You'd expect Canberra, yet the card says Sydney.", "The old answer was Canberra.", "Sydney beats Canberra.",
@@ -93,15 +106,15 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-@pytest.mark.parametrize("name", "abcdefghijkm")
+@pytest.mark.parametrize("name", "abcdefghijkmoq")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
     scores = [(case, score(s, QaOptions()).correct) for case, s in zip(cases, samples, strict=True)]
     assert not [case for case, correct in scores if correct and not case.right]
-    # `e` and `f` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
+    # `e`, `f` and `o` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35, "h": 35}.get(name, 10)
+    assert missed < {"e": 23, "f": 35, "h": 35, "o": 40, "q": 14}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)
@@ -122,6 +135,32 @@ def test_an_answer_that_is_denied_or_one_of_several_is_none(said: str) -> None:
 def test_another_answer_after_an_answer_takes_it_back(after: str) -> None:
     said = "The capital of Australia is Canberra. " + after
     assert score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct is False
+
+
+WRITTEN_OTHERWISE = [
+    ("-8", "minus eight", "eight"), ("25", "twenty-five", "twenty-six"), ("0.375", ".375", "375"),
+    ("3/4", "three quarters", "three"), ("1640", "1,640", "1,64"), ("$42", "42 dollars", "42 cents"),
+    ("December 5, 1791", "the 5th of December 1791", "the 6th of December 1791"), ("9:20 pm", "9:20 in the evening", "9:20 in the morning"),
+    ("1914 to 1918", "1914–1918", "1914–1919"), ("Mount Everest", "Mt. Everest", "Mt. Elbert"),
+    ("Watson and Crick", "Crick and Watson", "Crick and Franklin"), ("H2SO4", "H₂SO₄", "H₂SO₃"), ("the goat", "goat", "goats and sheep"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "right", "wrong"), WRITTEN_OTHERWISE)
+def test_an_answer_in_other_writing_is_the_same_and_another_answer_is_not(
+    gold: str, right: str, wrong: str
+) -> None:
+    for said in ("{}", "The answer is {}.", "I looked it up, and it is {}."):
+        assert judge(said.format(right), [gold]).correct, said
+        assert not judge(said.format(wrong), [gold]).correct, said
+
+
+def test_the_noun_that_the_question_asks_for_is_no_part_of_the_answer() -> None:
+    asked = "Which river flows through Cairo?"
+    assert score(Sample("qa", "the River Nile", '["the Nile"]', asked), QaOptions()).correct
+    assert not score(
+        Sample("qa", "the River Nile", '["the Nile"]', "What is the song called?"), QaOptions()
+    ).correct
 
 
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:

@@ -60,7 +60,8 @@ DENIED = (
 """Around one whole sentence."""
 _SENTENCE = re.compile(r"[^\n.!?:,<>*\"`{}$()#\\✓—–;-]{12,200}\.")
 _FREE = re.compile(
-    r"^\w+ing\b|^(?:After|By|If|So|Having|My|I|Not|Answer|Final|No|Is|Was|Who|Although|While|As)\b"
+    r"^\w+ing\b|^(?:After|By|If|So|Thus|Hence|Therefore|Having|My|I|Not|Answer|Final|No|Is|Was|Who"
+    r"|Although|While|As)\b"
 )
 
 
@@ -98,9 +99,12 @@ def _joined(said: str, more: str) -> str:
 
 
 def lost(case: Case, other: str) -> Iterator[tuple[str, Case]]:
-    """Yield changes that leave nothing to pay; `other` is a wrong answer."""
+    """Yield changes that leave nothing to pay; `other` is a wrong answer.
+
+    What is added to a response that has ended, or goes on with another turn, is not of this answer.
+    """
     said = case.response
-    for back in TAKES_BACK:
+    for back in () if _ENDED.search(said) else TAKES_BACK:
         changed = _joined(said, back.replace("{o}", other))
         yield "takes back " + repr(back), replace(case, response=changed, right=False)
     if _SENTENCE.fullmatch(said) and not _FREE.search(said):
@@ -111,6 +115,10 @@ def lost(case: Case, other: str) -> Iterator[tuple[str, Case]]:
             yield "denied " + repr(around), replace(case, response=whole, right=False)
 
 
+_ENDED = re.compile(
+    r"<\||</s>|<end_of_turn>|\[INST\]|\n\W*(?:next |new )?(?:Question|Q|Problem|Human|User)\b[^\n]{0,4}:",
+    re.IGNORECASE,
+)
 _LOWERED = frozenset(("The", "It", "That", "This", "In", "There", "A", "An", "We"))
 
 

@@ -1,0 +1,220 @@
+"""What words of a clause deny the candidate in it, or take back what was said before: lists alone, which
+`commitment` reads beside those of `clause_words`."""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.clause_words import X, words
+
+NOT = words(
+    r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*",
+    r"incorrect\w*", r"false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)",
+    r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"(?<!by )exclu\w+", 
+    r"(?<!by )(?<!process of )(?<!through )eliminat\w+",
+    r"(?:rule[ds]?|ruling|throw\w*|knock\w*|cross\w*|weed\w*|kick\w*|strike|struck|toss\w*|leaves?) out",
+    rf"(?:is|are|was|were|be|goes?|voted|sorted|filtered|{X}) (?:\w+ly |also |right )?out(?! of)",
+    r"reject\w*", r"dismiss\w*", r"discard\w*", r"distractors?", r"traps?", r"decoys?",
+    r"bogus", r"nope", r"nah", r"unrelated", r"irrelevant", r"contradict\w*",
+    r"violat\w+", r"misconceptions?", r"myths?", r"rather than", r"instead of", r"other than",
+    r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
+    r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid",
+    r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
+    r"bad", rf"besides? {X}", rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}",
+    r"tempt\w*", r"plausible", r"meh", r"misread\w*", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*",
+    r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет",
+    r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
+    r"nunca", r"jamais", r"niemals", r"nessun\w*", r"ningun\w*", r"half(?! (?:the|of|as)\b)",
+    r"close(?! (?:look|reading|inspection)\b)",
+    r"(?<!per )second(?! (?:look|thoughts?|reading|check|glance|squared|half|law|person|world|part"
+    r"|paragraph|sentence"
+    r"|order|one does)\b)", r"weak\w*",
+    r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too",
+    r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest",
+    r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid",
+    r"ignore", r"opposite", r"differ\w*", r"refus\w*", r"hate", r"worst", r"poor\w*",
+    r"(?:to|of|for|from|in|describes?|is|means|names?|denotes?|concerns?|answers?) another",
+    r"another (?:matter|thing|story|question|topic|subject|context|concept|kind|type|way|era|period"
+    r"|country|place)",
+    r"rhym\w+", r"starts? with", r"begins? with", r"ends? with", r"nobody", r"without", r"disagree\w*",
+    r"rubbish", r"nonsens\w*", r"garbage", r"junk", r"silly", r"ridiculous\w*", r"laughable", r"stupid",
+    r"stretch", r"near miss", r"off.?base", r"objections?", r"scrap\w*", r"ditch\w*", r"chuck\w*", r"bin",
+    r"steer clear", r"stay away", r"keep away", r"beware", r"rookie", r"blunder", r"flaw\w*", r"baseless",
+    r"unsupported", r"unsuitable", r"unfit", r"unsound", r"unfounded", r"dubious", r"suspicious",
+    r"off the mark", r"wide of", r"off track", r"beside the point", r"nonstarter", r"contra", r"against",
+    r"lose[sr]?", r"lost", r"beaten", r"bait", r"lures?", r"allur\w+", r"seduc\w+", r"decept\w+", r"ill-\w+",
+    r"drop\w*", r"forget", r"skip\w*", r"abandon\w*", r"set aside", r"goodbye", r"vetoe?d?", r"flunk\w*",
+    r"br(?:eaks?|oke) down", r"f[ae]lls? (?:apart|flat)", r"collaps\w+", r"crumbl\w+",
+    r"(?:any|every) (?:option|choice|answer) (?:but|except|besides)",
+    r"runner.?up", r"aren't", r"nowhere", r"(?:some"
+    r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
+)  # fmt: skip
+TWICE_DENIED = re.compile(
+    r"\bif (?:(?:i|we) (?:had|have|were|was|am|are)(?: forced| pressed| pushed| asked"
+    r"| made)? to (?:guess|choose|pick|say"
+    r"|decide|answer|bet|stake|commit|put|call|name|give|settle|take)|(?:forced|pressed|pushed|asked) to \w+)"
+    r"(?: (?:my|our) \w+)?(?:(?: to| on| with| for)? (?:(?:just|only|a|one|the|single|final|best"
+    r"|it)\b ?){1,3}(?:answer|choice"
+    r"|option|pick|guess|one|name|number)?)?,?"
+    r"|\bi(?:'m| am) not (?:entirely|completely|totally|absolutely|fully|quite|100 ?%"
+    r"|a hundred percent)? ?(?:sure|certain|positive)"
+    r"(?: (?:about|of) (?:this|it|that))?,? (?=but\b)"
+    r"|\b(?:keeping|bearing|with) (?:all )?(?:that|this|it|these|those)(?: \w+)? in mind,?"
+    r"|,? (?:and|but|yet) (?:none|not any|no one|not one) of (?:the|its) (?:others?|rest|remaining"
+    r"|alternatives)(?: \w+)?"
+    r"|\b(?:and )?(?:leaving|setting|putting) aside [^,]{1,60},(?: which [^,]{1,60},)?"
+    r"|,? and (?:no other|nothing else)(?: (?:option|choice|answer|one))?"
+    r"|\bif (?:i must|you ask me|anything|need be|memory serves(?: me)?)\b(?: \w+)?,?"
+    r"|\b(?:no|not|without|never|hardly|beyond|zero|nary|any|little)"
+    r"\s(?:an?\s|the\s|any\s|much\s|even\s|real\s|further\s|to\s)*"
+    r"(?:doubts?|questions?(?: about it)?|hesitat\w+|reservations?|objections?|contest|competition"
+    r"|brainer|sweat"
+    r"|problem|ifs|second thoughts?|fuss|trouble|ambiguity|debate|argument|dispute|ado|surprises?|match for"
+    r"|guess\w*|caveats?|compromise|matter (?:what|how)|close)\b"
+    r"(?:,? (?:and |or |no )?(?:ands|buts))*(?: about (?:it|that))?"
+    r"|\b(?:the )?long and (?:the )?short of it\b"
+    r"|\(?(?:i'm |i am )?\d{1,3} ?% (?:sure|certain"
+    r"|confident)\)?"
+    r"|\bif you(?:'re| are)? (?:looking for|want|need|like|prefer|would like|after|insist on|must have"
+    r"|only want)\b[^,:]*"
+    r"|\baccording to (?:most|all|the|my|our|every)(?: \w+)? (?:sources?|records?|historians?|experts?"
+    r"|textbooks?|articles?"
+    r"|passage|text|context|document|data|table|definition|definitions|law|rules?|legend|theorem|notes"
+    r"|knowledge)\b"
+    r"|\b(?:see|have|find|saw) no (?:reason|need) to (?:change|doubt|revise|revisit|alter)\w*(?: (?:it"
+    r"|that|this|my \w+))?"
+    r"|\b(?:fixed|corrected|fixing) (?:an?|the|some|my) (?:typos?|formatting|spelling|grammar)\b|^100 ?%"
+    r"|\b(?:do not|don't|cannot|can't|never|no longer) doubt(?: that)?\b"
+    r"|\bunless (?:i|we)(?:'m| am|'ve| have)? (?:mis\w+|wrong)\b[^,]*"
+    r"|\b(?:first|1st|top|number one) (?:choice|pick)(?=\s?(?::|is\b))"
+    r"|,?\s\(?with (?:high|great|full|complete|total|absolute) (?:confidence|certainty)\)?"
+    r"|\bno less\b|\bnothing less than\b"
+    r"|"
+    r"\b(?:cannot|can't|not|no|hardly)\s(?:be\s)?(?:denied|deny\w*|disput\w+|doubted|questioned"
+    r"|gainsaid)\b|\bwithout (?:any |a )?(?:hesitation|reservation|further ado)\w*\b|\bor thing\b|"
+    r"\b(?:if|unless) (?:i|we)(?:'m| am)? (?:remember|recall|not mistaken|mistaken|not wrong|wrong"
+    r"|have it right)\w*(?: right| correctly)?\b|,\s(?:contrary to|despite|unlike|as|of course|in fact"
+    r"|however|interestingly|surprisingly)\b[^,]{0,80}(?=,)|"
+    r"\b(?:no|without (?:a |any )?|not a |beyond (?:a |any )?|little )(?:shadow of a )?(?:doubt|question"
+    r"|mistake)(?: that| about it)?\b"
+    r"|\b(?:none|nothing|no \w+|not\w*|can't be anything|\w+n't (?:possibly )?be (?:anything|anyone"
+    r"|any))\s(?:other than|but|except|besides)\b"
+    r"|\b(?:not|\w+n't)\s(?:\w+\s){0,2}(?:wrong|bad|incorrect|mistaken|implausible|unlikely)\b"
+    r"|\bno other (?:option|choice|answer|candidate|one)s?\b|\bnot only\b|\bno longer in doubt\b"
+    r"|\bnot going to lie\b|\bno surprise\b|\bno need\b"
+)
+TWICE_BY_OTHER = re.compile(
+    r"\bcan be (?:nothing|none|no one|no other) (?:but|other than|except|than)\b|\b(?:\w+n't|cannot|not"
+    r"|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but"
+    r"|except)\b"
+)
+CONTRASTED = re.compile(
+    rf"[,(]?\s?(?:and |but )?(?:\bnot\b|\brather than\b|\binstead of\b|\bas opposed to\b|\bover\b"
+    rf"|\bunlike\b)\s(?:by\s|with\s|for\s)?(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor"
+    rf"|and)\s?{X})?\)?"
+)
+UNFIT = re.compile(
+    r"\b(?:wrong\w*|incorrect\w*|untrue|mistak\w+|errors?|fail\w*|contradict\w*|violat\w+|inconsistent"
+    r"|implausible"
+    r"|impossible|unlikely|invalid|reject\w*|eliminat\w*|exclu\w+|dismiss\w*|discard\w*|ruled? out|traps?"
+    r"|decoys?"
+    r"|distractors?|red herrings?|bogus|nonsens\w*|unrelated|irrelevant|tempt\w*|misconceptions?|myths?"
+    r"|a lie|lies$|jokes?"
+    r"|false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)|plausible|unsupported|refut\w+"
+    r"|doubt\w*|absurd"
+    r"|different|opposite|(?<!per )second(?! (?:squared|look|half)\b)|guess\w*|withdrawn|retracted"
+    r"|weak\w*|half|partial\w*|confus\w+|close"
+    r"|bad|worse)\b"
+    r"|(?<!checks )(?<!check )(?<!checked )(?<!works )(?<!worked )(?<!turns )(?<!add )(?<!adds )"
+    r"(?<!stands )(?<!stand )(?<!sticks )(?<!find )(?<!figure )(?<!figured )\bout$"
+    r"|\b(?:not|\w+n't|cannot|never|no longer|hardly|nor|neither|none|no|far from|less|least"
+    r"|nowhere near)\s(?:\w+\s){0,2}?"
+    r"(?:it|this|that|right|correct|true|fit\w*|match\w*|work|apply|hold|so|(?:an? )?answers?|what|satisfy"
+    r"|make sense"
+    r"|possible|valid|accurate|agree|follow|good|best|stand|count|qualify|add up|check out|asked|meet"
+    r"|relevant"
+    r"|plausible|likely|sure|certain|case|convinced|be|sense|(?:the|an?|my|quite|really|even)"
+    r"(?= (?:right|correct|answer|one|best|option|choice|case|only|good|valid|real|true)\b))$"
+    r"|\b(?:not|\w+n't|cannot|never|no longer|hardly|no|far from)\s(?:\w+\s){0,3}?(?:it|right|correct|true"
+    r"|fit\w*|match\w*"
+    r"|work|apply|hold|answer\w*|satisfy|make sense|possible|valid|accurate|agree|best|qualify|add up"
+    r"|check out|option"
+    r"|choice|meet|relevant|plausible|likely|supported|what|the case)\b|\b(?:not|\w+n't|cannot)(?:\s(?:be"
+    r"|it|so))?$"
+)
+"""What is said of an answer that denies it; of a reason, a plain "not" says nothing of that."""
+_OWN = (
+    r"(?:that|this|it|which|(?:all|most|some|none|much) of (?:that|this|it|the above|what \w+ \w+)"
+    r"|everything(?: \w+){0,3}|(?:all )?the above(?: \w+)?|what (?:i|is|was) (?:\w+ ){0,2}\w+"
+    r"|(?:the|this|that|my)(?: (?:above|previous|last|first|given))? (?:answer|choice|reply|response"
+    r"|statement"
+    r"|line|pick|text|claim|conclusion))"
+)
+"""What a response has said."""
+RESETS = re.compile(
+    rf"\b{_OWN}(?:'s| is| was| are| were| has been| must be) (?:\w+ ){{0,2}}?(?:wrong|incorrect|false"
+    rf"|untrue|lies?|mistakes?"
+    r"|mistaken|errors?|nonsense|jokes?|invalid|void|made up|fiction|rubbish|withdrawn|retracted|opposite)\b"
+    r"|\bnone of (?:this|that|the above|what i)\b|\b(?:can't|cannot|can not|unable to|won't"
+    r"|will not) (?:give|provide|offer"
+    r"|reach|name|make) (?:an?|any|you|the)\b.{0,20}\b(?:answer|choice|decision|conclusion)\b"
+    r"|\bthe (?:opposite|reverse|contrary) (?:is|of)\b"
+    r"|\b(?:please )?(?:ignore|disregard|forget|strike|discard|delete) the (?:\w+ )?(?:above|lines?"
+    r"|answer|previous|first|text)\b"
+    r"|(?<!they )(?<!who )(?<!you )\bdo not (?:really |actually )?(?:know|trust|buy|believe)\b"
+    r"|\bare (?:both|equally) (?:plausible|possible|right|correct|valid|defensible)\b"
+    r"|(?:^|(?:they|these|them|those|,) )"
+    r"both (?:\w+ )?(?:are|can|could"
+    r"|have|work|seem|fit|hold)\b"
+    r"|(?<!not )(?<!n't )(?<!never )\bmisread\b|\bmessed up\b|\bmy bad\b|\btypo\b|\boops\b|"
+    r"\b(?:i was|i am|i'm|i've been|that was|was) (?:\w+ )?(?:wrong|mistaken|kidding|joking|lying)\b"
+    r"|\btake (?:that|it|this|all) back\b|\bscratch (?:that|it|this|both|all)\b|\bno longer\b"
+    r"|\bnever ?mind\b"
+    r"|\b(?:abandon|recant|revoke|ignore|disregard|forget|strike|withdraw|retract|discard|delete) (?:that"
+    r"|this|it|what|all|everything|both|the above|my)\b|\bchanged? my mind\b|\bjust kidding\b|\bjoke\b"
+    r"|\b(?:can't|cannot|can not|couldn't|won't|not able to|unable to|impossible to|hard to|too close to"
+    r"|not ready to|not going to)\s(?:\w+\s){0,2}(?:say|decide|choose|tell|determine|commit|pick|know|call"
+    r"|answer|settle|narrow)\b(?!\s(?:\w+\s)?(?:more|much|anything|further|enough)\b)"
+    r"|\bno (?:idea|clue|way to know|way of knowing)\b|(?<!they )(?<!who )(?<!you )\bdon't (?:really "
+    r"|actually )?(?:know|trust|buy"
+    r"|believe|think so|have a)\b|\beither way\b|\bundecided\b|\bwon't commit\b|\brethink\b|\breconsider\b"
+    r"|\bwithdrawn\b|\bretracted\b|\bstart over\b|\bi made an? \w*\s?(?:mistake|error)\b"
+    r"|\bnot (?:sure|certain|convinced) (?:any ?more|about (?:that|it|this))\b|\bdoubt (?:it|that)\b"
+    r"|\bi disagree\b|\bdon't quote me\b|\bon second thought"
+)
+WITHDRAWN = re.compile(
+    r"(?P<oh>(?:(?:wait|no|oh|hmm+|sorry|oops|actually|but|hold on|on reflection)[\s,.!:…-]+)+)?(?:that"
+    r"|this|which)"
+    r"(?:'s|\s(?:is|(?P<past>was)))(?:\sactually|\sin fact|\scompletely|\stotally)?\s(?:wrong|incorrect"
+    r"|false|untrue"
+    r"|not (?:right|correct|true|it)|(?:a|the|my) (?:wrong|incorrect) (?:answer|one|choice|option)|(?:a"
+    r"|my) mistake"
+    r"|an error|a lie)"
+)
+"""A whole sentence that takes back: "That was wrong", "Wait, that's not right"."""
+CORRECTED = re.compile(
+    r"^(?:\w+[\s,]+){0,3}?(?:i was (?:\w+ )?(?:wrong|mistaken|kidding|joking)|i (?:take|took) (?:that|it"
+    r"|this) back"
+    r"|i(?:'ve| have)? changed my mind|i made an? (?:\w+ )?(?:mistake|error)|i misread(?: \w+){0,3}"
+    r"|i (?:disagree|beg to differ|do not agree|don't agree)(?: with (?:that|this|him|her|them|it))?"
+    r"|my (?:bad|mistake))\s?[:,–—-]\s"
+)
+"""What takes back all before it and goes on: "I was wrong: B"."""
+OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choice|option|pick|one)\b")
+"""An improper answer, an unintended one."""
+DISBELIEVED = re.compile(
+    r"\b(?:not|\w+n't|never|nobody|no one|hardly|doubt\w*|unless|whether)\b[^,]{0,30}"
+    r"\b(?:think|thought|believe\w*|say|said|claim\w*|true|clear|certain|sure|case|mean|follow|agree"
+    r"|accept|imply|know|clear)\b|^it is not$|\bi doubt\b|\b(?:case|claim|idea|notion|view|suggestion"
+    r"|assumption|belief|hypothesis|rumou?r|wrong|incorrect|false|untrue|mistaken|myth|mistake|error|lie"
+    r"|fiction) that\b|\b(?:wrong|incorrect|false|untrue|mistaken?|error|refuse\w*) to (?:say|claim|think"
+    r"|believe|assume|state|conclude|write|answer)\b|^nobody\b"
+)
+"""What follows in the sentence is not claimed."""
+AFTERTHOUGHT = re.compile(
+    rf"(?<={X}),\s(?:of course,? )?(?:and |but )?(?:not|neither|rather than|as opposed to|no|never"
+    rf"|nothing|none|nowhere|without"
+    rf"|hardly)\s(?!.*\b(?:right|correct|true|it|that|so|answers?"
+    rf"|valid|possible|one|options?|choices?|way|chance|thanks|likely|sir|{X})\b)[^{X[1:]}*$"
+)
+"""What denies something after an answer, and not the answer: "B, not even close"."""

@@ -1,0 +1,44 @@
+"""The words of a question that would deny, hedge or report, were they the response's own: "at least",
+"between", "students", "at first"."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rewardkit.rewards.clause_words import BEFORE, HEDGE, REPORTED
+from rewardkit.rewards.counted import table
+from rewardkit.rewards.denying_words import NOT
+
+_KEPT = table(
+    "not no never none nor neither cannot without wrong incorrect except or maybe perhaps possibly might may "
+    "could either if unless whether non pas another doubt nobody rather one"
+)
+"""Words that deny or hedge in a response, whatever the question says."""
+_MORE = re.compile(
+    r"\b(?:opposite|first|last|beg[aiu]ns?|beginning|start\w*|original(?:ly)?|once|had|too|smallest"
+    r"|second|half)\b"
+)
+_FORMS = {"begin": "beg[aiu]ns?", "begins": "beg[aiu]ns?", "began": "beg[aiu]ns?", "start": "start(?:s|ed)?"}
+_LONGEST = 20
+
+
+def without_its_words(text: str, question: str) -> str:
+    """Return a text in which words of the question leave nothing open."""
+    pattern = _its_words(question)
+    return text if pattern is None else pattern.sub("given", text)
+
+
+@lru_cache(maxsize=4_096)
+def _its_words(question: str) -> re.Pattern[str] | None:
+    plain = question.casefold()
+    found = {m[0] for pattern in (NOT, HEDGE, BEFORE, REPORTED, _MORE) for m in pattern.finditer(plain)}
+    words = sorted(word for word in found if len(word) <= _LONGEST and not _denies(word))
+    if not words:
+        return None
+    forms = (_FORMS.get(word) or re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(rf"\b(?:{'|'.join(forms)})\b", re.IGNORECASE)
+
+
+def _denies(phrase: str) -> bool:
+    return not _KEPT.isdisjoint(phrase.split()) or "n't" in phrase

@@ -1,0 +1,234 @@
+"""The other ways in which one writes an accepted answer: `-8` and "minus eight", `3/4` and "three quarters",
+"July 20, 1969" and "the 20th of July 1969", "9:20 pm" and "9:20 in the evening", "Mt. Everest", "B and A" for
+"A and B", "the River Nile" where the question asks for a river.
+
+Only what says the same whatever the question; synonyms, short forms of names and translations are for the
+ground truth to list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from rewardkit.rewards.qa.equal import form
+
+_ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 10: "tenth"}
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July",
+           "August", "September", "October", "November", "December")  # fmt: skip
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_LARGEST_IN_WORDS = 1_000
+_LARGEST_PRONOUN = 2
+"""One and two stand for much else in a sentence."""
+_GROUPED = 4
+"""Digits from which on a number may have a comma."""
+
+_INTEGER = re.compile(r"(?P<sign>[-−]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d{1,15})")
+_DECIMAL = re.compile(r"(?P<sign>[-−]?)0?(?P<places>\.\d{1,15})")
+_DOLLARS = re.compile(r"\$\s?(?P<amount>\d[\d,]*)(?P<cents>\.\d\d)?")
+_FRACTION = re.compile(r"(\d{1,2})/(\d{1,2})")
+_RANGE = re.compile(r"(?:from )?(\d[\d.,]*)\s?(?:to|until|through|[-–—])\s?(\d[\d.,]*)", re.IGNORECASE)
+_TIME = re.compile(r"(?P<clock>(?P<hour>\d{1,2})(?::\d\d)?)\s?(?P<half>[ap])\.?\s?m\.?", re.IGNORECASE)
+_TWO = re.compile(r"(?P<one>[^,]{1,60}?) (?:and|&) (?P<other>[^,]{1,60})")
+_FORMULA = re.compile(r"(?:[A-Z][a-z]?\d{0,2}|\(|\)\d{0,2}){2,20}")
+_SHORT_FORMS = ((re.compile(r"\bMount\b"), "Mt."), (re.compile(r"\bSaint\b"), "St."))
+_LONG_FORMS = ((re.compile(r"\bMt\b\.?"), "Mount"), (re.compile(r"\bSt\b\.?(?= [A-Z])"), "Saint"))
+_ARTICLE = re.compile(r"(?:the|an?)\s+(?=\S{3,})", re.IGNORECASE)
+_CLASS = re.compile(r"\b(?:[Ww]hich|[Ww]hat)\s(?P<noun>[a-z]{4,})\b")
+_NO_CLASS = frozenset(
+    [
+        "were",
+        "does",
+        "kind",
+        "type",
+        "sort",
+        "name",
+        "word",
+        "number",
+        "letter",
+        "team",
+        "company",
+        "band",
+        "film",
+        "book",
+        "song",
+    ]
+)
+"""Nouns that may be part of a name."""
+
+
+@lru_cache(maxsize=16_384)
+def variants(accepted: tuple[str, ...], question: str) -> tuple[str, ...]:
+    """Return the other ways in which to write accepted answers, without these."""
+    found: dict[str, None] = {}
+    for text in accepted:
+        plain = text.strip()
+        for write in _WAYS:
+            found |= dict.fromkeys(write(plain))
+        found |= dict.fromkeys(_with_class(plain, question))
+    return tuple(written for written in found if written not in accepted and not form(written).empty)
+
+
+def in_words(number: int) -> str:
+    """Return a number below a thousand in words: "one hundred and five"."""
+    if number < len(_ONES):
+        return _ONES[number]
+    if number < 100:
+        tens, ones = divmod(number, 10)
+        return _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
+    hundreds, rest = divmod(number, 100)
+    return f"{_ONES[hundreds]} hundred" + (f" and {in_words(rest)}" if rest else "")
+
+
+def _of_integer(text: str) -> Iterator[str]:
+    found = _INTEGER.fullmatch(text)
+    if found is None:
+        return
+    digits = found["digits"].replace(",", "")
+    number = int(digits)
+    signs = ("minus ", "negative ") if found["sign"] else ("",)
+    for sign in signs:
+        if found["sign"]:
+            yield sign + digits
+        if number < _LARGEST_IN_WORDS and (number > _LARGEST_PRONOUN or sign) and digits == str(number):
+            yield from _spelled(sign + in_words(number))
+    if found["sign"]:
+        yield ("−" if found["sign"] == "-" else "-") + digits
+    if len(digits) >= _GROUPED:
+        yield found["sign"] + (f"{number:,}" if "," not in found["digits"] else digits)
+
+
+def _spelled(words: str) -> Iterator[str]:
+    yield words
+    if "-" in words:
+        yield words.replace("-", " ")
+    if " and " in words:
+        yield words.replace(" and ", " ")
+
+
+def _of_decimal(text: str) -> Iterator[str]:
+    found = _DECIMAL.fullmatch(text)
+    if found is not None:
+        yield found["sign"] + found["places"]
+        yield found["sign"] + "0" + found["places"]
+
+
+def _of_dollars(text: str) -> Iterator[str]:
+    found = _DOLLARS.fullmatch(text)
+    if found is not None:
+        yield f"{found['amount']}{found['cents'] or ''} dollars"
+        if found["cents"] is None:
+            yield f"${found['amount']}.00"
+
+
+def _of_fraction(text: str) -> Iterator[str]:
+    found = _FRACTION.fullmatch(text)
+    part = _PARTS.get(int(found[2])) if found else None
+    if found is None or part is None or not 0 < int(found[1]) < len(_ONES):
+        return
+    count = int(found[1])
+    for name in (part, "fourth") if part == "quarter" else (part,):
+        one = f"{in_words(count)} {name}" if count == 1 else f"{in_words(count)} {name}s"
+        yield one
+        yield one.replace(" ", "-")
+
+
+def _of_range(text: str) -> Iterator[str]:
+    found = _RANGE.fullmatch(text)
+    if found is not None:
+        yield from (f"{found[1]}{to}{found[2]}" for to in (" to ", "-", "–", " – ", " until "))
+        yield f"from {found[1]} to {found[2]}"
+
+
+def _of_date(text: str) -> Iterator[str]:
+    date = form(text).date
+    if date is None or not all(date):
+        return
+    year, month, day = date
+    name = _MONTHS[month - 1] if month <= len(_MONTHS) else ""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(day % 10 if day not in (11, 12, 13) else 0, "th")
+    for number in (str(day), f"{day}{ending}"):
+        yield f"{name} {number}, {year}"
+        yield f"{name} {number} {year}"
+        yield f"{number} {name} {year}"
+        yield f"{number} of {name} {year}"
+        yield f"{number} of {name}, {year}"
+    yield f"{year}-{month:02}-{day:02}"
+
+
+def _of_time(text: str) -> Iterator[str]:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return
+    clock, hour = found["clock"], int(found["hour"])
+    half = found["half"].lower()
+    yield from (f"{clock} {half}m", f"{clock}{half}m", f"{clock} {half}.m.", f"{clock} {half.upper()}M")
+    if half == "a":
+        yield f"{clock} in the morning"
+    elif 1 <= hour <= 5:
+        yield f"{clock} in the afternoon"
+    elif 6 <= hour <= 11:
+        yield f"{clock} in the evening"
+
+
+def _of_two(text: str) -> Iterator[str]:
+    found = _TWO.fullmatch(text)
+    if found is not None and " and " not in found["other"] and not re.search(r"\d", text):
+        yield f"{found['other']} and {found['one']}"
+
+
+def _of_names(text: str) -> Iterator[str]:
+    for forms in (_SHORT_FORMS, _LONG_FORMS):
+        for pattern, other in forms:
+            if pattern.search(text):
+                yield pattern.sub(other, text)
+    if _FORMULA.fullmatch(text) and any(c.isdigit() for c in text):
+        yield text.translate(_SUBSCRIPTS)
+    bare = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+    if bare != text:
+        yield bare
+
+
+def _with_class(text: str, question: str) -> Iterator[str]:
+    """With the noun by which the question asks for it, and without: the River Nile, the Nile."""
+    found = _CLASS.search(question)
+    if found is None or not text[-1:].isalpha():
+        return
+    bare = _ARTICLE.sub("", text, count=1)
+    noun = found["noun"]
+    if noun in _NO_CLASS or not bare[:1].isupper():
+        return
+    without = re.sub(rf"^{noun}(?: of)? |\s{noun}$", "", bare, flags=re.IGNORECASE)
+    if without != bare:
+        yield without
+    else:
+        yield from (f"{noun} {bare}", f"{bare} {noun}", f"{noun} of {bare}")
+
+
+_WAYS: tuple[Callable[[str], Iterator[str]], ...] = (
+    _of_integer, _of_decimal, _of_dollars, _of_fraction, _of_range, _of_date, _of_time, _of_two, _of_names,
+)  # fmt: skip
