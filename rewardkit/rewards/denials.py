@@ -1,7 +1,7 @@
 """Whether a response denies an answer, in the words before it or after it: "it is not 72", "72 is wrong".
 
-English and Chinese, and a plain "is not" in ten other languages, one clause at a time; shared by the rewards
-that look for an answer in a response.
+English and Chinese, and a plain "is not" in twenty other languages, one clause at a time; shared by the
+rewards that look for an answer in a response.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ _DENIED_NEXT = _pattern(
     r"|discard(?:ed|s|ing)?|fails? to be|avoid(?:s|ed|ing)?|ignor(?:e|es|ed|ing)|forget"
     r"|disregard(?:s|ed|ing)?|beware of"
     r"|in place of|as opposed to|opposite of|negation of|no longer|nowhere near|off from|off by"
-    r"|nicht|niet|inte|ikke|nie|non|pas|no (?:es|son|era)|não (?:é|são)|не)\b"
+    r"|nicht|niet|inte|ikke|nie|non|pas|no (?:es|son|era)|não (?:é|são)|не|bukan|không phải"
+    r"|ei ole|nu (?:este|e)|nem|není|nejsou|nije|δεν|δε|ليس|ليست|אינ[הו]|לא)\b|ไม่ใช่"
     r"|n['’]t\b|不是|并非)"
     r"(?:[^\w=]{1,4}(?!(?:is|are|was|were|equals|becomes|gives)\b)[^\W=]{1,20}){0,3}[^\w=]{0,4}$"
 )
@@ -86,7 +87,8 @@ _DENYING_LABEL = _pattern(
     r"|(?:\b(?:wrong|incorrect|untrue|invalid)[\])]?|[❌✗✘🚫⛔])\s{0,3}$"
     r"|\b(?:(?:examples?|sample|template|format|placeholder|hint|user|human|instruction)"
     r"(?: (?:answer|output|response|solution|box))?\s{0,2}(?::|[-=]>|→)"
-    r"|(?:old|previous|earlier|their|others?['’]?|student['’]?s?) (?:final )?(?:answer|guess|result"
+    r"|(?:old|previous|earlier|their|others?['’]?"
+    r"|(?:student|teacher|friend|classmate|professor|tutor)['’]?s?) (?:final )?(?:answer|guess|result"
     r"|solution)s?"
     r"\s{0,2}(?:[:=]|is|was))\s{0,3}$"
     r"|\b(?:e\.\s?g\.|such as|something like|written (?:like|as)|(?:the|this) (?:form|format)"
@@ -180,7 +182,8 @@ _MAY_DENY = table(
     "believes believed guessed avoid avoids avoided avoiding ignore ignores ignored ignoring forget "
     "disregard disregards disregarded disregarding beware place opposed opposite negation longer nowhere off "
     "could would can try test check say compare as exceeded exceeding bounded twice thrice half "
-    "nicht niet inte ikke nie non pas es son era"
+    "nicht niet inte ikke nie non pas es son era bukan ei nu nem nije "
+    "teacher teachers classmate classmates professor tutor"
 )
 """Without one of these words a clause denies nothing that comes next: most have none."""
 _MAY_TAKE_BACK = table(
@@ -254,7 +257,7 @@ def _has_any(words: frozenset[str], text: str) -> bool:
     return not text.isascii() and not _SIGNS.isdisjoint(text)
 
 
-_SIGNS = frozenset("’不非错❌✗✘🚫⛔ãнğन아でじ")
+_SIGNS = frozenset("’不非错❌✗✘🚫⛔ãнğन아でじôíδليאלไ")
 """One of these stands in every denial that is not in Latin letters alone."""
 
 

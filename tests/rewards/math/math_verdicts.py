@@ -173,6 +173,9 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("12\\text{ cm}^3", "12\\text{ mL}"), ("1\\text{ L}", "1000\\text{ cm}^3"), ("1\\text{ m}^3", "1000\\text{ liters}"),
         ("2\\text{ gallons}", "8\\text{ quarts}"), ("3\\text{ quarts}", "6\\text{ pints}"),
     ],
+    "a currency behind its amount": [
+        ("18", "18€"), ("18", "18 €"), ("€18", "18€"), ("£1,000", "1,000 £"),
+    ],
     "units": [
         ("4\\mathrm{~km}", "4\\text{ km}"), ("4 km", "4000\\text{ m}"), ("4\\mathrm{~km}", "4000\\text{ m}"), ("4\\mathrm{~km}", "4"), ("5\\mathrm{~cm}^2", "5 \\text{ cm}^2"),
         ("4~\\text{m}", "4\\ \\text{m}"), ("25^\\circ\\text{C}", "25^\\circ C"), ("25^\\circ\\text{C}", "25"), ("72", "72\\text{ apples}"), ("5\\text{ students}", "5 students"),

@@ -109,6 +109,16 @@ _DENIED_ELSEWHERE = (
     "答えは5ではありません",
     "答えは5ではない",
     "정답은 5가 아닙니다",
+    "Jawabannya bukan 5",
+    "Đáp án không phải là 5",
+    "الجواب ليس 5",
+    "Vastaus ei ole 5",
+    "Răspunsul nu este 5",
+    "A válasz nem 5",
+    "Odpověď není 5",
+    "Η απάντηση δεν είναι 5",
+    "התשובה אינה 5",
+    "คำตอบไม่ใช่ 5",
 )
 
 
@@ -171,4 +181,38 @@ def test_a_reference_and_a_piece_of_an_amount_are_no_answer(response: str) -> No
     ],
 )
 def test_lists_numbers_in_words_and_steps_of_a_last_line(response: str, answer: str) -> None:
+    assert extract(response).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ('{"answer": 18}', "18"),
+        ('{"answer": "x^{2}", "sure": true}', "x^{2}"),
+        ('Here it is:\n```json\n{"reasoning": "20", "final_answer": 1.50}\n```', "1.50"),
+        ('The answer is 20. {"Answer": "18"}', "18"),
+        ('{"answer": 20, "answer": 18}', None),
+        ('{"answer": true}', None),
+        ('{"answer": [18, 20]}', None),
+        ('{"answer": ""}', None),
+        ('{"question": {"answer": 18}}', None),
+        ('Not this: {"answer": 18}', None),
+        ("[" * 5_000 + '"answer" {' * 50 + "}", None),
+    ],
+)
+def test_the_answer_of_a_json_object_at_the_end_counts(response: str, answer: str | None) -> None:
+    assert extract(response).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("The answer is not 20 but 18.", "18"),
+        ("The answer is 18, not 20.", "18"),
+        ("-> 18", "18"),
+        ("⇒ x = 18", "x = 18"),
+        ("The teacher's answer: 18", None),
+    ],
+)
+def test_contrasts_arrows_and_answers_of_others(response: str, answer: str | None) -> None:
     assert extract(response).answer == answer

@@ -15,6 +15,7 @@ from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
 from rewardkit.rewards.math.reading.boxes import BOX, WINDOW, box_at, joined
+from rewardkit.rewards.math.reading.json_answer import answer_in_json
 from rewardkit.rewards.math.reading.phrases import (
     MATH_SPAN,
     NUMBER,
@@ -245,6 +246,8 @@ _ANOTHER_LINE = re.compile(r"[^\S\n]*\n\s{0,5}(?:[-•]\s)?([-+]?\$?\d[\d.,/]{0,
 
 
 def _marker(text: str, _: MathOptions) -> Extraction | None:
+    if (in_json := answer_in_json(text)) is not None:
+        return Extraction(in_json, "marker")
     tail = text[-WINDOW:]
     last = None
     for match in _MARKER.finditer(tail):
@@ -340,9 +343,12 @@ def _last_side(text: str) -> str:
 
 def _number(text: str, _: MathOptions) -> Extraction | None:
     if len(text) < MAX_ANSWER_CHARS and (_is_formula(text.strip()) or _is_spelled(text)):
-        return Extraction(text.strip(), "whole")
+        return Extraction(_LEADING_ARROW.sub("", text.strip()), "whole")
     found = last_number(text[-2_000:])
     return Extraction(found, "number") if found else None
+
+
+_LEADING_ARROW = re.compile(r"^(?:[-=]+>|[→⇒⟹]|\\(?:Rightarrow|implies|to)\b)\s{0,3}")
 
 
 def _is_spelled(text: str) -> bool:

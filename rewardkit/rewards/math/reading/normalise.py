@@ -99,6 +99,7 @@ _OPEN_SYSTEM = re.compile(r"\\\{ ?\\begin ?\{array\} ?\{[lcr|]{1,6}\}")
 _MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
+_CURRENCY_BEHIND = re.compile(r"^\s*([-+]?)(\d[\d,.]{0,40})\s?([€£¥])[\s.]*$")
 _EDGES = ' \t\r\n.,;:!。*`"\\~'
 
 
@@ -107,7 +108,7 @@ def clean(text: str) -> str:
     if text.isascii() and text.isalnum():
         return text
     if not text.isascii():
-        text = ascii_signs(text)
+        text = _CURRENCY_BEHIND.sub(r"\1\3\2", ascii_signs(text))
     if "\\" in text:
         text = _clean_commands(text)
     if "egative" in text or "inus" in text:

@@ -80,7 +80,7 @@ def refine(segment: str) -> str:
 
     A phrase that denies anything, or has several numbers, is returned whole: no part may stand for it.
     """
-    segment = _figures_alone(segment.strip().strip("*_`").strip())
+    segment = _contrasted(_figures_alone(segment.strip().strip("*_`").strip()))
     outside = _UNBROKEN.sub(" ", segment)
     verb = _last_verb(segment)
     if verb is not None and segment[verb:].strip(" :：."):
@@ -103,6 +103,18 @@ def _figures_alone(segment: str) -> str:
     if found is None or spelled_number(found["words"]) != Fraction(found["figures"].replace(",", "")):
         return segment
     return found["figures"] + segment[found.end() :]
+
+
+_VALUE = r"\\?[$€£¥]?[-+]?\d[\d.,/]{0,40}(?:\\?%|\$)?"
+_CONTRASTED = re.compile(
+    rf"not\s{{1,3}}{_VALUE}\s?,?\s(?:but\s)(?:rather\s)?(?P<kept>{_VALUE})|(?P<said>{_VALUE}),?\s(?:and\s)?not\s{{1,3}}{_VALUE}"
+)
+
+
+def _contrasted(segment: str) -> str:
+    """The value that is kept of two numbers: "not 20 but 18", "18, not 20"."""
+    found = _CONTRASTED.fullmatch(segment.rstrip("."))
+    return segment if found is None else found["kept"] or found["said"].rstrip(",")
 
 
 def _last_verb(segment: str) -> int | None:

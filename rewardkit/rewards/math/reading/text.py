@@ -8,7 +8,7 @@ import unicodedata
 _SYNONYMS = {
     "no solution": "no solutions|no solution exists|no real solution|no real solutions|there is no solution|"
     "there are no solutions|has no solution|nosolution|无解|empty set|the empty set|emptyset|none|空集|"
-    "no such number|nonexistent solution|no real roots|no roots",
+    "no solutions exist|no such number|nonexistent solution|no real roots|no roots",
     "does not exist": "dne|doesn't exist|do not exist|不存在|nonexistent|does not exists",
     "undefined": "not defined|is undefined|无意义|未定义",
     "infinity": "infinite|positive infinity|+infinity|正无穷|无穷大|正无穷大|infty|inf|∞",
