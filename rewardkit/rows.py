@@ -118,13 +118,15 @@ def ground_truth_text(value: Any) -> str | None:
 
 def response_text(value: Any) -> str | None:
     """Return what the model wrote: the text itself, all texts of the assistant's among chat messages, or what
-    the answer of an API says. Another object is its JSON. None for nothing.
+    the answer of an API says. Another object is its JSON. None for nothing: None and NaN.
 
     Calls of tools count in the last message: in others they have been answered.
     """
     if value is None or isinstance(value, str):
         return value
     messages = plain(value)
+    if isinstance(messages, float) and math.isnan(messages):
+        return None  # as pandas writes a missing value
     if isinstance(messages, Mapping):
         return texts_of(messages)[0]
     if not isinstance(messages, list):

@@ -52,6 +52,9 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
     [
         ("#### 72", "#### 72"),
         (None, None),
+        (float("nan"), None),
+        (np.float64("nan"), None),
+        (7, "7"),
         ([], ""),
         ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "x"}], "a"),
         ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "ab"),

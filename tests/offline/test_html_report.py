@@ -149,6 +149,19 @@ def test_a_narrow_screen_scrolls_inside_the_table_alone(page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_single_chart_is_no_larger_than_one_of_three(browser: Any, tmp_path: Path) -> None:
+    """Of one row there is only the histogram of scores."""
+    file = tmp_path / "few.jsonl"
+    file.write_text(json.dumps(rows(8)[0]) + "\n")
+    assert run(["view", str(file), "--html", str(tmp_path / "few.html")]) == 0
+    page = browser.new_page()
+    page.goto((tmp_path / "few.html").as_uri())
+    page.wait_for_selector("body[data-ready]")
+    assert page.locator("figure").count() == 1
+    assert page.locator("figure").bounding_box()["width"] < 640
+    page.close()
+
+
 def test_long_responses_are_shortened_once_the_page_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "BUDGET", 0)
     row = {"row": 0, "file_row": 0, "response": "a" * 5_000 + "b", "score": 1.0, "prompt": "p"}
