@@ -19,7 +19,7 @@ from rewardkit.trainer.models.lora import adapters_off
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_log_probs
 from rewardkit.trainer.workers.parallel import parallel_to
-from rewardkit.trainer.workers.update import Optimizer, update
+from rewardkit.trainer.workers.update import Optimizer, UpdatePlan, update
 
 
 def loss_options(config: ActorConfig) -> PolicyOptions:
@@ -97,16 +97,9 @@ class Actor(Reference):
         asked = config.ulysses_sequence_parallel_size
         super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
         self._config = config
-        self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // self._parallel.data.size
         self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode]
         self._options = loss_options(config)
-        self._update_batching = Batching.of(
-            config.ppo_micro_batch_size_per_gpu,
-            config.ppo_max_token_len_per_gpu,
-            dynamic=config.use_dynamic_bsz,
-            balance=balance,
-            sharing=self._parallel.sequence.size,
-        )
+        self._plan = UpdatePlan.of(config, self._parallel, samples_per_prompt, balance=balance)
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
     @torch.no_grad()
@@ -137,17 +130,7 @@ class Actor(Reference):
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the PPO steps of training step `step` and return their metrics."""
-        return update(
-            batch,
-            self._loss,
-            self.optimizer,
-            self._parallel,
-            step=step,
-            mini_batch_size=self._mini_batch_size,
-            batching=self._update_batching,
-            epochs=self._config.ppo_epochs,
-            shuffle_seed=seed if self._config.shuffle else None,
-        )
+        return update(batch, self._loss, self.optimizer, self._parallel, self._plan, step=step, seed=seed)
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         config = self._config

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -15,7 +13,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_values
 from rewardkit.trainer.workers.parallel import parallel_to
-from rewardkit.trainer.workers.update import Optimizer, update
+from rewardkit.trainer.workers.update import Optimizer, UpdatePlan, update
 
 
 class Critic:
@@ -33,15 +31,14 @@ class Critic:
     ) -> None:
         self.model = model
         self._parallel = parallel_to(model, world, config.ulysses_sequence_parallel_size)
-        sharing = self._parallel.sequence.size
         self._config = config
-        self._mini_batch_size = config.ppo_mini_batch_size * samples_per_prompt // self._parallel.data.size
-        how: dict[str, Any] = {"dynamic": config.use_dynamic_bsz, "balance": balance, "sharing": sharing}
-        self._update_batching = Batching.of(
-            config.ppo_micro_batch_size_per_gpu, config.ppo_max_token_len_per_gpu, **how
-        )
+        self._plan = UpdatePlan.of(config, self._parallel, samples_per_prompt, balance=balance)
         self._forward_batching = Batching.of(
-            config.forward_micro_batch_size_per_gpu, config.forward_max_token_len_per_gpu, **how
+            config.forward_micro_batch_size_per_gpu,
+            config.forward_max_token_len_per_gpu,
+            dynamic=config.use_dynamic_bsz,
+            balance=balance,
+            sharing=self._parallel.sequence.size,
         )
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
@@ -59,17 +56,7 @@ class Critic:
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the regression steps of training step `step` and return their metrics."""
-        return update(
-            batch,
-            self._loss,
-            self.optimizer,
-            self._parallel,
-            step=step,
-            mini_batch_size=self._mini_batch_size,
-            batching=self._update_batching,
-            epochs=self._config.ppo_epochs,
-            shuffle_seed=seed if self._config.shuffle else None,
-        )
+        return update(batch, self._loss, self.optimizer, self._parallel, self._plan, step=step, seed=seed)
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         return value_loss(

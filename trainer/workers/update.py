@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,7 @@ from torch.distributed.fsdp import FSDPModule
 from rewardkit.trainer.algorithms.losses import Stats
 from rewardkit.trainer.algorithms.reductions import Totals, count
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config.workers import FsdpConfig, OptimConfig
+from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, OptimConfig
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.parallel import Parallel
 
@@ -97,24 +98,47 @@ def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
     return config.min_lr_ratio + (1 - config.min_lr_ratio) * wave
 
 
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    """How an actor or a critic goes through its rows in one training step."""
+
+    mini_batch_size: int
+    """Rows of this process in a mini-batch, or of all that share rows with it."""
+    batching: Batching
+    epochs: int
+    shuffle: bool
+
+    @classmethod
+    def of(
+        cls, config: ActorConfig | CriticConfig, parallel: Parallel, samples_per_prompt: int, *, balance: bool
+    ) -> UpdatePlan:
+        """Return what a worker's settings ask for; `ppo_mini_batch_size` counts prompts of all processes."""
+        batching = Batching.of(
+            config.ppo_micro_batch_size_per_gpu,
+            config.ppo_max_token_len_per_gpu,
+            dynamic=config.use_dynamic_bsz,
+            balance=balance,
+            sharing=parallel.sequence.size,
+        )
+        rows = config.ppo_mini_batch_size * samples_per_prompt // parallel.data.size
+        return cls(rows, batching, config.ppo_epochs, config.shuffle)
+
+
 def update(
     batch: Batch,
     loss_of: LossOf,
     optimizer: Optimizer,
     parallel: Parallel,
+    plan: UpdatePlan,
     *,
     step: int,
-    mini_batch_size: int,
-    batching: Batching,
-    epochs: int,
-    shuffle_seed: int | None,
+    seed: int,
 ) -> dict[str, float]:
-    """Go `epochs` times through this process's share of the batch, one optimizer step for each mini-batch.
+    """Go through this process's share of the batch as planned, one optimizer step for each mini-batch.
 
     Args:
         step: the training step, from 1, which the learning rate follows.
-        mini_batch_size: rows of this process in a mini-batch, or of all that share rows with it.
-        shuffle_seed: permutes the rows before each epoch; the same in all processes. None: as they come.
+        seed: of the order of the rows where they are shuffled; the same in all processes.
 
     Returns:
         the statistics and `grad_norm`, averaged over mini-batches; `lr`; `skipped_updates`, the number of
@@ -123,15 +147,15 @@ def update(
     totals: dict[str, Tensor] = {}
     norms: list[float] = []
     lr = optimizer.set_step(step)
-    generator = torch.Generator().manual_seed(shuffle_seed or 0)
+    generator = torch.Generator().manual_seed(seed)
     batch = parallel.together(batch)
     with optimizer.at_work():
-        for _ in range(epochs):
-            if shuffle_seed is not None:
+        for _ in range(plan.epochs):
+            if plan.shuffle:
                 order = torch.randperm(len(batch), generator=generator)
                 batch = batch.select(order.to(parallel.world.device))
-            for mini in batch.split(mini_batch_size):
-                for name, value in _backward(mini, loss_of, optimizer, parallel, batching).items():
+            for mini in batch.split(plan.mini_batch_size):
+                for name, value in _backward(mini, loss_of, optimizer, parallel, plan.batching).items():
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
                 norms.append(optimizer.step())
     summed = parallel.data.sum(torch.stack(list(totals.values()))) / len(norms)
