@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 
 from rewardkit.checks.findings import Findings
 from rewardkit.checks.items import Item
+from rewardkit.composition.tree import Member
 from rewardkit.errors import UnknownDataSourceError
-from rewardkit.registry import Reward
+from rewardkit.registry import Registry, Reward
 from rewardkit.rewards import declarations
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
@@ -35,6 +36,8 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
     for item, why in _refused(usable, scorer):
         findings.add("error", "ground truth", file, why, item.row, key=item.data_source)
         refused.add(item.row)
+    for source in sources - ours:
+        _check_members([item for item in items if item.data_source == source], file, scorer, findings)
     maths = {s: any(r.name in _MATHS for r in _rewards_in(scorer.reward_for(s))) for s in ours}
     for item in usable:
         if maths[item.data_source] and item.row not in refused:
@@ -43,13 +46,34 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
                 findings.add("warning", "ground truth", file, odd, item.row, key=odd.partition(":")[0])
 
 
+def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
+    """Find ground truths that a member of a composition refuses, where others of it are not called."""
+    try:
+        members = _members(scorer.reward_for(items[0].data_source))
+    except UnknownDataSourceError:
+        return
+    for member in members:
+        if not _ships(member.reward) or member.on_failure != "fail":
+            continue
+        registry = Registry()
+        registry.use_for_all(member.reward)
+        with Scorer(registry=registry) as alone:
+            for item, why in _refused(items, alone):
+                said = f"{member.path} of the composition: {why}"
+                findings.add("warning", "ground truth", file, said, item.row, key=member.path)
+
+
 def _is_ours(data_source: str, scorer: Scorer) -> bool:
     """Whether a data source has a reward, and none but rewards that ship with rewardkit."""
     try:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
         return False
-    return all(reward.target.__module__ == declarations.__name__ for reward in rewards)
+    return all(map(_ships, rewards))
+
+
+def _ships(reward: Reward) -> bool:
+    return bool(reward.target.__module__ == declarations.__name__)
 
 
 def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]]:
@@ -67,8 +91,12 @@ def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]
 
 def _rewards_in(reward: Reward) -> list[Reward]:
     """A reward, or those that a composition is made of."""
+    return [member.reward for member in _members(reward)] or [reward]
+
+
+def _members(reward: Reward) -> Sequence[Member]:
     composition = getattr(reward.target, "composition", None)
-    return [reward] if composition is None else [member.reward for member in composition.members]
+    return composition.members if composition is not None else ()
 
 
 def _odd(ground_truth: str) -> str | None:

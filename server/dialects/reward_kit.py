@@ -71,7 +71,11 @@ def _asked(context: DialectContext, request: dict[str, Any], data_source: str | 
 
 def _answer(context: DialectContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     metrics = {
-        name: {"score": value, "reason": score.detail or "", "is_score_valid": score.ok}
+        name: {
+            "score": value,
+            "reason": score.detail or "",
+            "is_score_valid": score.ok and name in score.parts,
+        }
         for name, value in parts_of(asked, score).items()
     }
     return {

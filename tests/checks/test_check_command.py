@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
+from rewardkit.registry import REGISTRY
 
 Row = dict[str, Any]
 Check = Callable[..., dict[str, Any]]
@@ -430,3 +431,27 @@ def test_a_file_of_rewards_beside_rows_of_a_new_source_is_pointed_at(
     assert run(["check", path]) == 1
     assert f"--rewards {tmp_path}/rewards.yaml" in capsys.readouterr().out
     assert run(["check", path, "--rewards", f"{tmp_path}/rewards.yaml"]) == 0
+
+
+def test_a_member_of_a_composition_that_cannot_use_a_ground_truth_is_a_warning_beside_ones_own(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_exact", "_rewards"):
+        monkeypatch.setattr(REGISTRY, name, dict(getattr(REGISTRY, name)))
+    (tmp_path / "mine.py").write_text(
+        "import rewardkit\n\n@rewardkit.reward('mine/alone', name='never_called')\n"
+        "def never_called(sample):\n    raise SystemError('called')\n"
+    )
+    rewards = tmp_path / "rewards.yaml"
+    rewards.write_text(
+        f"data_sources: [mine/mixed]\nsum: [gsm8k, {{reward: number, on_failure: drop}}, '{tmp_path}/mine.py:never_called']\n"
+    )
+    mixed = {**row(), "data_source": "mine/mixed"}
+    assert check([mixed], "--rewards", str(rewards))["findings"] == []
+    bad = {
+        **mixed,
+        "ground_truth": "no number",
+        "reward_model": {"style": "rule", "ground_truth": "no number"},
+    }
+    finding = only(check([bad], "--rewards", str(rewards)), "warning", "ground truth")
+    assert finding["what"].startswith("sum.gsm8k of the composition: ")
