@@ -151,7 +151,7 @@ _CHANGED = re.compile(
     r"|tenths|point\s{1,3}[a-z]{3,5}|raised\s{1,3}to|multiplied\s{1,3}by|divided\s{1,3}by|choose"
     r"|at\s{1,3}(?:most|least)|over\s{1,3}(?:two|three|four|five|six|seven|eight|nine|ten)"
     r"|is\s{1,3}too\s{1,3}[a-z]{3,6})\b"
-    r"|\s{0,3}times\s(?!(?:a|an|per|each|every)\b)|\s{0,3}and\s{1,3}(?:a|one|two|three)\s{1,3}(?:half|halves|third"
+    r"|-?ish\b|\s{0,3}times\s(?!(?:a|an|per|each|every)\b)|\s{0,3}and\s{1,3}(?:a|one|two|three)\s{1,3}(?:half|halves|third"
     r"|quarter|fourth|fifth|eighth|tenth)|\s{0,3}to\s{1,3}the\b"
     r"|\s{0,3}(?:and|or)\s{1,3}(?:above|below|up|over|under|more|less|fewer|beyond|change|counting|higher|lower)\b",
     re.IGNORECASE,
@@ -166,6 +166,7 @@ _CHANGED_BEFORE = re.compile(
     r"|\b(?:from\s[^.\n]{1,30}\sto|between\s[^.\n]{1,30}\sand|times)\s{1,3}[$]?"
     r"|\d%?\s{1,3}(?:out\s{1,3}of|of|in|by|per|through|versus|vs\.?)\s{1,3}[$]?|\d:"
     r"|\d,?\s{1,3}and\s{1,3}[$]?"
+    r"|[\w)]\s{1,3}[<>]\s{0,3}|(?<![<\w/])[a-zA-Z][<>]|[\w)]\s{0,3}(?:[≤≥≠]|[<>!]=|\\(?:leq?|geq?|lt|gt|neq?))\s{0,3}"
     r"|\b(?:eq(?:uation|n)?|section|question|problem|exercise|theorem|lemma|corollary|proposition|definition"
     r"|figure|fig|step|chapter|remark|part|appendix|axiom)\b\.?[\s#*(\[]{1,4}|\d[,;|]\s{1,3}[$]?|\d\s{0,2}&\s{0,3}"
     r"|[(\[]\s{0,3}[-+]?\d[\d.,\s+-]{0,60},\s{0,3}"

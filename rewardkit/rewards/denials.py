@@ -128,6 +128,8 @@ _TAKEN_BACK = _pattern(
     r"|(?:not(?: (?:this|that))?|can(?:not|['’]t) be)\s{0,3}(?:[!.]|$)))"
     r"|(?:</[a-z]{1,10}>)?[\s$*]{0,3}[,;/(–—-]\s{0,3}(?:maybe|perhaps|possibly|alternatively)\b"
     r"|(?:</[a-z]{1,10}>)?\s{0,3}(?:错误?|不对|不正确|[❌✗✘🚫⛔])"
+    r"|[\s*]{0,3}(?:no es (?:correct|la |el )|es (?:incorrect|fals)|n['’]est pas|est (?:fau|incorrect)"
+    r"|ist (?:nicht (?:richtig|korrekt|die)|falsch)|is niet|non è|não é|не(?:верн|правильн| ответ))"
     r"|[\s*]{0,3}(?:değil|नहीं|(?:[이가은는] )?아[니닙]|では(?:な|あり)|じゃ(?:な|あり))"
 )
 _DOUBTED = _pattern(
@@ -195,7 +197,7 @@ _MAY_TAKE_BACK = table(
     "underestimate naive tempting trick first initially too off close nowhere retracted withdrawn revoked "
     "superseded absurd placeholder nonsense bound estimate approximation attempt kidding joking ignore "
     "disregard forget strike discard answer avoid maybe perhaps possibly alternatively give vs versus xor "
-    "think what retract withdraw revoke recant take"
+    "think what retract withdraw revoke recant take es est ist niet non"
 )
 """Without one of these words, or a question mark, what follows an answer takes nothing back."""
 _LETTERS = re.compile(r"[a-z]+")
@@ -279,7 +281,8 @@ def left_open(before: str) -> bool:
 
 
 _LEFT_OPEN = _pattern(
-    r"(?:\b(?<!than\s)(?<!or\s)(?<!if\s)(?:not|never|cannot be|neither|wrong|incorrect|impossible|false)"
+    r"(?:\b(?<!than\s)(?<!or\s)(?<!if\s)(?:not|never|cannot be|neither|wrong|incorrect|impossible|false"
+    r"|nicht|niet|inte|ikke|no es|n['’]est pas|non è|não é|не)"
     r"|n['’]t(?: be)?)\b"
     r"(?:[^.!?\n]{0,60}\b(?:is|be|are|was|equals|number|answer|result))?[\s*_]*[:=]?\s*$"
 )
@@ -290,7 +293,7 @@ OPEN_ENDS = table(
     "thrice half of most least between over under above below as in like form format try test check say says "
     "said claims claimed thinks thought believes with against gives giving yields "
     "yielding avoid avoids ignore ignores forget disregard rejects excludes eliminates except but assume "
-    "suppose write longer near e.g. e.g.,"
+    "suppose write longer near e.g. e.g., nicht niet inte ikke es pas"
 )
 """The last words of lines that leave something to be said."""
 

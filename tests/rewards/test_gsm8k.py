@@ -296,3 +296,18 @@ def test_another_number_is_not_the_one_it_begins_with(answer: str) -> None:
     """`5!` is 120; digits that go on, and a letter that is no unit, say something else too."""
     found = scored(f"So we have\n#### {answer}", "5")
     assert (found.score, found.correct) == (0.1, False), found
+
+
+def test_other_languages_deny_a_number_too() -> None:
+    for line in ("Die Antwort ist nicht", "La respuesta no es", "Ответ не"):
+        assert scored(f"{line}\n#### 72").score == 0.1, line
+        assert scored(f"{line} 72", method="flexible").score == 0.0, line
+    assert scored("La respuesta es\n#### 72").score == 1.0
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["x > 72", "Step 72", "1 out of 72", "48 to 72", "48 and 72", "1:72", "2 hours and 72 minutes", "72-ish"],
+)
+def test_flexible_takes_no_piece_of_something_else(response: str) -> None:
+    assert scored(response, method="flexible").score == 0.0

@@ -137,6 +137,17 @@ def test_a_number_that_another_language_states_counts(response: str) -> None:
 
 
 _PIECES = (
+    "It comes to 5-ish",
+    "So we know that x > 5",
+    "and so the total is x <= 5",
+    "hence we have n ≠ 5",
+    "then it is x>5",
+    "5 no es correcto",
+    "5 ist falsch",
+    "5 n'est pas la réponse",
+    "5 неверно",
+    "Die Antwort ist nicht\n5",
+    "La respuesta no es\n5",
     "See equation (5)",
     "by eq. 5",
     "I have no idea. Question 5.",
@@ -165,6 +176,10 @@ def test_a_reference_and_a_piece_of_an_amount_are_no_answer(response: str) -> No
     ("response", "answer"),
     [
         ("Step 3: 5", "5"),
+        ("So it is <b>5</b>", "5"),
+        ("The sum is <<2+3=5>>5", "5"),
+        ("We get -> 5", "5"),
+        ("5 ist die Antwort", "5"),
         ("On day 1: 5 apples", "5"),
         ("In 3 hours 60 cars pass.", "60"),
         ("We round 4.7 to 5", "5"),
