@@ -15,6 +15,8 @@ from math_examples import EXAMPLES
 
 from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.explanation import explain
+from rewardkit.rewards.math.reading.parse import parse
+from rewardkit.rewards.math.reading.prepared import prepare
 from rewardkit.rewards.math.sympy import client
 
 INLINE = MathOptions(symbolic=False)
@@ -33,6 +35,11 @@ def test_labelled_pairs_are_judged_as_labelled_in_both_directions(topic: str) ->
 def test_every_answer_equals_itself() -> None:
     for text in {side for one, other, _ in PAIRS for side in (one, other)}:
         assert compare(text, text).equal, text
+
+
+@given(st.text("0123456789", min_size=1, max_size=20))
+def test_a_whole_number_is_read_as_the_grammar_reads_it(digits: str) -> None:
+    assert prepare(digits).reading == parse(digits)
 
 
 def test_nothing_equals_an_empty_answer() -> None:

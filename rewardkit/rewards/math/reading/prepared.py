@@ -97,6 +97,10 @@ class PreparedAnswer:
             return None, "text by its dataset's word"
         if self.kind == "number" and self.number is not None:
             return self.number, ""
+        if self.source == self.text and _WHOLE.fullmatch(self.text):
+            return Num(
+                int(self.text)
+            ), ""  # most answers are: what the grammar would say, in a tenth of the time
         special = _special(self.words)
         if special is not None:
             return special, ""
@@ -139,6 +143,7 @@ def _tree(spelling: str) -> tuple[Node | None, str]:
         return None, type(error).__name__
 
 
+_WHOLE = re.compile(r"[0-9]{1,18}")
 _DIGIT_GAP = re.compile(r"\d \d|\d, \d{3}(?!\d)")
 _WORDY = re.compile(r"[^\W\d_][^\W\d_\s]*(?:[\s'’,.-]+[^\W\d_]+)*[.!]?")
 _PLAIN = re.compile(r"([-+]?)\s?(\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+)?(?:\.(\d+))?")
