@@ -195,6 +195,8 @@ def test_a_region_is_no_other_language_and_no_language_is_no_judgement() -> None
         ("repetition", {"n": 0}), ("repetition", {"n": -1}), ("repetition", {"penalty": float("nan")}), ("refusal", {"penalty": float("inf")}),
         ("length_overlong", {"max_length": 10, "buffer": 20}), ("length_overlong", {"max_length": 10, "buffer": -2}),
         ("length_cosine", {"max_length": 0}), ("length_cosine", {"shortest": float("inf")}), ("length_budget", {"alpha": -1.0}), ("length_budget", {"budget": -5}),
+        ("diversity", {"n": 0}), ("contains", {"max_chars": -1}), ("regex", {"cpu_s": 0.0}), ("number", {"abs_tol": -1.0}), ("bleu", {"correct_from": 0.0}), ("chrf", {"correct_from": 2.0}),
+        ("sql", {"max_rows": 0}), ("instructions", {"max_chars": 0}), ("number", {"rel_tol": float("inf")}),
     ],
 )  # fmt: skip
 def test_options_with_which_nothing_sensible_is_scored_are_refused(

@@ -24,6 +24,11 @@ class DiversityOptions:
     n: int = 3
     """Words to an n-gram; a response with fewer words is one n-gram."""
 
+    def __post_init__(self) -> None:
+        """Refuse n-grams of nothing."""
+        if self.n < 1:
+            raise ValueError(f"n is {self.n}; expected 1 or more")
+
 
 def diversity(samples: list[Sample], options: DiversityOptions) -> list[Score]:
     """Score the responses of one group."""

@@ -47,6 +47,11 @@ class InstructionOptions:
     max_chars: int = 200_000
     """A longer response keeps nothing: no instruction asks for one, and every check has to read it."""
 
+    def __post_init__(self) -> None:
+        """Refuse a limit that every response is beyond."""
+        if self.max_chars < 1:
+            raise ValueError(f"max_chars is {self.max_chars}; expected 1 or more")
+
 
 @dataclass(frozen=True, slots=True)
 class Instruction:

@@ -36,6 +36,11 @@ class OverlapOptions:
     lowercase: bool = False
     """BLEU and chrF: letter case does not matter. ROUGE-L never minds it."""
 
+    def __post_init__(self) -> None:
+        """Refuse a bound that every response reaches, or none."""
+        if not 0.0 < self.correct_from <= 1.0:
+            raise ValueError(f"correct_from is {self.correct_from:g}; expected more than 0, up to 1")
+
 
 def bleu(sample: Sample, options: OverlapOptions) -> Score:
     """Score by sentence BLEU."""

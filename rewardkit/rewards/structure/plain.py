@@ -64,6 +64,11 @@ class ContainsOptions:
     max_chars: int = 0
     """A longer response is wrong: one that says everything contains everything. 0: no limit."""
 
+    def __post_init__(self) -> None:
+        """Refuse a limit that every response is beyond."""
+        if self.max_chars < 0:
+            raise ValueError(f"max_chars is {self.max_chars}; expected 0 or more")
+
 
 def contains(sample: Sample, options: ContainsOptions) -> Score:
     """Score 1.0 when the response contains all (or any) of the texts."""
@@ -115,6 +120,11 @@ class RegexOptions:
     dot_all: bool = True
     cpu_s: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Refuse a limit within which nothing matches."""
+        if self.cpu_s <= 0.0:
+            raise ValueError(f"cpu_s is {self.cpu_s:g}; expected more than 0")
+
 
 def regex(sample: Sample, options: RegexOptions) -> Score:
     """Score 1.0 when the response matches the pattern.
@@ -164,6 +174,11 @@ class NumberOptions:
     abs_tol: float = 0.0
     rel_tol: float = 0.0
     """Of the ground truth."""
+
+    def __post_init__(self) -> None:
+        """Refuse a tolerance below none."""
+        if self.abs_tol < 0.0 or self.rel_tol < 0.0:
+            raise ValueError(f"abs_tol is {self.abs_tol:g} and rel_tol {self.rel_tol:g}; expected 0 or more")
 
 
 def number(sample: Sample, options: NumberOptions) -> Score:

@@ -91,6 +91,11 @@ class SqlOptions:
     """Isolation of the sandbox, as for `code`."""
     allow_unsafe: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse limits within which no query runs."""
+        if min(self.max_rows, self.max_steps, self.memory_mb) < 1:
+            raise ValueError("max_rows, max_steps and memory_mb: expected 1 or more")
+
 
 @dataclass(frozen=True, slots=True)
 class _SqlGroundTruth:
