@@ -164,11 +164,7 @@ _CHANGED_BEFORE = re.compile(
     r"|(?:more|less|fewer|greater|other) than|at (?:least|most)|one of|between|either|or|without)"
     r"(?:[\s$]{1,3}of)?[\s$(\[]{0,4}"
     r"|\b(?:from\s[^.\n]{1,30}\sto|between\s[^.\n]{1,30}\sand|times)\s{1,3}[$]?"
-    r"|\d%?\s{1,3}(?:out\s{1,3}of|of|in|by|per|through|versus|vs\.?)\s{1,3}[$]?|\d:"
-    r"|\d,?\s{1,3}and\s{1,3}[$]?"
-    r"|[\w)]\s{1,3}[<>]\s{0,3}|(?<![<\w/])[a-zA-Z][<>]|[\w)]\s{0,3}(?:[≤≥≠]|[<>!]=|\\(?:leq?|geq?|lt|gt|neq?))\s{0,3}"
-    r"|\b(?:eq(?:uation|n)?|section|question|problem|exercise|theorem|lemma|corollary|proposition|definition"
-    r"|figure|fig|step|chapter|remark|part|appendix|axiom)\b\.?[\s#*(\[]{1,4}|\d[,;|]\s{1,3}[$]?|\d\s{0,2}&\s{0,3}"
+    r"|\d[,;|]\s{1,3}[$]?|\d\s{0,2}&\s{0,3}"
     r"|[(\[]\s{0,3}[-+]?\d[\d.,\s+-]{0,60},\s{0,3}"
     r"|(?:\d[a-zA-Z]?|\b[a-zA-Z]|[)\]])\s*[-+/×÷^]\s*|\d\s*\*\s*|±\s*|\\(?:pm|mp|times|cdot|div|lor|neg|neq?|sqrt)\s*)$",
     re.IGNORECASE,
@@ -297,10 +293,44 @@ def changed_in_prose(text: str, start: int, end: int) -> bool:
     after = _PERCENT.sub("", _WRAPPING.sub(" ", text[end : end + 60]))
     if _CHANGED.match(after) or _CHANGED_BEFORE.search(before) or after.lstrip().startswith("?"):
         return True
-    if _SMALLER_UNIT.match(after) and _LARGER_UNIT.search(before):
-        return True
-    span = _RANGE.search(before) if " to" in before else None
-    if span is not None and _BECOMING.search(span["before"]) is None:
+    if _is_piece(before) or (_SMALLER_UNIT.match(after) and _LARGER_UNIT.search(before)):
         return True
     equated = _EQUATED.search(before)
     return equated is not None and equated[1].rstrip(".") != text[start:end].strip()
+
+
+_REFERENCES = table(
+    "eq eqn equation section question problem exercise theorem lemma corollary proposition definition figure "
+    "fig step chapter remark part appendix axiom"
+)
+_PIECE_WORDS = table("of in by per through versus vs and to")
+_JOINED = re.compile(
+    r"\d%?\s{1,3}(?:out\s{1,3}of|of|in|by|per|through|versus|vs\.?)\s{1,3}[$]?$|\d,?\s{1,3}and\s{1,3}[$]?$",
+    re.IGNORECASE,
+)
+_COMPARED = re.compile(
+    r"(?:[\w)]\s{1,3}[<>]|(?<![<\w/])[a-zA-Z][<>]|[\w)]\s{0,3}(?:[≤≥≠]|[<>!]=|\\(?:leq?|geq?|lt|gt|neq?)))\s{0,3}$"
+)
+_COMPARING = ("<", ">", "<=", ">=", "!=", "≤", "≥", "≠", "le", "leq", "ge", "geq", "lt", "gt", "ne", "neq")
+
+
+def _is_piece(before: str) -> bool:
+    """Whether a number after this is a reference ("Step 5"), a bound ("x > 5"), or a piece of a ratio, of a
+    range or of a pair ("3 out of 5", "3:5", "3 to 5", "3 and 5")."""
+    words = before.rstrip(" $#*([").split()
+    if not words:
+        return False
+    last = words[-1].strip("*#([._").lower()
+    if last in _REFERENCES:
+        return before[-1] in " #*(["
+    if last in _PIECE_WORDS:
+        return _is_range(before) if last == "to" else _JOINED.search(before) is not None
+    if last.endswith(_COMPARING) and _COMPARED.search(before) is not None:
+        return True
+    return before[-1] == ":" and before[-2:-1].isdigit()
+
+
+def _is_range(before: str) -> bool:
+    """Whether "20 to" begins a range or odds, and is not what something becomes ("rounds 4.7 to")."""
+    span = _RANGE.search(before)
+    return span is not None and _BECOMING.search(span["before"]) is None

@@ -143,6 +143,10 @@ _JOINING = re.compile(r",?\s{1,3}(?:and|or)\s{1,3}|,\s{1,3}")
 
 def _listed(text: str, last: re.Match[str]) -> str | None:
     """The whole list that a last number ends, if words announce it and nothing follows it."""
+    before = text[max(0, last.start() - 8) : last.start()].rstrip()
+    is_named = before.endswith("=") and before[:-1].rstrip()[-1:].isalpha()
+    if not is_named and not before.endswith(("and", "or", ",")):
+        return None
     start = max(0, last.start() - 200)
     run = _LISTED.search(text[start : last.start()])
     if run is None or text[last.end() :].strip(" .*$"):
