@@ -1,6 +1,6 @@
-"""Who may ask: tokens in the headers that clients send, and what a page in a browser may not do.
+"""Authentication: tokens in request headers, and which web pages may call the server.
 
-A refusal needs no look at the body. What the server can take on is `admission`'s business.
+Decided from the headers, before the body is read. Limits on load are in `admission`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Access:
         self._good_hosts: set[bytes] = set()
 
     def refused(self, headers: Headers, *, open_path: bool) -> Response | None:
-        """Return the refusal that is due, if one is.
+        """Return the response that refuses a request with these headers; None where it is allowed.
 
         Args:
             open_path: needs no token.

@@ -71,7 +71,7 @@ class Admission:
 
     @property
     def wait_s(self) -> float:
-        """How long the workers will be busy with what is in the server."""
+        """Return the seconds that the workers are expected to need for the samples in the server."""
         busy_s = sum(
             backlog.samples * self._mean_s.get(label, 0.0)
             for backlogs in self._clients.values()
@@ -80,12 +80,12 @@ class Admission:
         return busy_s / self.workers
 
     def has_room(self, n: int) -> bool:
-        """Whether `take_bytes` would count so many in."""
+        """Whether `take_bytes` would reserve so many."""
         held = self.bytes + self._elsewhere()[1]
         return not held or held + n <= self.max_bytes
 
     def take_bytes(self, n: int) -> None:
-        """Count bytes of a body in; the caller gives them back in the end.
+        """Reserve bytes for a request body; the caller releases them with `give_back_bytes`.
 
         Raises:
             OverloadedError: there is no room; nothing was counted.
@@ -97,7 +97,7 @@ class Admission:
         self._share()
 
     def give_back_bytes(self, n: int) -> None:
-        """Count bytes out."""
+        """Release bytes that `take_bytes` has reserved."""
         self.bytes -= n
         self._share()
 
@@ -105,7 +105,7 @@ class Admission:
     def room_for(
         self, counts: Mapping[str, int], timeout_s: float, client: Hashable = None
     ) -> Iterator[None]:
-        """Hold room for samples, counted by label, while they are scored; `""` for those no worker scores.
+        """Reserve places for samples, counted by label, in the block; `""`: those that no worker scores.
 
         Args:
             timeout_s: when the client gives up.
@@ -133,7 +133,7 @@ class Admission:
             self._share()
 
     def learn(self, label: str, seconds: float) -> None:
-        """Take note of how long one sample kept a worker busy."""
+        """Record the seconds that one sample kept a worker busy."""
         before = self._mean_s.get(label, seconds)
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
@@ -184,6 +184,6 @@ class Admission:
 
 
 def latest_s(timeout_s: float) -> float:
-    """When a request with this deadline must be expected to be done, to be taken on."""
+    """Return by when, in seconds from now, a request with this deadline must be expected to be scored."""
     reserve_s = max(RESERVE_SHARE * timeout_s, min(RESERVE_S, MOST_RESERVE_SHARE * timeout_s))
     return timeout_s - reserve_s

@@ -24,9 +24,9 @@ _PIECE_BYTES = 1 << 20
 
 
 class Patience:
-    """How long pieces of bodies may take to arrive: the tasks that wait for one longer are cancelled.
+    """Timeouts of request bodies: cancels tasks that wait longer than `seconds` for a piece of one.
 
-    One timer for all, as hardly any body is waited for at all and a timer each would cost every request.
+    One timer for all bodies: few are waited for, and a timer each would cost every request.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -36,7 +36,7 @@ class Patience:
         self._armed = False
 
     def begin(self, body: Body) -> None:
-        """The running task waits for a piece of this body."""
+        """Start the timeout: the running task waits for a piece of this body."""
         task = asyncio.current_task()
         assert task is not None
         self._waiting[body] = time.monotonic(), task
@@ -45,7 +45,7 @@ class Patience:
             asyncio.get_running_loop().call_later(self.seconds, self._look)
 
     def end(self, body: Body) -> None:
-        """The piece has come, or will not."""
+        """End the timeout of a body."""
         del self._waiting[body]
 
     def _look(self) -> None:
@@ -93,7 +93,7 @@ class Body:
         self.too_slow = False
 
     def open(self) -> None:
-        """Take the room that the body says it needs.
+        """Reserve the bytes that the headers announce.
 
         Raises:
             HTTPException: it is too large, or in an encoding that is not read here.
@@ -109,12 +109,12 @@ class Body:
         self.take(self.declared)
 
     def take(self, n: int) -> None:
-        """Count bytes in that are held for this request."""
+        """Reserve bytes that are held for this request."""
         self.admission.take_bytes(n)
         self._held += n
 
     def release(self) -> None:
-        """Count everything out."""
+        """Release all bytes reserved for this request."""
         self.admission.give_back_bytes(self._held)
 
     async def receive(self) -> Message:

@@ -104,7 +104,7 @@ class _Flow(FlowControl):
 
 
 class Places:
-    """The connections that are open, against how many may be.
+    """Limits the number of open connections, in all and from one address.
 
     Where there is no room, the connection that has been idle for longest makes it; connections whose request
     is being handled are never closed for others.
@@ -124,7 +124,7 @@ class Places:
         self.turned_away = 0
 
     def enter(self, connection: LimitedConnection, address: str) -> bool:
-        """Give a new connection a place. False when there is none and nobody idle to take one from."""
+        """Admit a new connection; False where the limit is reached and no connection is idle."""
         if self._by_address.get(address, 0) >= self.per_address:
             if not self._close_idle(address):
                 self.turned_away += 1
@@ -138,7 +138,7 @@ class Places:
         return True
 
     def leave(self, connection: LimitedConnection) -> None:
-        """Give a place back. One that has none may call this too."""
+        """Remove a connection; one that was not admitted may be passed too."""
         self.idle.pop(connection, None)
         address = self._open.pop(connection, None)
         if address is not None:
@@ -201,7 +201,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, if what is no body does not become too much."""
+        """Parse received bytes, within the limit on bytes of headers."""
         self._unread += len(data)
         self._reading = self.answer_at_once is not None
         try:

@@ -1,4 +1,4 @@
-"""What every request passes before and after its route: who asks, the limits, its id, its record.
+"""The middleware around all routes: authentication, limits, request ids, log lines and metrics.
 
 Pure ASGI, since this is on the path of every request. Routes and dialects live elsewhere.
 """

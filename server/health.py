@@ -1,4 +1,4 @@
-"""Is the process alive, and can it take requests? For probes; what must be done first is told to it."""
+"""Liveness and readiness probes, and the preparations that a process needs before it is ready."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Health:
         """Each counts something that clients will come back for."""
 
     async def prepare(self) -> None:
-        """Do everything that is needed and not done yet.
+        """Run the preparations that have not succeeded yet.
 
         What fails keeps the server from getting ready, and is logged.
         """
@@ -47,7 +47,7 @@ class Health:
         return any(count() for count in self.held)
 
     def reason(self) -> str:
-        """What the server is waiting for, in one line."""
+        """Return in one line why the server is not ready."""
         return "; ".join(f"{name}: {reason}" for name, reason in self.waiting_for.items())
 
     async def _meet(self, name: str, need: Callable[[], object]) -> None:

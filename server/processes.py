@@ -159,14 +159,14 @@ class _DrainingServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Heed our supervisor's way to say "now", too, and our successor's."""
+        """Handle two more signals: the supervisor's, to stop at once, and that of a process taking over."""
         signal.signal(STOP_NOW, lambda sig, frame: self.stop_now())
         signal.signal(REPLACED, lambda sig, frame: self.be_replaced())
         with super().capture_signals():
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take requests; only then do those that this process replaces stop to."""
+        """Start to take requests, and then tell the processes that this one replaces to drain."""
         await super().startup(sockets)
         _collect_less_garbage()
         if self.started:
@@ -182,13 +182,13 @@ class _DrainingServer(uvicorn.Server):
         self.drain()
 
     def be_replaced(self) -> None:
-        """Start to drain; stay for what clients will come back for, but not for long."""
+        """Start to drain; end a little later where clients have sessions in this process."""
         if not self.health.draining:
             self.health.replaced = True
         self.drain()
 
     def drain(self) -> None:
-        """Take requests for a moment yet."""
+        """Start to drain: new requests are taken for a moment yet, and those in progress are finished."""
         if not self.health.draining:
             self.health.draining = True
             self.door_closes = time.monotonic() + LAME_DUCK_S

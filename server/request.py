@@ -29,10 +29,10 @@ class Trace(Protocol):
     id: str
 
     def watch(self, what: str, start: float, end: float, attributes: Mapping[str, Attribute]) -> None:
-        """Add what took place, from when to when by `time.monotonic`."""
+        """Add a span `what` from `start` to `end`, by `time.monotonic`."""
 
     def end(self, route: str, status: int, samples: int, request_id: str) -> None:
-        """End it."""
+        """End the span of the request."""
 
 
 class BeginTrace(Protocol):
@@ -70,11 +70,11 @@ class CurrentRequest:
         self.clock = self.started
 
     def outlived(self) -> CurrentRequest:
-        """The same for work that goes on when this request has been answered."""
+        """Return a copy for work that goes on after the request has been answered."""
         return CurrentRequest(self.id, disconnected, self.client, trace=self.trace)
 
     def let_go(self) -> None:
-        """Hold its body and connection no longer: a timer that was started within it may keep this longer."""
+        """Release its body and connection; a timer started in the request may keep this object longer."""
         self.receive = disconnected
 
     @contextmanager

@@ -146,7 +146,7 @@ class RequestScorer:
 
 
 def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[CountedOutcome, int]:
-    """How many samples of a batch came out alike: far fewer outcomes than samples, as a rule."""
+    """Return how many samples of a batch have each outcome."""
     counts: dict[CountedOutcome, int] = {}
     for sample, score in zip(samples, scores, strict=True):
         outcome = sample.data_source, score.score, score.correct, score.status

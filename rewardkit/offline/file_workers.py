@@ -71,7 +71,7 @@ _answers = msgspec.msgpack.Decoder(_Done | _UnknownSource)
 
 
 class Workers(Protocol):
-    """What scores chunks elsewhere."""
+    """What scores chunks in other processes."""
 
     @property
     def size(self) -> int:

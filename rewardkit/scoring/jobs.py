@@ -74,14 +74,14 @@ class ScoringJob:
         self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
 
     def learn(self, seconds: float) -> None:
-        """Take note of how long one sample kept a worker busy."""
+        """Record the seconds that one sample kept a worker busy."""
         weight = _LEARNING_RATE if self._seen else 1.0
         self._seen = True
         self.expected_s += weight * (max(seconds, _LEAST_S) - self.expected_s)
 
     @property
     def patience_s(self) -> float:
-        """How long a worker may go without an answer."""
+        """Return the seconds that a worker may take without an answer."""
         return self.reward.timeout_s + (_GRACE_S if self.concurrent else 0.0)
 
 
@@ -134,14 +134,14 @@ class Chunk:
         self.done += 1
 
     def begin(self) -> float:
-        """A worker is given it; return how long it has waited."""
+        """Note that a worker has started it; return the seconds that it has waited."""
         self.begun = time.monotonic()
         for watch in self.watching:
             watch("queue", self.since, self.begun, {"samples": len(self.samples)})
         return self.begun - self.since
 
     def end(self, status: str) -> None:
-        """The worker has done it, or will not."""
+        """Note that the worker has finished it, or will not."""
         for watch in self.watching:
             about: dict[str, Attribute] = {
                 "samples": len(self.samples),

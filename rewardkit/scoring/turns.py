@@ -57,7 +57,7 @@ class _Client:
 
 
 class Waiting:
-    """Chunks that wait. For one thread."""
+    """A queue of chunks, fair among clients and their requests. For use in one thread."""
 
     def __init__(self) -> None:
         self._first: deque[Chunk] = deque()

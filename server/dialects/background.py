@@ -50,7 +50,7 @@ class BackgroundSubmission:
 
 
 class Store:
-    """Samples between submission and poll.
+    """Keeps submitted samples until their scores are fetched.
 
     Args:
         admission: counts the bytes that are held.
@@ -76,7 +76,7 @@ class Store:
         return len(self._kept)
 
     def unfetched(self) -> int:
-        """How many answers, there or to come, nobody has been given."""
+        """Return how many submissions have scores that were not fetched, or will have."""
         now = time.monotonic()
         return sum(not kept.fetched and kept.until > now for kept in self._kept.values())
 
@@ -126,7 +126,7 @@ class Store:
         return kept if kept is not None and kept.until > time.monotonic() else None
 
     def answered(self, kept: BackgroundSubmission) -> None:
-        """The answer has been given: it is not kept for much longer."""
+        """Note that the scores were fetched: they are kept for a short time only."""
         kept.fetched = True
         kept.until = min(kept.until, time.monotonic() + ASKED_KEPT_S)
 
@@ -151,7 +151,7 @@ class Store:
 
 
 def elsewhere(id_: str, siblings: Siblings | None) -> int | None:
-    """The place of the other server process that an id is from; None where it is this one, or nobody."""
+    """Return the number of the other server process that holds an id; None: this one, or none."""
     place = place_of(id_)
     if siblings is None or place is None or place == siblings.place or place >= siblings.n:
         return None
@@ -159,6 +159,6 @@ def elsewhere(id_: str, siblings: Siblings | None) -> int | None:
 
 
 def place_of(request_id: str) -> int | None:
-    """The server process that an id is from."""
+    """Return the number of the server process that gave out an id; None where it is no such id."""
     place, _, rest = request_id.partition("-")
     return int(place) if rest and place.isascii() and place.isdigit() and len(place) < 6 else None

@@ -93,7 +93,7 @@ def ask(
     label: object = None,
     data_source: str | None = None,
 ) -> SampleOrProblem:
-    """Make a sample of what the wire carries.
+    """Make a sample of the fields of a request.
 
     A label that is `{"data_source": ..., "ground_truth": ...}`, as an object or as JSON in a string, says
     all. Otherwise the row that the prompt has in the index of ground truths does; otherwise the data source
