@@ -333,6 +333,7 @@ KINDS = (
     LogKind(
         "answers of an API", frozenset({"stop_reason", "role", "content"}), _api_answer, unless_answered=True
     ),
+    LogKind("answers of an API", frozenset({"candidates"}), _api_answer, unless_answered=True),
     LogKind(
         "NeMo-RL training data", frozenset({"content", "rewards", "idx"}), _nemo_rl, unless_answered=True
     ),

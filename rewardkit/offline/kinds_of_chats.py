@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rewardkit.api_answers import said_in
 from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.rows import find_names, has_value, value_at
 
@@ -32,7 +33,19 @@ def chat(row: RawRow) -> ChatParts:
     if not said or said[-1]["role"] not in _ASSISTANT:
         raise BadRowError("the last turn is not the assistant's, so there is no response")
     truth = truth_of(row)
-    return said[-1]["content"], row.get("label", row.get("labels")) if truth is None else truth, said[:-1]
+    return (
+        _response(turns[-1], said[-1]["content"]),
+        row.get("label", row.get("labels")) if truth is None else truth,
+        said[:-1],
+    )
+
+
+def _response(turn: Mapping[str, Any], content: Any) -> Any:
+    """What the last turn says, with the calls of tools that it makes."""
+    calls = turn.get("tool_calls")
+    return (
+        said_in({"content": content, "tool_calls": calls}) if isinstance(calls, list) and calls else content
+    )
 
 
 def _message(turn: Any) -> dict[str, Any]:
@@ -50,8 +63,7 @@ def anthropic_batch(row: RawRow) -> ChatParts:
     if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
         kind = result.get("type") if isinstance(result, Mapping) else None
         raise BadRowError(f"the request has no answer: {kind or 'no result'}")
-    blocks = [block for block in message["content"] if isinstance(block, Mapping)]
-    text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    text = said_in(message)
     return text, truth_of(row), None
 
 

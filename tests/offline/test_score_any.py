@@ -120,6 +120,10 @@ _ASKED = {"role": "user", "content": "3+4?"}
             "answers of an API",
         ),
         (
+            logs.answered(candidates=[{"content": {"role": "model", "parts": [{"text": ...}]}}], answer="7"),
+            "answers of an API",
+        ),
+        (
             logs.answered(content=["3+4?", ..., "Environment: correct"], rewards=1.0, idx=0, answer="7"),
             "NeMo-RL training data",
         ),
@@ -155,6 +159,27 @@ def test_each_response_of_a_batch_in_a_row_has_its_own_ground_truth(tmp_path: Pa
     assert first["score"] == [1.0, 0.0]
     assert first["status"] == ["ok", "ok"]
     assert "not a batch" in second["detail"][0]
+
+
+_CALL = {"type": "function", "function": {"name": "add", "arguments": '{"x": 3}'}}
+_USE = {"type": "tool_use", "id": "t", "name": "add", "input": {"x": 3}}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": [_ASKED, {"role": "assistant", "content": None, "tool_calls": [_CALL]}]},
+        {"response": {"role": "assistant", "content": "", "tool_calls": [_CALL]}},
+        {"response": {"choices": [{"index": 0, "message": {"content": None, "tool_calls": [_CALL]}}]}},
+        {"object": "chat.completion", "choices": [{"message": {"content": None, "tool_calls": [_CALL]}}]},
+        {"custom_id": "a", "result": {"type": "succeeded", "message": {"content": [_USE]}}},
+        {"role": "assistant", "stop_reason": "tool_use", "content": [{"type": "text", "text": "So:"}, _USE]},
+    ],
+)
+def test_calls_of_tools_in_logs_are_scored(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = write(tmp_path / "log.jsonl", [row | {"answer": [{"name": "add", "arguments": {"x": 3}}]}])
+    assert run(["score", str(path), "--data-source", "tool_call"]) == 0
+    assert [row["score"] for row in _lines(tmp_path / "log.scored.jsonl")] == [1.0]
 
 
 def test_a_chat_that_ends_with_a_question_has_no_response(
