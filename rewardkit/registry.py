@@ -57,6 +57,8 @@ class Reward:
     batch: bool | Literal["group"] = False
     """The function takes a list of samples and returns as many results. `group`: all samples of one prompt
     that are scored together (`rewardkit.groups`), and no others."""
+    finds_groups: bool = False
+    """A `batch` function that puts samples of one prompt together itself: they have to be in one batch."""
     parts: tuple[str, ...] = ()
     """The fixed key set of `Score.parts`."""
     processes: int = 0
@@ -77,6 +79,11 @@ class Reward:
     explain: str = ""
     """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
     summary: str = ""
+
+    @property
+    def by_group(self) -> bool:
+        """True when all samples of one prompt have to be scored together."""
+        return self.batch == "group" or self.finds_groups
 
     @property
     def scorer(self) -> str:
@@ -148,7 +155,7 @@ class Reward:
             "data_sources": list(self.data_sources),
             "aliases": list(self.aliases),
             "runs": self.runs,
-            "batch": self.batch,
+            "batch": "group" if self.by_group else self.batch,
             "timeout_s": self.timeout_s,
             "options": self.describe_options(),
             "parts": list(self.parts),

@@ -50,7 +50,17 @@ def reward_from(composition: Composition) -> Reward:
         reads=reads if inline else tuple(sorted({*reads, "extra_info", "prompt"})),
         summary=f"Composition: {composition.root.label} of {len(composition.members)} rewards",
     )
-    return made if inline else replace(made, batch=True, processes=1, timeout_s=BATCH_TIMEOUT_S)
+    if inline:
+        return made
+    return replace(
+        made, batch=True, finds_groups=_by_group(composition), processes=1, timeout_s=BATCH_TIMEOUT_S
+    )
+
+
+def _by_group(composition: Composition) -> bool:
+    """Whether a score depends on the other responses to the prompt."""
+    normalized = any(isinstance(n, Combine) and n.kind == "normalize" for n in walk(composition.root))
+    return normalized or any(member.reward.by_group for member in composition.members)
 
 
 class InlineComposite:

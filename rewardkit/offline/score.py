@@ -218,7 +218,7 @@ class _FileRun:
         self.output = Output(settings.prefix, settings.bad_rows, as_lines)
         self.reads = sorted({name for reward, _ in rewards.values() for name in reward.reads})
         self.parts = {part for reward, _ in rewards.values() for part in reward.parts}
-        self.by_group = next((r.name for r, _ in rewards.values() if r.batch == "group"), None)
+        self.by_group = next((r.name for r, _ in rewards.values() if r.by_group), None)
         self.setups = self._setups(rewards)
         fingerprint = self._fingerprint(scorer.describe(known))
         self.run_id = hashlib.sha256(msgspec.json.encode(fingerprint)).hexdigest().encode()

@@ -57,7 +57,7 @@ class ScoringJob:
         self.costly = reward.runs == "model"
         """A new worker would load the model again: no chunk is taken apart, and none killed for being
         cancelled, which it would be in a moment anyway."""
-        self.whole = self.costly or reward.batch == "group"
+        self.whole = self.costly or reward.by_group
         """Its chunks are never taken apart: samples of one group are nothing without the others."""
         self.own_workers = reward.processes or int(self.costly)
         """The size of the pool that this job has to itself; 0: it shares one."""

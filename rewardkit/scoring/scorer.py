@@ -139,7 +139,7 @@ class Scorer:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
         be in one batch."""
         plan = self._plan(data_source)
-        return isinstance(plan, ScoringPlan) and plan.reward.batch == "group"
+        return isinstance(plan, ScoringPlan) and plan.reward.by_group
 
     def runs_inline(self, data_source: str) -> bool:
         """True when samples of this data source are scored in the calling thread (unknown ones are, too)."""

@@ -96,6 +96,36 @@ def test_the_rows_of_a_prompt_in_a_file_are_one_group(
             score_file(path, tmp_path / "cut.jsonl", scorer=scorer)
 
 
+@pytest.mark.parametrize("kind", ["member", "normalize", "ranked"])
+def test_a_composition_that_looks_at_groups_gets_them_whole(
+    kind: str, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a stream, from a file, and as the trainer and a client of the server ask."""
+    registry.register(Reward("length", 1, lambda sample: float(len(sample.response)), ("length",)))
+    inner = {"member": "size", "normalize": {"normalize": "length"}, "ranked": {"max": ["size", "length"]}}[
+        kind
+    ]
+    made = compose(
+        "looks", {"sum": [{"gate": {"reward": "length", "then": []}}, inner]}, ["looks"], registry=registry
+    )
+    alone = compose("alone", {"sum": ["length"]}, ["alone"], registry=registry)
+    assert made.describe()["batch"] == "group" and alone.describe()["batch"] is False
+    samples = [Sample("looks", "x" * (1 + i % 3), "", f"p{i // 3}") for i in range(12)]
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"data_source": "looks", "response": s.response, "ground_truth": "", "prompt": s.prompt}
+        for s in samples
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(formats, "CHUNK_ROWS", 4)
+    with Scorer(registry=registry, workers=1) as scorer:
+        assert scorer.scores_by_group("looks") and not scorer.scores_by_group("alone")
+        together = [score.score for score in scorer.score_batch(samples)]
+        assert [score.score for score in scorer.stream(samples, batch_size=4)] == together
+        with pytest.raises(InputError, match="all responses to a prompt at once"):
+            score_file(path, tmp_path / "cut.jsonl", scorer=scorer)
+
+
 def test_a_composition_ranks_within_the_group(registry: Registry) -> None:
     registry.register(Reward("one", 1, lambda sample: 1.0, ("one",)))
     compose("mixed", {"sum": ["one", {"reward": "size", "weight": 0.1}]}, ["mixed"], registry=registry)
