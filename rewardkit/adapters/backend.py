@@ -118,10 +118,33 @@ async def ascore_batch(
 
 
 async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
-    """Score one sample, for callers that have many of them on the way at once."""
+    """Score one sample, for callers that have many of them on the way at once.
+
+    Raises:
+        OptionsError: its reward looks at all responses to a prompt, which are not here.
+    """
     address, files = _chosen(url, rewards)
-    backend = _backends.async_remote(address) if address else _backends.local(files)
-    return await backend.ascore(sample)
+    if address:
+        return await _backends.async_remote(address).ascore(sample)
+    return await _for_one(sample, files).ascore(sample)
+
+
+def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
+    """Like `ascore`, from a thread."""
+    address, files = _chosen(url, rewards)
+    if address:
+        return _backends.remote(address).score(sample)
+    return _for_one(sample, files).score(sample)
+
+
+def _for_one(sample: Sample, files: tuple[str, ...]) -> Scorer:
+    scorer = _backends.local(files)
+    if scorer.scores_by_group(sample.data_source):
+        raise OptionsError(
+            f"the reward of '{sample.data_source}' looks at all responses to a prompt at once, and this "
+            "trainer asks for one after the other: use one that passes groups (TRL, ms-swift, rewardkit)"
+        )
+    return scorer
 
 
 def reward_files(rewards: RewardFiles) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.adapters.backend import RewardFiles, ascore, score_batch
+from rewardkit.adapters.backend import RewardFiles, ascore, score_one
 from rewardkit.rows import to_sample
 from rewardkit.types import Score
 
@@ -39,10 +39,11 @@ def compute_score(
         wants the same keys for all, so they are not among them.
 
     Raises:
+        OptionsError: the reward looks at all responses to a prompt, which verl does not pass.
         ServerError: the server cannot be reached, refused the request or failed.
     """
     sample = to_sample(data_source, solution_str, ground_truth, None, extra_info)
-    (score,) = score_batch([sample], url, rewards)
+    score = score_one(sample, url, rewards)
     return _answer(score, on_failure)
 
 

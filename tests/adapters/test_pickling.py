@@ -136,3 +136,13 @@ def test_files_of_rewards_are_named_with_their_whole_path(
         str(Path(composed).with_name("own.py")),
     )
     assert make_reward(rewards=["x=elsewhere.py:f"]).rewards == ("x=elsewhere.py:f",)
+
+
+def test_a_reward_of_groups_is_refused_where_responses_come_one_by_one(composed: str) -> None:
+    Path(composed).write_text("data_sources: [adapted/groups]\nsum: [gsm8k, {normalize: gsm8k}]\n")
+    with pytest.raises(OptionsError, match="looks at all responses to a prompt at once"):
+        verl.compute_score("adapted/groups", "#### 72", "72", rewards=composed)
+    with pytest.raises(OptionsError, match="looks at all responses to a prompt at once"):
+        asyncio.run(verl.acompute_score("adapted/groups", "#### 72", "72", rewards=composed))
+    together = make_reward("adapted/groups", rewards=composed)(["#### 72", "#### 7"], ["72", "72"])
+    assert together[0] > 1.5 and together[1] < 0.0  # type: ignore[operator]
