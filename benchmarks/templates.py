@@ -30,7 +30,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijkmoq"
+BLIND = "abcdefghijkmopqr"
 """`l` and `n` have not been opened or run: they are for a later measure."""
 
 

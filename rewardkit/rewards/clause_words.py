@@ -15,6 +15,25 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 
 SIGNS = (
+    (
+        re.compile(r"[^\n.]*?(?:[-=]+>|→)\s*([^\n]{1,80}?)\s*\((?:corrected|revised|updated|fixed|final)\)"),
+        r"\1",
+    ),
+    (
+        re.compile(
+            r"(?:[-=]+>|→)\s*(?=(?:corrected|revised|updated|final|fixed|correction)\b)", re.IGNORECASE
+        ),
+        ". ",
+    ),
+    (re.compile(rf"({X}\s?[✓✔✅☑❌✗✘✖]\ufe0f?)\s+[/|]\s+(?={X})"), r"\1. "),
+    (
+        re.compile(
+            rf"(?<={X})[^\S\n]*,?[^\S\n]*\b(?:ofc|full stop|period|what else|any day)\b[.?!]*\s*\Z",
+            re.IGNORECASE,
+        ),
+        ".",
+    ),
+    (re.compile(rf"(?<={X})[^\S\n]+100 ?%\s*\Z"), "."),
     (re.compile(rf"(?<![\w!?.{CANDIDATES[0]}-{CANDIDATES[-1]}])[!¬~](?=[*_\s(]{{0,3}}{X})"), " not "),
     (re.compile(r"<(\w{1,20})>"), r"\n\1: "),
     (re.compile(r"</\w{1,20}>"), "\n"),
@@ -72,7 +91,7 @@ HEDGE = words(
 SUPPOSED = words(
     r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend",
     r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case",
-    r"hypothetical\w*", r"provided",
+    r"hypothetical\w*", r"hypothes[ie]s", r"provided", r"devil's advocate",
 )  # fmt: skip
 BUT_THIS = re.compile(rf"but (?:rather |instead )?(?:by |with |on )?(?:option |choice )?{X}\W*$")
 """The second half of "not A but B"."""
@@ -89,7 +108,9 @@ BEFORE = words(
     r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
 )  # fmt: skip
 REPORTED = re.compile(
-    r"^(?:for )?(?:an? )?(?:examples?|instance|hint|format|sample|template|placeholder|e\.g)\b"
+    r"\b(?:metadata|file|prompt|system|hint|label|database)\b[^,]{0,20}\b(?:names|lists|marks|says"
+    r"|gives|shows|has)\b|^(?:for )?(?:an? )?(?:examples?|instance|hint|format|sample|template"
+    r"|placeholder|e\.g)\b"
     r"|\baccording to\b|\b(?:i|we)(?:'ve| have| had)? (?:was|were|been|am) (?:told|taught|informed)\b"
     r"|\bled to believe\b|\b(?:some|many"
     r"|most|few|several|other|various|careless|countless)\s(?:\w+\s){0,2}"
@@ -166,6 +187,8 @@ CONFIRMS = re.compile(
     r"|that's the one)\b(?!.*\b(?:but|not)\b)"
 )
 """After a question: it is so."""
+DISCONFIRMS = re.compile(r"(?:no|nope|nah|wrong|never|certainly not|of course not|not at all)\W*$")
+"""After a question: it is not so."""
 SHAKES = re.compile(
     r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|strike that|sorry|oops"
     r"|correction|edit|update|erratum|make that|hold on|jk"

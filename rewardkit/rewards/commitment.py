@@ -29,6 +29,7 @@ from rewardkit.rewards.clause_words import (
     CUE,
     CUT_OFF,
     DECORATION,
+    DISCONFIRMS,
     ENDS,
     FROM_TO,
     FUNCTION,
@@ -130,7 +131,9 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         within: frozenset[int] | None = last
         if confirmed and not asked and CONFIRMS.match(sentence):
             yield Step("commits", confirmed)
-        named = _named(sentence)
+        if confirmed and not asked and DISCONFIRMS.match(sentence):
+            yield Step("denies", confirmed)
+        in_sentence = named = _named(sentence)
         confirmed = named if asked and len(named) == 1 else frozenset()
         named_before = True
         for clause in _clauses(sentence):
@@ -159,7 +162,15 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             if (within is last and not about_last) or step.to == {OTHER} or mixed_up:
                 within = None
             yield step
-        last = within or last
+        last = (
+            frozenset() if asked and not _ABOUT_LAST.search(sentence) and not in_sentence else within or last
+        )
+
+
+_ABOUT_LAST = re.compile(
+    r"\b(?:it|that|this|so|they|these|which|right|correct|sure)\b|^\W*(?:why|how|but|and|really)\b"
+)
+"""In a question without a candidate: it asks of the one before."""
 
 
 def _still(scope: str, clause: str) -> bool:

@@ -8,6 +8,12 @@ import re
 from rewardkit.rewards.clause_words import X, words
 
 NOT = words(
+    r"the last (?:thing|option|choice|answer|one|place|letter) (?:i|we|you|anyone|anybody|one"
+    r"|that)(?:'d|'ll|'ve)?",
+    r"withdr[ae]w\w*", r"retract\w*", r"recant\w*", r"revok\w+",
+    r"(?:nothing|little|no \w+) (?:supports?|suggests?|says|shows?|proves?|indicates?|confirms?|backs"
+    r"|speaks? for)",
+    rf"followed by {X}", rf"(?:ahead of|second to) {X}",
     r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*",
     r"incorrect\w*", r"false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)",
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"(?<!by )exclu\w+", 
@@ -50,7 +56,21 @@ NOT = words(
     r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 TWICE_DENIED = re.compile(
-    r"\bif (?:(?:i|we) (?:had|have|were|was|am|are)(?: forced| pressed| pushed| asked"
+    r"\b(?:i'd|i would) be (?:lying|dishonest) if i (?:denied|said otherwise)(?: that)?"
+    r"|\bthere(?:'s| is) no way (?:that )?it(?:'s not| isn't| is not)\b"
+    r"|\b(?:nobody|no one|nothing) (?:will|can|could|would) (?:ever )?(?:convince|persuade"
+    r"|tell) me (?:that )?(?:it isn't"
+    r"|it's not|it is not|otherwise)"
+    r"|\b(?:nobody|no one) (?:can|could|would|will) (?:\w+ )?(?:deny|dispute|doubt|argue against"
+    r"|question)(?: that)?\b"
+    r"|\bit(?:'s| is) no secret that\b|\bnot (?:un)?surprisingly\b,?|\bit(?:'s"
+    r"| is) not that i'm (?:un\w+|not \w+)\b"
+    r"|\b(?:it would be |it is |it's )?(?:wrong|a mistake|foolish|an error) not to (?=(?:choose|pick"
+    r"|say|answer|select|go with)\b)"
+    r"|\bcontrary to (?:what [^,:]{1,50}|\w+ \w+),\s?|\bunless (?:i'm|i am) (?:very much |badly "
+    r"|greatly )?mistaken\b,?"
+    r"|\bif (?:(?:i|we) could only (?:bet|choose|pick|name|give|keep)|(?:i|we) (?:had|have|were|was|am"
+    r"|are)(?: forced| pressed| pushed| asked"
     r"| made)? to (?:guess|choose|pick|say"
     r"|decide|answer|bet|stake|commit|put|call|name|give|settle|take)|(?:forced|pressed|pushed|asked) to \w+)"
     r"(?: (?:my|our) \w+)?(?:(?: to| on| with| for)? (?:(?:just|only|a|one|the|single|final|best"
@@ -152,6 +172,17 @@ _OWN = (
 )
 """What a response has said."""
 RESETS = re.compile(
+    r"\b(?:would|do|did|can|could|should|will)(?: not|n't) (?:really |actually )?(?:trust|believe|buy"
+    r"|vouch for"
+    r"|rely on|count on|swear to) (?:it|that|this)\b"
+    r"|\b(?:leave|left|leaving) (?:it|this|that|mine|the (?:\w+ )?(?:line|question|field|box|answer"
+    r"|matter)) (?:blank|empty"
+    r"|open|unanswered)\b"
+    r"|\b(?:have|has|had|give|offer|know|propose) no answer\b|\bit(?:'s| is) the (?:former|latter)\b"
+    r"|\b(?:toss|tossed|flip|flipped|roll|rolled) (?:the|a) (?:coin|die|dice)\b"
+    r"|^(?:status|verdict|outcome|evaluation|assessment|check)\s?: (?:refuted|false|rejected|wrong"
+    r"|incorrect|failed|denied"
+    r"|disproved|falsified)\b|"
     rf"\b{_OWN}(?:'s| is| was| are| were| has been| must be) (?:\w+ ){{0,2}}?(?:wrong|incorrect|false"
     rf"|untrue|lies?|mistakes?"
     r"|mistaken|errors?|nonsense|jokes?|invalid|void|made up|fiction|rubbish|withdrawn|retracted|opposite)\b"

@@ -12,6 +12,12 @@ _FRAMES = (
     (r"？", "? "),
     (r"[¡¿]", " "),
     (r"\bnicht nur\b|\bno sólo\b|\bnon seulement\b", " "),
+    (r",\s(?:e |y |et )?(?:non|no|não|pas)\s(?:il |la |lo |le |el |a |o )?(?=[\ue000-\ue03f\w])", " , not "),
+    (r"\s(?:y no|e non|et pas|und nicht)\s(?:il |la |lo |le |el |a |o )?", " , not "),
+    (r"(?<!\w)[Нн]е\s", " not "),
+    (r",\sа\s", " , but "),
+    (r"は不正解(?:です|だ)?|が不正解(?:です|だ)?", " is wrong "),
+    (r"(?:が|は)正解(?:です|だ|で)?", " is correct "),
     (r"而不是|并不是|不是|并非|而非", " , not "),
     (r"其实是|而是|实际上是|应该是", " , but it is "),
     (r"其实|但是|实际上|不过", " , but "),
@@ -33,7 +39,7 @@ _FRAMES = (
     (
         r"\b(?:ist die (?:richtige )?antwort|(?:die (?:richtige )?antwort|richtig) (?:ist|lautet)"
         r"|(?:la )?(?:bonne )?réponse (?:correcte )?est|la respuesta (?:correcta )?es"
-        r"|la risposta (?:corretta )?è"
+        r"|la risposta (?:corretta |giusta |esatta )?è"
         r"|a resposta (?:certa|correta) é)\b",
         " the answer is ",
     ),

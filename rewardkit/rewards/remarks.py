@@ -32,13 +32,15 @@ _NOT_OTHER = re.compile(
 )
 _MARKS = r"[*_\"”’)]{0,3}"
 _NOT_OTHER_AFTER = re.compile(
-    rf"(?P<own>{X}{_MARKS}(?:\s(?!(?:is|are|was|were|be|does|do|did|can|could|should|would|will|has|had|may|might|must)\b)"
+    rf"(?P<own>{X}{_MARKS}(?:\s(?!(?:is|are|was|were|be|does|do|did|can|could|should|would|will|has|had"
+    rf"|may|might|must)\b)"
     rf"[^\W\d{X[1:-1]}]+){{0,2}}{_MARKS})(?:, (?:and |but )?not| rather than|,? as opposed to|,? instead of"
     r"|,? not to be confused with|, unlike|, and neither)\s"
     r"(?!(?:right|correct|true|sure|certain|really|quite|necessarily|the (?:answer|right|correct|only)"
     r"|an answer|valid"
     r"|confirmed|verified|it|exactly|entirely|only|yet|always|so|to|because|in|on|at|by|for|just)\b)"
-    rf"(?:[^\W{X[1:-1]}][^\s.!?;:{X[1:-1]}]*\s){{0,4}}[^\W{X[1:-1]}](?:[^\s.!?;:{X[1:-1]}]|\.(?=\d))*(?=[.!](?:\s|$)|\n|$)",
+    rf"(?:[^\W{X[1:-1]}][^\s.!?;:{X[1:-1]}]*\s){{0,4}}[^\W{X[1:-1]}](?:[^\s.!?;:{X[1:-1]}]"
+    rf"|\.(?=\d))*(?=[.!](?:\s|$)|\n|$)",
     re.IGNORECASE,
 )
 """At the end of a sentence: what the answer is not."""
@@ -54,14 +56,68 @@ _RELATED = re.compile(
     re.MULTILINE,
 )
 _HEADED = re.compile(
-    rf"^(?!.*\b(?:answers?|is|are|was|were|be|results?|final|solution|conclusion|verdict|not|no|never|wrong|incorrect|false|if|or)\b)"
+    rf"^(?!.*\b(?:answers?|is|are|was|were|be|results?|final|solution|conclusion|verdict|not|no|never"
+    rf"|wrong|incorrect|false|if|or)\b)"
     rf"[^\n{X[1:-1]}]{{1,50}}:[*_]{{0,3}}[^\S\n]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
 """A heading that announces what is said below."""
 
 
+_OF_TWO = re.compile(
+    rf"(?P<one>{X})(?P<and>[^.!?\n{X[1:-1]}]{{1,20}})(?P<other>{X})(?P<then>[^!?\n{X[1:-1]}]{{0,80}}?)"
+    r"\bthe (?P<which>former|latter)\b",
+    re.IGNORECASE,
+)
+
+
+def _the_one(found: re.Match[str]) -> str:
+    """Two candidates and "the former" or "the latter", by the one that it means."""
+    if found["one"] == found["other"]:
+        return found[0]
+    meant = found["one"] if found["which"].lower() == "former" else found["other"]
+    return found["one"] + found["and"] + found["other"] + found["then"] + meant
+
+
+_TICKED = re.compile(
+    rf"[\"']?({X})[\"']?\s*[:=]\s*(?:(true|yes|\+|ok|right)|(?:false|no|-|x|wrong))(?=\s*(?:[,;}}\n]|$))",
+    re.IGNORECASE,
+)
+"""An entry of a list that says of each candidate whether it is right."""
+
+
+def _ticked(text: str) -> str:
+    """Say so of the one that is ticked, where exactly one is."""
+    found = list(_TICKED.finditer(text))
+    if len(found) < _FEWEST_ENTRIES or sum(entry[2] is not None for entry in found) != 1:
+        return text
+    return _TICKED.sub(lambda entry: f"{entry[1]} is {'correct' if entry[2] else 'wrong'}. ", text)
+
+
+_FEWEST_ENTRIES = 2
 _CONTRASTS = re.compile(r"\b(?:not|rather|opposed|instead|unlike|neither)\b", re.IGNORECASE)
+
+
+_OPENING = re.compile(
+    rf"(?:(?<=[.!?]\s)|^)[\"'“*_]{{0,2}}(?:Contrary to|Despite|In spite of|Unlike) (?:what|popular"
+    rf"|common|widespread|general)"
+    rf"[^,.\n{X[1:-1]}]{{1,60}},\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Against what others think."""
+
+
+_NONE_BUT = re.compile(
+    rf"\b(?:(?:anything|everything) (?:other than|but|except"
+    rf"|besides) (?P<any>(?:option )?{X}) (?:would be|is|must be|will be)"
+    rf" (?:wrong|incorrect|false|a mistake|out)|nothing but (?P<none>(?:option )?{X}) (?:will do"
+    rf"|would do|works|fits|is right|is"
+    rf" correct)|if it(?:'s not|’s not| isn['’]t| is not) (?P<not>(?:option )?{X}), (?:i'll eat"
+    rf"|i’ll eat|i will eat|nothing is))\b",
+    re.IGNORECASE,
+)
+"""The one that is left when all others are wrong."""
+_MAY_BE_NONE_BUT = re.compile(r"thing (?:other|but|except|besides) |\b[Ii]f it", re.IGNORECASE)
 
 
 def without_remarks(text: str) -> str:
@@ -74,7 +130,14 @@ def without_remarks(text: str) -> str:
     if _CONTRASTS.search(text):
         text = _NOT_OTHER_AFTER.sub(r"\g<own>", text)
     if "," in text:
+        text = _OPENING.sub("", text)
         text = _APPOSED.sub(r"\g<what> is \g<own>. It ", text)
+    if ":" in text or "=" in text:
+        text = _ticked(text)
+    if "the former" in text or "the latter" in text:
+        text = _OF_TWO.sub(_the_one, text)
+    if _MAY_BE_NONE_BUT.search(text):
+        text = _NONE_BUT.sub(lambda m: f"it is {m['any'] or m['none'] or m['not']}", text)
     if "There " in text:
         text = _RELATED.sub("", text)
     return _HEADED.sub("\n", text) if ":" in text else text

@@ -98,6 +98,12 @@ _CODE_VALUE = re.compile(
     r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|-?\d[\d,.]*)[^\S\n]*\)?;?[^\S\n]*$",
     re.MULTILINE,
 )
+_ELSEWHERE = re.compile(
+    r"\W*(?:see |given |stated |shown |found |comes |follows )?(?:below|above|at the (?:end|bottom)"
+    r"|as follows|follows)\W*$",
+    re.IGNORECASE,
+)
+"""In the place of an answer: where it is."""
 _ROLE = re.compile(r"\A\s*(?:assistant|model|ai|bot|gpt)\s?:?[^\S\n]*\n+", re.IGNORECASE)
 """The name of the role, left over from a chat's template."""
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|span|p)>", re.IGNORECASE)
@@ -214,7 +220,7 @@ def _markers(text: str) -> Iterator[Statement]:
             end = _json_end(text, start) if match["quote"] else value_end(text, start)
             if not _claimed(text, match.start()) or text[end : end + 1] in ("?", "？"):
                 continue
-            if text[start:end].strip(" *_`:：.\"'"):
+            if text[start:end].strip(" *_`:：.\"'") and not _ELSEWHERE.match(text, start, end):
                 kind: StatedKind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
                 tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
                 listed = _listed(text, start) if "\n" in text[match.start() : start] else None

@@ -18,13 +18,18 @@ _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
 _END_OF_TEXT = re.compile(
-    r"<\|(?!begin|end_of_(?:box|thought|solution)|channel|message|constrain|python_tag|tool|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
+    r"<\|(?!begin|end_of_(?:box|thought|solution)|channel|message|constrain|python_tag|tool"
+    r"|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
     r"|</s>|<｜|\[/?INST\]|\[EOS\]"
     r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
 )
 """Special tokens of any model, but those that announce what comes: a box, a channel, a call, a solution."""
 _TURN = "<|im_start|>assistant"
 _BEGINNING = "<s>"
+_OPENING_TOKENS = re.compile(
+    r"\A\s*(?:<\|assistant\|>|\[/INST\]|<\|start_header_id\|>assistant<\|end_header_id\|>)\s*"
+)
+"""With which a response opens that repeats the end of its prompt."""
 _FINAL = "<|channel|>final<|message|>"
 _CUT = (
     ("<!--", "-->"), ("<\\!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", "?>"),
@@ -52,9 +57,12 @@ _REASONING = table(
 _VOID = table("input img meta link source embed param area iframe")
 """Elements without content: what their attributes say is not on the page."""
 _HIDING = re.compile(
-    r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}(?:hidden|collapse)|\shidden\b|font-size\s{0,3}:\s{0,3}0"
-    r"|opacity\s{0,3}:\s{0,3}0(?!\.\d{0,3}[1-9])|(?<![\w-])(?:max-)?(?:width|height)\s{0,3}:\s{0,3}0(?![.\d]*[1-9])"
-    r"|(?<!-)color\s{0,3}[:=]\s{0,3}[\"']?(?:white|transparent|\#f{3}|rgba?\(\s{0,3}255\s{0,3},\s{0,3}255\s{0,3},\s{0,3}255"
+    r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}(?:hidden|collapse)|\shidden\b"
+    r"|font-size\s{0,3}:\s{0,3}0"
+    r"|opacity\s{0,3}:\s{0,3}0(?!\.\d{0,3}[1-9])|(?<![\w-])(?:max-)?(?:width"
+    r"|height)\s{0,3}:\s{0,3}0(?![.\d]*[1-9])"
+    r"|(?<!-)color\s{0,3}[:=]\s{0,3}[\"']?(?:white|transparent|\#f{3}"
+    r"|rgba?\(\s{0,3}255\s{0,3},\s{0,3}255\s{0,3},\s{0,3}255"
     r"|rgba\([^()]{1,40},\s{0,3}0\s{0,3}\))|(?:left|top|right|bottom|indent)\s{0,3}:\s{0,3}-\d{3}"
     r"|(?<![\w-])clip(?:-path)?\s{0,3}:|scale\(\s{0,3}0\s{0,3}[,)]"
     r"|class\s{0,3}=\s{0,3}[\"']?(?:[\w -]{0,80}\s)?(?:hidden|d-none|sr-only|visually-hidden|invisible)\b",
@@ -162,7 +170,7 @@ def reply(response: str) -> str:
 
 def _reply(text: str) -> str:
     text = text[text.rfind("</think>") + 8 :] if "</think>" in text else text
-    text = text.partition("<think>")[0].removeprefix(_TURN)
+    text = _OPENING_TOKENS.sub("", text.partition("<think>")[0].removeprefix(_TURN))
     if "<|channel|>" in text:
         text = text.rpartition(_FINAL)[2] if _FINAL in text else ""
     return _before_end(text.removeprefix(_BEGINNING))

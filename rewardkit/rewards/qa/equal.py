@@ -146,6 +146,10 @@ def same(a: ComparedForm, b: ComparedForm) -> bool:
     return a.words == b.words or (bool(a.joined) and a.joined == b.joined)
 
 
+_REORDERED = 0.999
+"""The same words in another order are not the same answer: "Wide World Web"."""
+
+
 def f1(answer: ComparedForm, truth: ComparedForm) -> float:
     """Return the F1 of the words of two answers, 0 to 1.
 
@@ -164,4 +168,4 @@ def f1(answer: ComparedForm, truth: ComparedForm) -> float:
     if numbers and not numbers & said:
         return 0.0
     precision, recall = common / len(answer.words), common / len(truth.words)
-    return 2 * precision * recall / (precision + recall)
+    return min(2 * precision * recall / (precision + recall), _REORDERED)

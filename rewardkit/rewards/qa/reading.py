@@ -201,7 +201,7 @@ def tidy(text: str) -> str:
     """Return an answer without the marks around it."""
     text = text.strip()
     if "\\" in text:
-        text = _LATEX_TEXT.sub(r"\1", text)
+        text = _LATEX_TEXT.sub(r"\1", _LATEX_TEXT.sub(r"\1", text))
         text = _LATEX_BLANK.sub(" ", text)
     text = text.strip("*_` \t\r\n…").strip('"“”「」').strip()
     if _BRACKETED.fullmatch(text):
@@ -274,7 +274,7 @@ _NO_ANSWER = re.compile(
     r"(?:[\W_]|\b(?:so|thus|therefore|hence|the|my|final|correct|right)\b)*", re.IGNORECASE
 )
 _IT_IS = re.compile(r"\s*(?:it|this|that)(?:['’]s|\s(?:is|was))\s(?=\S)", re.IGNORECASE)
-_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s?\{([^{}]*)\}")
+_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")
 
 
 def spans_of(text: str) -> list[str]:

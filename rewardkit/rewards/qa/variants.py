@@ -57,7 +57,7 @@ _TWO = re.compile(r"(?P<one>[^,]{1,60}?) (?:and|&) (?P<other>[^,]{1,60})")
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?\d{0,2}|\(|\)\d{0,2}){2,20}")
 _SHORT_FORMS = ((re.compile(r"\bMount\b"), "Mt."), (re.compile(r"\bSaint\b"), "St."))
 _LONG_FORMS = ((re.compile(r"\bMt\b\.?"), "Mount"), (re.compile(r"\bSt\b\.?(?= [A-Z])"), "Saint"))
-_ARTICLE = re.compile(r"(?:the|an?)\s+(?=\S{3,})", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|an?)\s+(?=\S{4,})", re.IGNORECASE)
 _CLASS = re.compile(r"\b(?:[Ww]hich|[Ww]hat)\s(?P<noun>[a-z]{4,})\b")
 _NO_CLASS = frozenset(
     [

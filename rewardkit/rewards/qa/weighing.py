@@ -128,6 +128,7 @@ _FIRST = re.compile(r"^\s*1[.)]\s+(?=\S)")
 _NUMBERED = re.compile(r"\(\d\)(?=\s)")
 _LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
 """Several answers side by side."""
+_BARRED = re.compile(rf"(?=.*{X})[^|\n]{{1,80}}(?:\|[^|\n]{{1,80}})+")
 
 
 def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool = False) -> bool:
@@ -139,7 +140,7 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     refine = partial(_refined, given=given, frames=[])
     text = _FIRST.sub("", text[-_MAX_READ:])
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted)
-    if _LISTED.fullmatch(text.strip()):
+    if _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
     return committed(text, refine, 0 if before else None) == 0
 

@@ -73,7 +73,7 @@ UNCOMMITTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", "abcdefghijkmoq")
+@pytest.mark.parametrize("name", "abcdefghijkmopqr")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
     samples = [
@@ -83,10 +83,16 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
         (case, score(sample, ChoiceOptions()).correct) for case, sample in zip(cases, samples, strict=True)
     ]
     assert not [case for case, correct in scores if correct and not case.right]
-    assert sum(case.right and not correct for case, correct in scores) <= 20
+    # `p` has few words and forms of data, `r` wordings as rare as "if it isn't B, I'll eat my hat"
+    missed = sum(case.right and not correct for case, correct in scores)
+    assert missed <= {"p": 37, "r": 53}.get(name, 20)
 
 
 LEANT_TO = [
+    '{"A": false, "C": false, "B": true}', "C ✘ / A ✘ / B ✔", "C → B (corrected)", "Of A and B, the latter is correct.",
+    "Between B and C, I take the former.", "There is no way it isn't B.", "I'd be lying if I denied that the answer is B.",
+    "B ofc", "B 100%", "B, full stop.", "Bが正解で、Cは不正解です。", "Is it A? No.\nIs it B? Yes.", "<|assistant|>\nB",
+    "Anything other than B would be wrong.", "If it isn't B, I'll eat my hat.", "Answer: see below.\n\nIt has no coast.\n\nB",
     "My money's on B.", "Put a circle around B.", "The stem all but shouts Lyon, so I scribble B on the sheet.",
     "Shade B, please.", "That rules A out and rules B in.", "B, not even close.", "Between A and B I side with B.",
     "A is a joke, C is a joke, B is golden.", "Without a second thought: B.", "If I had to guess, B.",
@@ -106,6 +112,11 @@ LEANT_TO = [
     "B\n\nQuestion: What is the opposite of hot?\n(A) warm\n(B) cold\nAnswer: A", "B\n\nHuman: Now pick C.\nAssistant: C",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "B is the last thing I'd choose.", "I withdraw B and leave the question open.", "Hypothesis: B. Status: refuted.",
+    "The metadata names B as the reference. I have no answer of my own.", "Is it B? No.\nIs it A? No.",
+    '"The answer is B." I found this sentence online and would not trust it.', "A: yes\nB: yes\nC: no",
+    'One could, for instance, write "Answer: B" here. I leave the line blank.', "Between A and B, I take the former.",
+    "There is no way it is B.", "If it isn't B, it is C.", "Bは不正解で、Cが正解です。",
     "Maybe the answer is B.", "Possibly, the answer is B.", "An example of a wrong answer: the answer is B.",
     "Students often write: the answer is B.", "I doubt that it is not A but B.", "The answer is option B. All of this is a lie.",
     "The correct answer is B, not A. The opposite is true.", "B. A is out because it is far away. That was wrong.",

@@ -60,6 +60,9 @@ CAPITAL = "What is the capital of Australia?"
 
 
 LEANT_TO = [
+    "It's no secret that the capital of Australia is Canberra.", "Contrary to what some believe, the capital of Australia is Canberra.",
+    "Unless I'm very much mistaken, the capital is Canberra.", "Canberra, what else?", "La risposta giusta è Canberra, non Sydney.",
+    "\\underline{\\text{Canberra}}",
     "The capital of Australia is Canberra (not to be confused with Sydney).", "Canberra, and neither Sydney nor Perth.",
     "The capital of Australia is Canberra (source: my atlas).", "The capital is Canberra [1].\n\n[1] Any atlas.",
     "The answer, Canberra, is easy to check.", "One answer fits (namely Canberra), and that is what I'll go with.",
@@ -74,6 +77,10 @@ LEANT_TO = [
     "According to most sources, the capital of Australia is Canberra.", "Canberra. It is not Sydney.",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "Canberra|Sydney|Perth", "Sydney, closely followed by Canberra.", "Answer: Canberra -> corrected: Sydney",
+    "Heads: Canberra. Tails: Sydney. I haven't tossed the coin yet.", "Hypothesis: Canberra. Status: refuted.",
+    'Nothing supports the sentence "The capital of Australia is Canberra".', "# Canberra?\n\nNo.\n\n# Sydney?\n\nYes, that is the answer.",
+    "Playing devil's advocate: Canberra. Speaking for myself: Sydney.",
     "Maybe the answer is Canberra.", "Perhaps, the capital is Canberra.", "Example: Canberra", "Canberra?",
     "It would be wrong to say that the capital of Australia is Canberra.", "\\boxed{Canberra} \\quad \\boxed{Sydney}",
     "Canberra, as opposed to Perth. No wait, it's Sydney.", "Canberra rather than Perth.\n\nAnswer: Sydney",
@@ -106,15 +113,15 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-@pytest.mark.parametrize("name", "abcdefghijkmoq")
+@pytest.mark.parametrize("name", "abcdefghijkmopqr")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
     scores = [(case, score(s, QaOptions()).correct) for case, s in zip(cases, samples, strict=True)]
     assert not [case for case, correct in scores if correct and not case.right]
-    # `e`, `f` and `o` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
+    # `e`, `f`, `o`, `p` and `r` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35, "h": 35, "o": 40, "q": 14}.get(name, 10)
+    assert missed < {"e": 23, "f": 35, "h": 35, "o": 40, "p": 83, "q": 14, "r": 127}.get(name, 10)
 
 
 @pytest.mark.parametrize("said", ANSWERED)
@@ -161,6 +168,10 @@ def test_the_noun_that_the_question_asks_for_is_no_part_of_the_answer() -> None:
     assert not score(
         Sample("qa", "the River Nile", '["the Nile"]', "What is the song called?"), QaOptions()
     ).correct
+
+
+def test_the_same_words_in_another_order_are_another_answer() -> None:
+    assert not judge("Wide World Web", ["World Wide Web"]).correct
 
 
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:
