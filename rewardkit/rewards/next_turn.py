@@ -41,21 +41,33 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     """Return a response up to the first question or turn after its beginning that is not the prompt's."""
     if "\n" not in response or not any(map(response.__contains__, _NAMES)):
         return response
-    start = max(response.rfind("</think>"), response.rfind("<|message|>"), 0)
+    start = max(response.rfind("</think>"), response.rfind("<|message|>"), 0) if "<" in response else 0
     if "<think>" in response and start == 0:
         return response
-    asked = _words(question_of(prompt))
-    opening = _TURN.match(response)
-    if opening and asked and (said := _words(opening["said"])) and not said & asked:
+    if _opens_with_another(response, prompt):
         return ""
-    sheet = _HEADER.search(response, start)
-    if sheet and _SAYS.search(response[start : sheet.start()]):
-        response = response[: sheet.start()]
+    if "uestions" in response or "roblem" in response or "xercise" in response or "next question" in response:
+        sheet = _HEADER.search(response, start)
+        if sheet and _SAYS.search(response[start : sheet.start()]):
+            response = response[: sheet.start()]
     for turn in _TURN.finditer(response, start):
         before = response[start : turn.start()].removeprefix("</think>").removeprefix("<|message|>")
-        if _SAYS.search(before) and not _restates(turn["said"], asked):
+        if _SAYS.search(before) and not _restates(turn["said"], _words(question_of(prompt))):
             return response[: turn.start()]
     return response
+
+
+def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bool:
+    """Whether a response opens with a question that has no word of the prompt."""
+    if response[0] not in _OPENERS or (opening := _TURN.match(response)) is None:
+        return False
+    asked = _words(question_of(prompt))
+    said = _words(opening["said"])
+    return bool(asked and said) and not said & asked
+
+
+_OPENERS = frozenset("QqPpHhUuIiNnAaFf#*>_ \t")
+"""With which a question may begin that is called one."""
 
 
 def _restates(said: str, asked: frozenset[str]) -> bool:
