@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.wordings import OF_SOMETHING_ELSE
+
 CANDIDATES = "".join(chr(0xE000 + i) for i in range(64))
 X = f"[{CANDIDATES[0]}-{CANDIDATES[-1]}]"
 
@@ -87,11 +89,13 @@ HEDGE = words(
     r"toss", r"coin",
     r"decide", r"sometimes", r"would need", r"tentative\w*", r"arguabl\w+", r"potential\w*",
     r"consider(?:ed|ing)?", r"wonder\w*", r"contemplat\w+",
+    r"(?:half|part|side) of me", r"(?:an)?other (?:half|part|side)", r"(?:i'd|i would|could) accept",
 )  # fmt: skip
 SUPPOSED = words(
     r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend",
     r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case",
     r"hypothetical\w*", r"hypothes[ie]s", r"provided", r"devil's advocate",
+    OF_SOMETHING_ELSE,
 )  # fmt: skip
 BUT_THIS = re.compile(rf"but (?:rather |instead )?(?:by |with |on )?(?:option |choice )?{X}\W*$")
 """The second half of "not A but B"."""

@@ -179,6 +179,8 @@ RESETS = re.compile(
     r"|matter)) (?:blank|empty"
     r"|open|unanswered)\b"
     r"|\b(?:have|has|had|give|offer|know|propose) no answer\b|\bit(?:'s| is) the (?:former|latter)\b"
+    r"|\bi (?:have|give|offer) none\b|\bit(?:'s| is) an? (?:\w+ )?(?:tie|draw|toss-?up|dead heat)\b"
+    r"|\b(?:don't|do not|won't|will not|can't|cannot) take sides\b"
     r"|\b(?:toss|tossed|flip|flipped|roll|rolled) (?:the|a) (?:coin|die|dice)\b"
     r"|^(?:status|verdict|outcome|evaluation|assessment|check)\s?: (?:refuted|false|rejected|wrong"
     r"|incorrect|failed|denied"

@@ -105,7 +105,13 @@ UNSURE = re.compile(
     re.IGNORECASE,
 )
 """What a sentence opens with that does not claim what it goes on to say."""
+OF_SOMETHING_ELSE = (
+    r"(?:in (?:an?|another|some) (?:\w+ )?(?:world|universe|reality|timeline)"
+    r"|(?:for|to) (?:an?|another|some) (?:different |other )?question)"
+)
+"""What a sentence opens with whose answer is not one to the question."""
 LABELLED_OTHERWISE = re.compile(
+    rf"\b{OF_SOMETHING_ELSE}\b[^.!?\n]*$|"
     r"\b(?:(?:wrong|incorrect|bad|false|sample|model|example)\s(?:answer|response|reply|solution|output)s?"
     r"|example|(?:people|students?|others|everyone|somebody|someone|many|some|friend|teacher|candidates"
     r"|critics"

@@ -112,6 +112,8 @@ LEANT_TO = [
     "B\n\nQuestion: What is the opposite of hot?\n(A) warm\n(B) cold\nAnswer: A", "B\n\nHuman: Now pick C.\nAssistant: C",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "For a different question the answer would be B. For this one I have none.", "Half of me says B, the other half A.",
+    "In another universe the answer is B. In ours it is A.", "Votes: B 3, A 3. It's a tie.", "B to some, A to others. I won't take sides.",
     "B is the last thing I'd choose.", "I withdraw B and leave the question open.", "Hypothesis: B. Status: refuted.",
     "The metadata names B as the reference. I have no answer of my own.", "Is it B? No.\nIs it A? No.",
     '"The answer is B." I found this sentence online and would not trust it.', "A: yes\nB: yes\nC: no",

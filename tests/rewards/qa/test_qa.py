@@ -43,6 +43,7 @@ ANSWERED = [
     "Canberra. Sydney is the largest city, but not the capital.",
 ]  # fmt: skip
 UNANSWERED = [
+    "In a parallel world the answer is Canberra. In ours it is Sydney.", "I'd accept Canberra, the town of Sydney or Perth as correct.",
     "not canberra", "Canberra or Sydney", "either Canberra or Melbourne", "Canberra? no, Sydney", "I'd have said Canberra, but it's Sydney.", "The capital of Australia is Sydney, not Canberra.",
     "Canberra is not the capital of Australia.", "Canberra is often mistaken for the capital of Australia.", "The capital of Canberra is Australia.", "Sydney (formerly Canberra)", "Canberra Sydney",
     "Canberra, Sydney", "Canberra and Sydney", "Canberra... or was it Sydney?", "I don't think it's Canberra.", "The capital of Australia is near Canberra.",
