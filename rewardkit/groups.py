@@ -12,6 +12,9 @@ from rewardkit.types import Sample
 GROUP_KEYS = ("group", "uid", "prompt_id")
 """Where `extra_info` may name the group of a sample; the first that is there counts."""
 
+LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
+"""Stands in every message about a reward of groups that was given a response by itself."""
+
 EPSILON = 1e-4
 """Added to a group's deviation, as in TRL, so that equal values become 0."""
 
@@ -23,6 +26,12 @@ def group_of(sample: Sample) -> str:
         if (named := sample.extra_info.get(key)) is not None:
             return json.dumps([sample.data_source, key, named], default=str)
     return json.dumps([sample.data_source, sample.prompt, sample.ground_truth], default=str)
+
+
+def needs_group(data_source: str, instead: str) -> str:
+    """Return why a response by itself is not scored: compared with nothing, it would get a number that says
+    nothing. `instead` says how to ask."""
+    return f"the reward of '{data_source}' {LOOKS_AT_GROUPS}, and this is one by itself: {instead}"
 
 
 def group_places(samples: Sequence[Sample]) -> list[list[int]]:

@@ -227,6 +227,13 @@ class Registry:
             raise UnknownDataSourceError(f"no reward is registered for data source '{data_source}'{hint}")
         return found
 
+    def looks_at_groups(self, data_source: str) -> bool:
+        """True when a data source has a reward that has to see all responses to a prompt at once."""
+        try:
+            return self.resolve(data_source).by_group
+        except UnknownDataSourceError:
+            return False
+
     def by_name(self, name: str) -> Reward | None:
         """Return the reward of that name, if there is one."""
         return self._rewards.get(name)

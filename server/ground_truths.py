@@ -68,6 +68,13 @@ class GroundTruthIndex:
         """The prompts whose rows disagree."""
         return list(self._whole.ambiguous.values())
 
+    @property
+    def data_sources(self) -> set[str]:
+        """Those of all rows."""
+        return {
+            str(source) for batch in self._batches for source in batch["data_source"].unique().to_pylist()
+        }
+
     def report(self) -> str:
         """One line on what was indexed, with the first prompts that cannot be used."""
         line = f"{self.rows:,} rows indexed by prompt"

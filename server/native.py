@@ -35,6 +35,9 @@ from rewardkit.server.wire import (
 )
 from rewardkit.types import Sample, Score, failure
 
+EACH_QUERY = b"each=1"
+"""The query of a request whose list is no group: what a client sends of callers that have one sample each."""
+
 STREAM_BATCH = 256
 """Lines of a stream that are scored together at most."""
 
@@ -73,7 +76,7 @@ class ScoreRoute:
         except InputError:
             return None
         samples = asked if isinstance(asked, list) else [asked]
-        scores = self.request_scorer.at_once(samples)
+        scores = self.request_scorer.at_once(samples, each=_each_by_itself(scope, asked))
         if scores is None:
             scope[DECODED] = asked
             return None
@@ -84,10 +87,10 @@ class ScoreRoute:
         whole = await _read(receive)
         decoded = scope.pop(DECODED, None)
         asked = decode_samples(whole) if decoded is None else decoded
-        if isinstance(asked, list):
-            body = encode(await self.request_scorer(asked))
-        else:
-            body = encode((await self.request_scorer([asked]))[0])
+        samples = asked if isinstance(asked, list) else [asked]
+        score = self.request_scorer.each if _each_by_itself(scope, asked) else self.request_scorer
+        scores = await score(samples)
+        body = encode(scores if asked is samples else scores[0])
         headers = [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -137,7 +140,7 @@ class ScoreRoute:
     async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
         while True:
             try:
-                return await self.request_scorer(samples)
+                return await self.request_scorer.each(samples)  # lines come in pieces, and groups would
             except OverloadedError as error:
                 if not wait:
                     raise
@@ -172,6 +175,11 @@ class ScoreRoute:
                     yield lines[first : first + STREAM_BATCH]
         finally:
             admission.give_back_bytes(len(rest))
+
+
+def _each_by_itself(scope: Scope, asked: Sample | list[Sample]) -> bool:
+    """True for a sample that was sent alone, and for a list of which the query says that it holds such."""
+    return not isinstance(asked, list) or scope.get("query_string") == EACH_QUERY
 
 
 async def _read(receive: Receive) -> bytes:
@@ -238,6 +246,12 @@ def score_path() -> dict[str, Any]:
         "response": "6 * 12 = 72\n#### 72",
         "ground_truth": "72",
     }
+    each = {
+        "name": "each",
+        "in": "query",
+        "description": "1: the samples of the list are no groups; a reward that looks at groups refuses them",
+        "schema": {"type": "string", "enum": ["1"]},
+    }
     timeout = {
         "name": "X-Timeout-S",
         "in": "header",
@@ -248,7 +262,7 @@ def score_path() -> dict[str, Any]:
         "post": {
             "operationId": "score",
             "summary": "Score one sample, a list of them, or a stream of lines",
-            "parameters": [timeout],
+            "parameters": [timeout, each],
             "requestBody": {"required": True, "content": asked},
             "responses": {
                 "200": {

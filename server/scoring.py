@@ -13,18 +13,22 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from rewardkit.errors import UnknownDataSourceError
+from rewardkit.groups import needs_group
 from rewardkit.scoring.jobs import Attribute, ScoringTurn
 from rewardkit.scoring.pending import SLICE
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server.admission import Admission
 from rewardkit.server.request import CURRENT, CurrentRequest
-from rewardkit.types import Sample, Score, Status
+from rewardkit.types import Sample, Score, Status, failure
 
 MAX_TIMEOUT_S = 86_400.0
 
 _MAX_LABELS = 4_096
 """Data sources whose label is kept."""
+
+SEND_GROUP = "send all of them in one list to POST /score"
+"""What to do instead of sending a response by itself to a reward that looks at groups."""
 
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
 """Called with samples, their scores and the seconds it took after every scored batch."""
@@ -77,9 +81,30 @@ class RequestScorer:
         self._scored(samples, scores, start, request)
         return scores
 
-    def at_once(self, samples: Sequence[Sample]) -> list[Score] | None:
-        """The same for samples that are scored in microseconds; None where there are others."""
+    async def each(self, samples: Sequence[Sample]) -> list[Score]:
+        """The same for samples that were not sent as groups: a reward that looks at groups refuses them."""
+        refused = {
+            i: failure("invalid", needs_group(sample.data_source, SEND_GROUP))
+            for i, sample in enumerate(samples)
+            if self.scorer.scores_by_group(sample.data_source)
+        }
+        if not refused:
+            return await self(samples)
+        for observe in self.observers:
+            observe([samples[i] for i in refused], list(refused.values()), 0.0)
+        rest = [sample for i, sample in enumerate(samples) if i not in refused]
+        scored = iter(await self(rest) if rest else ())
+        return [refused.get(i) or next(scored) for i in range(len(samples))]
+
+    def at_once(self, samples: Sequence[Sample], *, each: bool = False) -> list[Score] | None:
+        """The same for samples that are scored in microseconds; None where there are others.
+
+        Args:
+            each: the samples were not sent as groups; None where one would have to be.
+        """
         if len(samples) > SLICE or self._elsewhere(samples):
+            return None
+        if each and any(self.scorer.scores_by_group(sample.data_source) for sample in samples):
             return None
         return self._here(samples, time.perf_counter(), CURRENT.get())
 

@@ -49,6 +49,15 @@ class TaskSet:
         """How many tasks each split has."""
         return {name: len(table) for name, table in self._splits.items()}
 
+    @property
+    def data_sources(self) -> set[str]:
+        """Those of all rows."""
+        return {
+            str(source)
+            for table in self._splits.values()
+            for source in table["data_source"].unique().to_pylist()
+        }
+
     def task(self, split: str, index: int) -> Task:
         """Return one task.
 

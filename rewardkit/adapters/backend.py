@@ -15,6 +15,7 @@ from pathlib import Path
 from rewardkit.client import AsyncClient, Client
 from rewardkit.composition import load_compositions
 from rewardkit.errors import OptionsError
+from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.registry import load_reward_file
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
@@ -124,27 +125,25 @@ async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = 
         OptionsError: its reward looks at all responses to a prompt, which are not here.
     """
     address, files = _chosen(url, rewards)
-    if address:
-        return await _backends.async_remote(address).ascore(sample)
-    return await _for_one(sample, files).ascore(sample)
+    backend = _backends.async_remote(address) if address else _backends.local(files)
+    return _unless_alone(sample, await backend.ascore(sample))
 
 
 def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
     """Like `ascore`, from a thread."""
     address, files = _chosen(url, rewards)
-    if address:
-        return _backends.remote(address).score(sample)
-    return _for_one(sample, files).score(sample)
+    backend = _backends.remote(address) if address else _backends.local(files)
+    return _unless_alone(sample, backend.score(sample))
 
 
-def _for_one(sample: Sample, files: tuple[str, ...]) -> Scorer:
-    scorer = _backends.local(files)
-    if scorer.scores_by_group(sample.data_source):
-        raise OptionsError(
-            f"the reward of '{sample.data_source}' looks at all responses to a prompt at once, and this "
-            "trainer asks for one after the other: use one that passes groups (TRL, ms-swift, rewardkit)"
-        )
-    return scorer
+def _unless_alone(sample: Sample, score: Score) -> Score:
+    """Refuse what no sample of the run can be scored for: a number for each would hide it."""
+    if score.ok or LOOKS_AT_GROUPS not in (score.detail or ""):
+        return score
+    raise OptionsError(
+        f"the reward of '{sample.data_source}' {LOOKS_AT_GROUPS}, and this trainer asks for one after the "
+        "other: use one that passes groups (TRL, ms-swift, rewardkit)"
+    )
 
 
 def reward_files(rewards: RewardFiles) -> tuple[str, ...]:

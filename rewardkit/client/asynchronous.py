@@ -18,7 +18,7 @@ from rewardkit.client.wire import (
     batches,
     deadline_header,
     encode,
-    join,
+    join_singles,
     request_headers,
     scores_of,
 )
@@ -90,7 +90,7 @@ class AsyncClient:
     async def _send_together(self, singles: list[_Single]) -> None:
         if not singles:
             return
-        batch = join([single.body for single in singles])
+        batch = join_singles([single.body for single in singles])
         sending = asyncio.create_task(self._send(batch))
 
         def stop_when_nobody_waits(_: object) -> None:
@@ -115,9 +115,9 @@ class AsyncClient:
 
     async def _send(self, batch: RequestBatch) -> list[Score]:
         async with self._slots:
-            return scores_of(await self._request(batch.body), batch.size)
+            return scores_of(await self._request(batch), batch.size)
 
-    async def _request(self, body: bytes) -> HttpAnswer:
+    async def _request(self, batch: RequestBatch) -> HttpAnswer:
         import aiohttp
 
         attempts = Attempts(self.url, self.timeout_s)
@@ -125,7 +125,7 @@ class AsyncClient:
             try:
                 left = attempts.left_s()
                 async with asyncio.timeout(left):
-                    answer = await self._exchange(body, deadline_header(left))
+                    answer = await self._exchange(batch, deadline_header(left))
             except TimeoutError:
                 raise attempts.too_late() from None
             except (aiohttp.ClientError, OSError) as error:
@@ -136,7 +136,7 @@ class AsyncClient:
                 pause_s = attempts.pause_when_overloaded(answer)
             await asyncio.sleep(pause_s)
 
-    async def _exchange(self, body: bytes, headers: dict[str, str]) -> HttpAnswer:
+    async def _exchange(self, batch: RequestBatch, headers: dict[str, str]) -> HttpAnswer:
         import aiohttp
 
         if self._session is None:
@@ -145,7 +145,8 @@ class AsyncClient:
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers=self._headers,
             )
-        async with self._session.post(f"{self.url}/score", data=body, headers=headers) as response:
+        url = f"{self.url}{batch.path}"
+        async with self._session.post(url, data=batch.body, headers=headers) as response:
             retry_after = response.headers.get("retry-after", "")
             return HttpAnswer(str(response.url), response.status, retry_after, await response.read())
 

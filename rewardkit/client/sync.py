@@ -18,7 +18,9 @@ from rewardkit.client.wire import (
     RequestBatch,
     batches,
     deadline_header,
+    encode,
     error_of,
+    join_singles,
     json_of,
     request_headers,
     scores_of,
@@ -53,7 +55,7 @@ class Client:
         self._making = threading.Lock()
 
     def score(self, sample: Sample) -> Score:
-        """Score one sample.
+        """Score one sample. It is `invalid` where its reward looks at groups, as with a Scorer.
 
         Raises:
             OverloadedError: the server had too much to do until the deadline.
@@ -61,7 +63,7 @@ class Client:
             RefusedError: it does not take the request: a wrong token, say.
             ServerError: it cannot be reached, or failed.
         """
-        return self.score_batch([sample])[0]
+        return self._send(join_singles([encode(sample)]))[0]
 
     def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples; the result has one Score for each, in order. Raises like `score`."""
@@ -97,7 +99,7 @@ class Client:
         return frozenset(source for reward in rewards for source in reward.get("for", ()))
 
     def _send(self, batch: RequestBatch) -> list[Score]:
-        return scores_of(self._request("POST", "/score", batch.body), batch.size)
+        return scores_of(self._request("POST", batch.path, batch.body), batch.size)
 
     def _request(self, method: str, path: str, body: bytes | None = None) -> HttpAnswer:
         attempts = Attempts(self.url, self.timeout_s)

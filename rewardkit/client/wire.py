@@ -28,6 +28,7 @@ class RequestBatch:
 
     body: bytes
     size: int
+    path: str = "/score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,11 @@ def batches(samples: Sequence[Sample]) -> Iterator[RequestBatch]:
 
 def join(parts: Sequence[bytes]) -> RequestBatch:
     return RequestBatch(b"[" + b",".join(parts) + b"]", len(parts))
+
+
+def join_singles(parts: Sequence[bytes]) -> RequestBatch:
+    """Like `join`, for samples that were given one by one: whatever came together here is no group."""
+    return RequestBatch(join(parts).body, len(parts), "/score?each=1")
 
 
 def encode(sample: Sample) -> bytes:

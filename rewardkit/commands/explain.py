@@ -12,6 +12,7 @@ import click
 
 from rewardkit.commands.common import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
+from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.registry import load_reward_file
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
@@ -54,7 +55,9 @@ def command(
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
         scorer.check([source])
         sample = Sample(source, response, ground_truth, prompt, _extra_info(extra_info))
-        score = scorer.score(sample)
+        (score,) = scorer.score_batch([sample])
+        if scorer.scores_by_group(source):
+            click.echo(f"the reward of '{source}' {LOOKS_AT_GROUPS}; it has this one alone here", err=True)
         explanation = scorer.explain(sample)
     if as_json:
         click.echo(json.dumps(score.as_dict() | {"explanation": explanation and str(explanation)}, indent=2))

@@ -6,7 +6,7 @@ import contextlib
 import ipaddress
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ import click
 from rewardkit.commands.common import read_reward_options, reward_options
 from rewardkit.commands.serve_file import Serving, ServingCommand, config_option, in_file
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
+from rewardkit.groups import LOOKS_AT_GROUPS, needs_group
+from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool, levels
 from rewardkit.scoring.runner import TRACEBACKS
 from rewardkit.scoring.scorer import Scorer
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from rewardkit.server.traces import Traces
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_SHIPPED_GROUPS = {"rank", "diversity"}
+"""Every server has these; the line at the start is for what it was given."""
 
 
 @click.command(
@@ -184,6 +188,7 @@ def command(
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
+    _look_for_groups(tasks, ground_truths)
     limits = _episode_limits(max_episodes, episode_idle_s, workers)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     exported_traces = _exported_traces() if otel else None
@@ -248,6 +253,29 @@ def _task_sets(words: Sequence[str]) -> dict[str, TaskSet]:
     from rewardkit.server.task_files import open_task_sets  # likewise
 
     return open_task_sets(words)
+
+
+def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthIndex | None) -> None:
+    """Refuse tasks whose reward looks at groups, and say which other rewards do.
+
+    Raises:
+        ConfigError: an episode has one response, and a reward of its tasks needs all that a prompt has.
+    """
+    from rewardkit.server import logs
+    from rewardkit.server.scoring import SEND_GROUP
+
+    for name, tasks_of_name in tasks.items():
+        for source in sorted(tasks_of_name.data_sources):
+            if REGISTRY.looks_at_groups(source):
+                raise ConfigError(f"--tasks {name}: {needs_group(source, 'an episode has no other')}")
+    known = ground_truths.data_sources if ground_truths is not None else set()
+    sources = {source for reward in REGISTRY if reward.by_group for source in reward.data_sources}
+    found = sorted(s for s in known | (sources - _SHIPPED_GROUPS) if REGISTRY.looks_at_groups(s))
+    if found:
+        logs.write_line(
+            f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}; trainers that send one response a request "
+            f"(slime, ROLL, NeMo-Gym, reward-kit) are refused: {SEND_GROUP}"
+        )
 
 
 def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:

@@ -22,7 +22,7 @@ import msgspec
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
-from rewardkit.groups import Peekable
+from rewardkit.groups import Peekable, needs_group
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn
 from rewardkit.scoring.pending import Pending, ScoringPlan, is_inline
@@ -97,8 +97,9 @@ class Scorer:
     # --- scoring -----------------------------------------------------------------------------------
 
     def score(self, sample: Sample) -> Score:
-        """Score one sample. A sample of an unknown data source gets the status `invalid`."""
-        return self.score_batch([sample])[0]
+        """Score one sample. A sample of an unknown data source gets the status `invalid`, and so does one
+        whose reward looks at groups: `score_batch` takes all responses to a prompt."""
+        return self._without_group(sample) or self.score_batch([sample])[0]
 
     def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples; the result has one Score for each, in order.
@@ -117,7 +118,7 @@ class Scorer:
 
     async def ascore(self, sample: Sample) -> Score:
         """Like `score`, without holding the event loop. Cancelling it kills the worker."""
-        return (await self.ascore_batch([sample]))[0]
+        return self._without_group(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: ScoringTurn = NOBODY
@@ -140,6 +141,13 @@ class Scorer:
         be in one batch."""
         plan = self._plan(data_source)
         return isinstance(plan, ScoringPlan) and plan.reward.by_group
+
+    def _without_group(self, sample: Sample) -> Score | None:
+        """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
+        if not self.scores_by_group(sample.data_source):
+            return None
+        why = needs_group(sample.data_source, "pass all of them in one call of score_batch")
+        return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def runs_inline(self, data_source: str) -> bool:
         """True when samples of this data source are scored in the calling thread (unknown ones are, too)."""

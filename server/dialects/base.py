@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from fastapi import APIRouter, Request, Response
 
 from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import ground_truth_text
 from rewardkit.server.admission import Admission
 from rewardkit.server.chat import content_text, messages_of, split
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
+from rewardkit.server.scoring import SEND_GROUP
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal
@@ -182,10 +184,14 @@ async def score_all(
 
     Raises:
         UnknownDataSourceError: of all samples.
-        InputError: nothing says what the data source is, or what the ground truths are.
+        InputError: nothing says what the data source is, or what the ground truths are; or rewards that look
+            at groups, and no two responses of a group.
     """
     if not has_status:
         refuse_misaddressed(context, asked)
+    asked = _refusing_alone(asked)
+    if not has_status:
+        refuse_alone(asked)
     scores = [failure("invalid", one.problem) if one.problem else None for one in asked]
     samples = [one.sample for one in asked if not one.problem]
     scored = iter(await context.score_samples(samples, timeout_s=timeout_s) if samples else ())
@@ -222,6 +228,33 @@ def refuse_misaddressed(context: DialectContext, asked: Sequence[SampleOrProblem
             return
     if unknown is not None and not any(one.problem for one in asked):
         raise unknown
+
+
+def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
+    """Refuse a request of which every response came by itself, and to a reward that looks at groups.
+
+    Raises:
+        InputError: it is one.
+    """
+    problems = [one.problem for one in _refusing_alone(asked)]
+    if problems and all(problem and LOOKS_AT_GROUPS in problem for problem in problems):
+        raise InputError(problems[0] or "")
+
+
+def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
+    """The samples, those with a problem that have no other of their group here and a reward that needs it.
+
+    A trainer trains on groups: one response is a piece of one, not a group that happens to be small.
+    """
+    sources = {one.sample.data_source for one in asked if not one.problem}
+    by_group = {source for source in sources if REGISTRY.looks_at_groups(source)}
+    grouped = [i for i, one in enumerate(asked) if not one.problem and one.sample.data_source in by_group]
+    places = group_places([asked[i].sample for i in grouped])
+    alone = {grouped[group[0]] for group in places if len(group) == 1}
+    return [
+        one._replace(problem=needs_group(one.sample.data_source, SEND_GROUP)) if i in alone else one
+        for i, one in enumerate(asked)
+    ]
 
 
 def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -> str | None:

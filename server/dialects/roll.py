@@ -22,6 +22,7 @@ from rewardkit.server.dialects.base import (
     ask,
     mount,
     parts_of,
+    refuse_alone,
     refuse_misaddressed,
     reward_of,
     score_all,
@@ -73,6 +74,7 @@ def router(context: DialectContext) -> APIRouter:
             data_source=data_source,
         )
         refuse_misaddressed(context, [asked])
+        refuse_alone([asked])
         allowed = submission.timeout
         timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else TIMEOUT_S
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -45,17 +46,27 @@ def test_rank_is_the_share_of_others_beaten_with_ties_counted_half() -> None:
         assert unusable[0].status == "invalid"
 
 
+def test_a_response_by_itself_is_no_group_and_a_list_of_one_is() -> None:
+    with Scorer(options={"rank": {"reward": "gsm8k"}}, workers=1) as scorer:
+        (sample,) = answers("72")
+        for found in (scorer.score(sample), asyncio.run(scorer.ascore(sample))):
+            assert found.status == "invalid" and found.scorer.startswith("rank@")
+            assert "'rank' looks at all responses to a prompt" in (found.detail or "")
+            assert "score_batch" in (found.detail or "")
+        assert scorer.score_batch([sample])[0].ok
+
+
 def test_a_reward_that_cannot_be_ranked_by_is_an_error_not_a_0() -> None:
     for name in ("no_such", "code", "diversity"):
         with Scorer(options={"rank": {"reward": name}}, workers=1) as scorer:
-            assert scorer.score(answers("72")[0]).status == "error"
+            assert scorer.score_batch(answers("72"))[0].status == "error"
 
 
 def test_diversity_is_what_a_response_does_not_share_with_the_others() -> None:
     texts = ("the cat sat on the mat", "the cat sat on the mat", "a dog ran over every hill", "")
     with Scorer(workers=1) as scorer:
         found = scorer.score_batch([Sample("diversity", text, "", "p") for text in texts])
-        alone = scorer.score(Sample("diversity", "the cat", "", "p"))
+        (alone,) = scorer.score_batch([Sample("diversity", "the cat", "", "p")])
     assert [round(score.score, 3) for score in found] == [0.667, 0.667, 1.0, 0.0]
     assert alone.score == 0.0
 

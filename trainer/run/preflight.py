@@ -6,7 +6,7 @@ What single settings may be is in `choices.py`, and what each rollout engine tak
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from typing import Any
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.groups import needs_group
 from rewardkit.model_folders import why_no_model
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
@@ -237,9 +238,11 @@ def _check_data(config: Config) -> list[str]:
             first.setdefault(row["data_source"], row)
         episodes[str(path)] = [as_episode_row(**row) for row in rows]
     notes = check_agents(config, episodes)
+    sources = {path: {row.data_source for row in rows} for path, rows in episodes.items()}
     rewards = open_rewards(config, set(first))
     try:
         rewards.check(sorted(first))
+        notes += _check_group_rewards(config, rewards, sources)
         # One process is enough to find what is wrong with the rewards; a reward model is loaded once, later.
         tried = {} if os.environ.get("RANK", "0") != "0" else first
         if config.reward_model.enable:
@@ -248,6 +251,28 @@ def _check_data(config: Config) -> list[str]:
         return [*notes, *odd, *_try_rewards(config, rewards, tried)]
     finally:
         rewards.close()
+
+
+def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:
+    """Rewards that look at groups need more than one response to a prompt; `sources`: those of each file."""
+    rollout = config.actor_rollout_ref.rollout
+
+    def by_group(files: Sequence[Path]) -> list[str]:
+        among = set[str]().union(*(sources[str(path)] for path in files))
+        return sorted(source for source in among if rewards.scores_by_group(source))
+
+    for source in by_group(file_list(config.data.train_files)):
+        if rollout.n == 1:
+            raise ConfigError(needs_group(source, "set actor_rollout_ref.rollout.n above 1"))
+        if ESTIMATORS[config.algorithm.adv_estimator].greedy:
+            estimator = f"algorithm.adv_estimator={config.algorithm.adv_estimator}"
+            raise ConfigError(
+                needs_group(source, f"{estimator} scores the greedy response to a prompt; take another")
+            )
+    if rollout.val_kwargs.n > 1:
+        return []
+    instead = "in validation its score says nothing until actor_rollout_ref.rollout.val_kwargs.n is above 1"
+    return [needs_group(source, instead) for source in by_group(file_list(config.data.val_files))]
 
 
 def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> list[str]:

@@ -320,3 +320,24 @@ def test_a_mistyped_model_is_refused_before_the_hub_is_asked(
         given = words(parquet, model_folder, tmp_path, f"actor_rollout_ref.model.path={path}")
         with pytest.raises(ConfigError, match=re.escape(message)):
             check(load_config(None, given))
+
+
+def test_a_reward_that_looks_at_groups_needs_more_than_one_response_to_a_prompt(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "ranked.parquet"
+    prompt = [{"role": "user", "content": "6 * 12?"}]
+    row = {"data_source": "rank", "prompt": prompt, "ground_truth": "72", "extra_info": {"index": 0}}
+    pq.write_table(pa.Table.from_pylist([row] * 8), file)
+    alone = "the reward of 'rank' looks at all responses to a prompt at once, and this is one by itself: "
+
+    def found(*more: str) -> list[str]:
+        return check(settings(file, model_folder, tmp_path, *more))
+
+    assert not [line for line in found() if line.startswith(alone)]
+    with pytest.raises(ConfigError, match=f"{alone}set actor_rollout_ref.rollout.n above 1"):
+        found("actor_rollout_ref.rollout.n=1")
+    with pytest.raises(ConfigError, match=f"{alone}algorithm.adv_estimator=remax scores the greedy"):
+        found("algorithm.adv_estimator=remax")
+    said = found(f"data.val_files={file}")
+    assert [line for line in said if line.startswith(f"{alone}in validation its score says nothing")]
