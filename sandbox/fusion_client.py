@@ -38,6 +38,18 @@ _COMPILE_S = 60.0
 """Elapsed time for a compiler there; theirs allows 10 s unless told otherwise."""
 
 
+def service_url(url: str) -> urllib.parse.SplitResult:
+    """Return the parts of a service's URL.
+
+    Raises:
+        ValueError: it is none.
+    """
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"'{url}' is no URL of a service; expected http://HOST:PORT/run_code")
+    return parts
+
+
 class FusionClient:
     """Runs programs on such a service. Its isolation is that service's own. Safe from any thread.
 
@@ -50,9 +62,10 @@ class FusionClient:
     """
 
     def __init__(self, url: str) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise SandboxUnavailable(f"'{url}' is no URL of a service; expected http://HOST:PORT/run_code")
+        try:
+            parts = service_url(url)
+        except ValueError as error:
+            raise SandboxUnavailable(str(error)) from None
         host = parts.netloc.rpartition("@")[2]
         path = (
             parts.path

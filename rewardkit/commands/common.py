@@ -14,10 +14,11 @@ from rich.console import Console
 
 from rewardkit.checks.findings import CheckFinding
 from rewardkit.composition import check, load_compositions
-from rewardkit.errors import InputError, OptionsError
+from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
 from rewardkit.registry import load_reward_file
 from rewardkit.rewards.judge import register_judge
 from rewardkit.rewards.model import register_reward_model
+from rewardkit.scoring.scorer import Scorer
 
 err = Console(stderr=True)
 """Progress and notes; what a command is for goes to stdout."""
@@ -183,7 +184,7 @@ def read_reward_options(
 
     Raises:
         InputError: a file that is missing or unreadable.
-        OptionsError: a malformed `--option`.
+        OptionsError: a malformed `--option`, or an option in the file that its reward does not have or take.
     """
     for spec in reward_files:
         load_reward_file(spec)
@@ -191,6 +192,10 @@ def read_reward_options(
     if options_file:
         kind = dict[str, dict[str, Any]]
         options = read_mapping(options_file, kind, "data sources to options")
+        try:
+            Scorer(options=options).close()
+        except (OptionsError, UnknownDataSourceError) as error:
+            raise OptionsError(f"{options_file}: {error}") from None
     for more in (given or {}, option_words_to_options(option_words, "--option")):
         for source, values in more.items():
             options.setdefault(source, {}).update(values)

@@ -56,6 +56,11 @@ class Gsm8kOptions:
     """Look only at this many characters at the end of the response. None: all of it."""
     compat: Literal["verl"] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a window that holds nothing."""
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"window is {self.window}; expected 1 or more, or none")
+
 
 _Number = int | Decimal | Fraction
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rewardkit.composition import compose
-from rewardkit.errors import InputError
+from rewardkit.composition import compose, load_compositions
+from rewardkit.errors import InputError, OptionsError
 from rewardkit.groups import group_places
 from rewardkit.offline import formats, score_file
 from rewardkit.registry import Registry, Reward
@@ -56,10 +57,32 @@ def test_a_response_by_itself_is_no_group_and_a_list_of_one_is() -> None:
         assert scorer.score_batch([sample])[0].ok
 
 
-def test_a_reward_that_cannot_be_ranked_by_is_an_error_not_a_0() -> None:
-    for name in ("no_such", "code", "diversity"):
-        with Scorer(options={"rank": {"reward": name}}, workers=1) as scorer:
-            assert scorer.score_batch(answers("72"))[0].status == "error"
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"reward": "maths"}, "reward is 'maths', and there is none of that name; did you mean math"),
+        (
+            {"reward": "code"},
+            "reward is 'code', which cannot score one by one in the same process; expected one of",
+        ),
+        ({"options": {"tolerance": 1}}, "reward 'math' has no option 'tolerance'"),
+        ({"reward": "gsm8k", "options": {"method": "all"}}, "is 'all'; expected 'strict', 'flexible'"),
+    ],
+)
+def test_what_cannot_be_ranked_by_is_said_once_and_where(
+    options: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(OptionsError, match=f"options of reward 'rank': .*{said}"):
+        Scorer(options={"rank": options})
+    file = tmp_path / "rewards.yaml"
+    file.write_text(
+        json.dumps(
+            {"ranked": {"data_sources": ["own/ranked"], "sum": [{"reward": "rank", "options": options}]}}
+        )
+    )
+    with pytest.raises(OptionsError) as error:
+        load_compositions(file)
+    assert said in str(error.value) and f"{file}, line 1: composition 'ranked', at sum" in str(error.value)
 
 
 def test_diversity_is_what_a_response_does_not_share_with_the_others() -> None:

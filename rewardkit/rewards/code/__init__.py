@@ -40,8 +40,8 @@ from rewardkit.rewards.code.running import (
     run_tests,
 )
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
-from rewardkit.sandbox.fusion_client import FusionClient
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON
+from rewardkit.sandbox.fusion_client import FusionClient, service_url
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.types import Sample, Score, failure
 
@@ -85,6 +85,27 @@ class CodeOptions:
     """Also written `sandbox.url`: run programs on a service that answers SandboxFusion's `/run_code`, such as
     `rewardkit serve --run-code`, for hosts on which no isolation holds. Only tests of whole programs can be
     run there; what they ought to print stays here."""
+
+    def __post_init__(self) -> None:
+        """Refuse options with which no program can pass, or none can be run."""
+        for name, least in (("first_k", self.first_k), ("memory_mb", self.memory_mb)):
+            if least is not None and least < 1:
+                raise ValueError(f"{name} is {least}; expected 1 or more")
+        for name, seconds in (
+            ("cpu_s", self.cpu_s),
+            ("total_s", self.total_s),
+            ("time_factor", self.time_factor),
+        ):
+            if seconds is not None and seconds <= 0:
+                raise ValueError(f"{name} is {seconds:g}; expected more than 0")
+        if self.language is not None and find(self.language) is None:
+            raise ValueError(
+                f"language is {self.language!r}; expected one of {', '.join([PYTHON, *LANGUAGES])}"
+            )
+        if self.checker is not None:
+            FunctionChecker(self.checker).source()
+        if self.sandbox_url is not None:
+            service_url(self.sandbox_url)
 
 
 def score(sample: Sample, options: CodeOptions) -> Score:
@@ -224,8 +245,6 @@ def _complete(program: Program, problem: CodeProblem) -> str:
 
 
 def _first(problem: CodeProblem, count: int) -> CodeProblem:
-    if count < 1:
-        raise GroundTruthError(f"option first_k is {count}; expected at least 1")
     return replace(problem, tests=problem.tests[:count], weights=problem.weights[:count])
 
 

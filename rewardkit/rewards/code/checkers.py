@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from rewardkit.errors import reason_of
 from rewardkit.rewards.code.problem import GroundTruthError
 from rewardkit.sandbox import Limits, Outcome, Sandbox
 from rewardkit.sandbox.jail import values
@@ -52,19 +53,33 @@ class FunctionChecker:
 
     def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
         """See `OutputChecker.accepts`."""
-        path, _, function = self.name.rpartition(":")
         try:
-            source = Path(path).read_text()
-        except OSError as error:
-            raise GroundTruthError(
-                f"the checker '{self.name}' cannot be read ({error.strerror}); expected path.py:function"
-            ) from None
+            source = self.source()
+        except ValueError as error:
+            raise GroundTruthError(str(error)) from None
+        function = self.name.rpartition(":")[2]
         (answer,) = on_this_host(sandbox, "a checker").call(
             source, function, [[judged.given, judged.got, judged.expected]], replace(limits, wall_s=None)
         )
         if answer.status != "ok":
             raise GroundTruthError(f"the checker '{self.name}' failed: {answer.error}")
         return values.decode(values.loads(answer.value)["value"]) is True
+
+    def source(self) -> str:
+        """Return what the file holds.
+
+        Raises:
+            ValueError: it cannot be read, or no function is named.
+        """
+        path, _, function = self.name.rpartition(":")
+        try:
+            if not path or not function:
+                raise OSError(0, "no file and function")
+            return Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"the checker '{self.name}' cannot be read ({reason_of(error)}); expected path.py:function"
+            ) from None
 
 
 _RUN = """

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.errors import OptionsError
+from rewardkit.errors import OptionsError, did_you_mean
 from rewardkit.registry import REGISTRY, Reward
 from rewardkit.types import Sample, Score, failure
 
@@ -24,13 +24,16 @@ class RankingOptions:
     options: dict[str, Any] = field(default_factory=dict)
     """Its options."""
 
+    def __post_init__(self) -> None:
+        """Refuse a reward that cannot be ranked by, and options that it has not."""
+        try:
+            _ranked_by(self.reward).make_options(self.options)
+        except OptionsError as error:
+            raise ValueError(str(error)) from None
+
 
 def rank(samples: list[Sample], options: RankingOptions) -> list[Score]:
-    """Score the responses of one group between 0 and 1.
-
-    Raises:
-        OptionsError: there is no such reward, or it cannot score sample by sample.
-    """
+    """Score the responses of one group between 0 and 1."""
     scores = _scores(samples, options)
     judged = [i for i, score in enumerate(scores) if score.status == "ok"]
     values = [scores[i].score for i in judged]
@@ -63,12 +66,24 @@ def shares_beaten(values: Sequence[float]) -> list[float]:
     ]
 
 
+def _ranked_by(name: str) -> Reward:
+    """The reward of that name.
+
+    Raises:
+        OptionsError: there is none, or it cannot score sample by sample here.
+    """
+    usable = {r.name: r for r in REGISTRY if not r.batch and r.runs not in ("model", "sandbox")}
+    if name in usable:
+        return usable[name]
+    if REGISTRY.by_name(name) is not None:
+        why = "which cannot score one by one in the same process; expected one of"
+        raise OptionsError(f"reward is '{name}', {why} {', '.join(sorted(usable))}")
+    near = did_you_mean(name, usable) or f"; expected one of {', '.join(sorted(usable))}"
+    raise OptionsError(f"reward is '{name}', and there is none of that name{near}")
+
+
 def _scores(samples: list[Sample], options: RankingOptions) -> list[Score]:
-    reward = REGISTRY.by_name(options.reward)
-    if reward is None or reward.batch or reward.runs in ("model", "sandbox"):
-        raise OptionsError(
-            f"rank cannot rank by '{options.reward}': it needs a reward that scores one by one"
-        )
+    reward = _ranked_by(options.reward)
     chosen = reward.make_options(options.options)
     return [_score(reward, sample, chosen) for sample in samples]
 

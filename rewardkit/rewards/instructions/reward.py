@@ -15,6 +15,7 @@ the kwargs means "not given". What each instruction asks stands with its checker
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,9 +49,14 @@ class InstructionOptions:
     """A longer response keeps nothing: no instruction asks for one, and every check has to read it."""
 
     def __post_init__(self) -> None:
-        """Refuse a limit that every response is beyond."""
+        """Refuse a limit that every response is beyond, and checkers that are not there."""
         if self.max_chars < 1:
             raise ValueError(f"max_chars is {self.max_chars}; expected 1 or more")
+        for name in self.checkers:
+            if not _is_there(name):
+                raise ValueError(
+                    f"checkers has {name!r}, which is not there; expected a file path.py or a module"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,15 @@ def _no_language(arguments: Mapping[str, Any]) -> str | None:
 
 
 @lru_cache(maxsize=64)
+def _is_there(name: str) -> bool:
+    if name.endswith(".py"):
+        return Path(name).is_file()
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):  # of a package that is not there, or no name
+        return False
+
+
 def _load(name: str) -> None:
     if name.endswith(".py"):
         import_reward_file(Path(name))

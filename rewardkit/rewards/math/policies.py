@@ -58,6 +58,21 @@ class MathOptions:
     format_score: float = 0.0
     """Score of a wrong answer that was nevertheless given in a box or answer tags."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no answer can be found or compared by."""
+        if not self.methods:
+            raise ValueError(
+                "methods is empty; expected one or more of tags, boxed, marker, display, inline, number"
+            )
+        if self.deadline_s <= 0:
+            raise ValueError(
+                f"deadline_s is {self.deadline_s:g}; expected more than 0 (symbolic=false: no SymPy)"
+            )
+        if self.rounding_digits < 0 or self.rel_tol < 0:
+            raise ValueError(
+                f"rounding_digits is {self.rounding_digits} and rel_tol {self.rel_tol:g}; expected 0 or more"
+            )
+
 
 _STRICT = {
     "methods": ("tags", "boxed"),

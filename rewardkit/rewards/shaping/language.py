@@ -42,6 +42,11 @@ class LanguageOptions:
     language: str = "en"
     """ISO 639-1 code, with a region or without. `extra_info["language"]` goes before it."""
 
+    def __post_init__(self) -> None:
+        """Refuse a language that nobody knows."""
+        if _code(self.language) not in LANGUAGES:
+            raise ValueError(_unknown(self.language))
+
 
 def language(sample: Sample, options: LanguageOptions) -> Score:
     """Score the share of words, 0 to 1; a response without words is in no language.
@@ -50,9 +55,9 @@ def language(sample: Sample, options: LanguageOptions) -> Score:
         MissingDependencyError: langdetect is needed for this language and not installed.
     """
     given = str(sample.extra_info.get("language") or options.language)
-    wanted = given.lower().replace("_", "-").partition("-")[0]
+    wanted = _code(given)
     if wanted not in LANGUAGES:
-        return failure("invalid", f"no language {given!r:.40}; expected an ISO 639-1 code, such as 'en'")
+        return failure("invalid", _unknown(given))
     text = _UNSPOKEN.sub(" ", sample.response[:_MAX_CHARS])
     script = _SCRIPTS.get(wanted)
     if wanted == "ja":
@@ -60,6 +65,14 @@ def language(sample: Sample, options: LanguageOptions) -> Score:
     else:
         share = _by_script(text, script) if script else _by_detection(text, wanted)
     return Score(share, detail=f"{share:.0%} in {wanted}")
+
+
+def _code(language: str) -> str:
+    return language.lower().replace("_", "-").partition("-")[0]
+
+
+def _unknown(language: str) -> str:
+    return f"no language {language!r:.40}; expected an ISO 639-1 code, such as 'en'"
 
 
 def _by_script(text: str, script: str) -> float:

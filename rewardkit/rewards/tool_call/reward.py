@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -46,6 +46,11 @@ class ToolCallOptions:
     """The forms that are read; the first that fits counts."""
     format_score: float = 0.0
     """For calls that can be read and are wrong."""
+
+    def __post_init__(self) -> None:
+        """Refuse to read no form at all: every response would call nothing."""
+        if not self.forms:
+            raise ValueError(f"forms is empty; expected one or more of {', '.join(get_args(CallForm))}")
 
 
 def score(sample: Sample, options: ToolCallOptions) -> Score:
