@@ -19,12 +19,11 @@ from rewardkit.agents.harmony import Part, parts_of
 from rewardkit.agents.types import Call
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.json_objects import object_of_pairs
+from rewardkit.rewards.tool_call.calls import PLAIN, UnreadableCall
+from rewardkit.rewards.tool_call.react import in_parentheses
 
 MAX_CALLS = 64
 """Of one turn. What comes after them is one call with an error."""
-
-PLAIN = "__input__"
-"""The argument of a call that has one plain text and no name for it: the tool's only argument."""
 
 _THOUGHT_END = "</think>"
 _NAME_CHARS = 200
@@ -279,6 +278,8 @@ def _react_parts(text: str) -> list[tuple[str, str, int]]:
 
 def _react_call(action: str, given: str | None) -> Call:
     if given is None:
+        if (called := _react_parentheses(action)) is not None:
+            return called
         if (brackets := _REACT_BRACKETS.fullmatch(action)) is None:
             raise _Unreadable("an Action without an Action Input after it")
         action = brackets[1]
@@ -293,6 +294,15 @@ def _react_call(action: str, given: str | None) -> Call:
     if body[end:].strip():
         raise _Unreadable(f"after the JSON object comes {_shown(body[end:])}")
     return _checked(name, value)
+
+
+def _react_parentheses(action: str) -> Call | None:
+    """The call `search("x")` or `search(query="x")`, None for another form."""
+    try:
+        called = in_parentheses(action)
+    except UnreadableCall as error:
+        raise _Unreadable(str(error)) from None
+    return None if called is None else _checked(called.name, called.arguments)
 
 
 def _gpt_oss(text: str) -> tuple[str, list[Call]]:

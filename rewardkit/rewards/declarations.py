@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=3,
+    version=4,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.agents.calls import FORMATS, MAX_CALLS, PLAIN, detect_format, parse
+from rewardkit.agents.calls import FORMATS, MAX_CALLS, detect_format, parse
 from rewardkit.errors import ConfigError
+from rewardkit.rewards.tool_call.calls import PLAIN
 
 PIECES = (
     *("<tool_call>", "</tool_call>", "<function=f>", "<function=", "</function>", "<parameter=x>"),
@@ -141,6 +142,10 @@ def test_react_reads_plain_text_and_brackets_and_no_observation_of_the_models_ow
     content, (call,) = parse("react", text)
     assert (call.name, call.arguments, content) == ("search", {PLAIN: "who is it"}, "Thought: x")
     assert parse("react", "Action: search[who is it]")[1][0].arguments == {PLAIN: "who is it"}
+    assert parse("react", 'Action: search("who is it")')[1][0].arguments == {PLAIN: "who is it"}
+    (called,) = parse("react", "Thought: x\nAction: search(query='who', top=3)")[1]
+    assert (called.name, called.arguments) == ("search", {"query": "who", "top": 3})
+    assert parse("react", "Action: search(who is it)")[1][0].error
     assert parse("react", 'Action: `f`\nAction Input: ```json\n{"a": 1}\n```')[1][0].arguments == {"a": 1}
     assert parse("react", "Thought: I know.\nFinal Answer: 4\nAction: f\nAction Input: 1")[1] == []
 

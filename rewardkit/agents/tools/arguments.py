@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rewardkit.agents.calls import PLAIN
+from rewardkit.rewards.tool_call.calls import PLAIN
 
 _MAX_DEPTH = 32
 _TYPES: Mapping[str, tuple[type, ...]] = {

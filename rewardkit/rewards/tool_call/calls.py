@@ -8,6 +8,9 @@ from typing import Any
 
 from rewardkit.json_objects import object_of_pairs
 
+PLAIN = "__input__"
+"""The argument of a call that has one value and no name for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenCall:
@@ -17,6 +20,8 @@ class WrittenCall:
     arguments: dict[str, Any]
     untyped: bool = False
     """The form has texts only, so a number may stand as one."""
+    plain: bool = False
+    """It has one argument, under `PLAIN`, which the tool's only one is meant by."""
 
 
 class UnreadableCall(ValueError):

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.rewards.tool_call.bare import literal
-from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall, loads
+from rewardkit.rewards.tool_call.calls import PLAIN, UnreadableCall, WrittenCall, loads
 
 _FORMULA = re.compile(
     r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
@@ -51,9 +51,17 @@ def right_arguments(call: WrittenCall, wanted: WantedCall) -> float:
     """Return the share of arguments that are right: 1.0 when the call is; 0.0 for another name."""
     if call.name != wanted.name:
         return 0.0
+    if call.plain:
+        call = _named(call, wanted)
     names = call.arguments.keys() | (wanted.accepted.keys() - wanted.optional)
     right = sum(_right(name, call, wanted) for name in names)
     return right / len(names) if names else 1.0
+
+
+def _named(call: WrittenCall, wanted: WantedCall) -> WrittenCall:
+    """A call whose only argument has no name with the name of the one that the tool needs, if that is one."""
+    names = list(wanted.accepted.keys() - wanted.optional or wanted.accepted)
+    return replace(call, arguments={names[0]: call.arguments[PLAIN]}) if len(names) == 1 else call
 
 
 def _right(name: str, call: WrittenCall, wanted: WantedCall) -> bool:

@@ -2,9 +2,9 @@
 
 `hermes` (Qwen 2.5 and 3): `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`; `llama3`: JSON
 objects with `parameters` after an optional `<|python_tag|>`; `qwen3_coder`: `<function=f><parameter=x>`, or
-an object in place of the parameters; `mistral`: `[TOOL_CALLS]`; `pythonic` and `json`: see `bare`; all
-others: see `marked`. Forms as read by vLLM's parsers (0.32). Nothing is evaluated: Python's literals are read
-from the syntax tree.
+an object in place of the parameters; `mistral`: `[TOOL_CALLS]`; `react`: lines of `Action:` and
+`Action Input:`, see `react`; `pythonic` and `json`: see `bare`; all others: see `marked`. Forms as read by
+vLLM's parsers (0.32). Nothing is evaluated: Python's literals are read from the syntax tree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from rewardkit.rewards.structure.ground_truth import last_fence
-from rewardkit.rewards.tool_call import marked
+from rewardkit.rewards.tool_call import marked, react
 from rewardkit.rewards.tool_call.bare import in_json, in_python
 from rewardkit.rewards.tool_call.calls import (
     UnreadableCall,
@@ -27,7 +27,7 @@ from rewardkit.rewards.tool_call.calls import (
 
 CallForm = Literal[
     "hermes", "llama3", "qwen3_coder", "pythonic", "mistral", "json", "deepseek", "kimi", "glm", "invoke",
-    "harmony",
+    "harmony", "react",
 ]  # fmt: skip
 
 MAX_CHARS = 100_000
@@ -37,6 +37,7 @@ _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>(.*?)(?:</parameter>|(?=<pa
 _MISTRAL = re.compile(
     r"\[TOOL_CALLS\]\s*([A-Za-z_][\w.-]{0,199})\s*(?:\[CALL_ID\]\w{1,40})?\s*(?:\[ARGS\])?\s*(?=\{)"
 )
+_BLOCK = re.compile(r"<tool_call>.*?</tool_call>|<function=.*?</function>", re.DOTALL)
 _SIGNS = (
     *(
         "<tool_call",
@@ -95,6 +96,15 @@ _MARKED: dict[CallForm, Callable[[str], tuple[WrittenCall, ...] | None]] = {
 }
 
 
+def _react(text: str) -> tuple[WrittenCall, ...] | None:
+    """Lines such as `Action:` may stand in another form's text, where they are none; beside it they are."""
+    if not any(sign in text for sign in _SIGNS):
+        return react.read(text)
+    if react.attempts(_BLOCK.sub("", text)):
+        raise UnreadableCall("calls in several forms")
+    return None
+
+
 def _hermes(text: str) -> tuple[WrittenCall, ...] | None:
     if "<tool_call>" not in text or "<function=" in text:
         return None
@@ -143,6 +153,7 @@ def _llama3(text: str) -> tuple[WrittenCall, ...] | None:
 
 
 _READERS: dict[CallForm, Callable[[str], tuple[WrittenCall, ...] | None]] = {
+    "react": _react,
     "hermes": _hermes,
     "qwen3_coder": _qwen3_coder,
     "mistral": _mistral,

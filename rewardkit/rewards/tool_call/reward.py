@@ -40,8 +40,8 @@ class ToolCallOptions:
 
     pay: Literal["all", "share"] = "all"
     forms: tuple[CallForm, ...] = (
-        "deepseek", "kimi", "glm", "invoke", "harmony", "hermes", "qwen3_coder", "mistral", "llama3",
-        "pythonic", "json",
+        "deepseek", "kimi", "glm", "invoke", "harmony", "react", "hermes", "qwen3_coder", "mistral",
+        "llama3", "pythonic", "json",
     )  # fmt: skip
     """The forms that are read; the first that fits counts."""
     format_score: float = 0.0

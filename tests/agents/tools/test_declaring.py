@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pytest
 
-from rewardkit.agents.calls import PLAIN
 from rewardkit.agents.tools import BadCall, tool
 from rewardkit.agents.tools.declaring import OpenTool, kind_of
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
+from rewardkit.rewards.tool_call.calls import PLAIN
 
 
 @dataclass
