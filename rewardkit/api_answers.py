@@ -1,13 +1,13 @@
 """Answers as the APIs of models return them, where a text is expected: what the model said in them.
 
 OpenAI's chat completions, completions and responses (vLLM's and SGLang's too), Anthropic's messages, Gemini's
-candidates, and single chat messages. Plain data only.
+candidates, single chat messages, and the parts of a message's content. Plain data only.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -25,7 +25,23 @@ def texts_of(answer: Mapping[str, Any]) -> list[str]:
                 return found
     if isinstance(answer.get("role"), str) and "content" in answer:
         return [said_in(answer)]
+    if is_content([answer]):
+        return [said_in({"content": [answer]})]
     return [json.dumps(answer, ensure_ascii=False)]
+
+
+def is_content(parts: Sequence[Any]) -> bool:
+    """Return True for the parts of one message's content: objects of a type, without a role of their own."""
+    return bool(parts) and all(
+        isinstance(part, Mapping) and "role" not in part and _is_part(part) for part in parts
+    )
+
+
+def _is_part(part: Mapping[str, Any]) -> bool:
+    kind = part.get("type")
+    if kind in ("text", "output_text"):
+        return isinstance(part.get("text"), str)
+    return kind in ("thinking", "redacted_thinking", "reasoning", "refusal", "tool_use")
 
 
 def content_text(content: Any) -> str:

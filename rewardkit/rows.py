@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.api_answers import content_text, said_in, texts_of
+from rewardkit.api_answers import content_text, is_content, said_in, texts_of
 from rewardkit.types import Message, Sample
 
 DATA_SOURCE = ("data_source",)
@@ -117,8 +117,9 @@ def ground_truth_text(value: Any) -> str | None:
 
 
 def response_text(value: Any) -> str | None:
-    """Return what the model wrote: the text itself, all texts of the assistant's among chat messages, or what
-    the answer of an API says. Another object is its JSON. None for nothing: None and NaN.
+    """Return what the model wrote: the text itself, all texts of the assistant's among chat messages, those
+    of a message's content, or what the answer of an API says. Another object is its JSON. None for nothing:
+    None and NaN.
 
     Calls of tools count in the last message: in others they have been answered.
     """
@@ -131,6 +132,8 @@ def response_text(value: Any) -> str | None:
         return texts_of(messages)[0]
     if not isinstance(messages, list):
         return str(messages)
+    if is_content(messages):
+        return said_in({"content": messages})
     said = [
         message
         for message in messages

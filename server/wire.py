@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from rewardkit.errors import InputError, OverloadedError
-from rewardkit.rows import ground_truth_text
+from rewardkit.rows import ground_truth_text, response_text, responses_of
 from rewardkit.types import Sample
 
 T = TypeVar("T")
@@ -31,6 +31,10 @@ class ErrorBody(msgspec.Struct):
 
     type: str
     message: str
+
+
+class _SeveralResponsesError(InputError):
+    """A sample has more than one response."""
 
 
 class BodyDecoder(Generic[T]):
@@ -59,6 +63,8 @@ class BodyDecoder(Generic[T]):
         except msgspec.ValidationError as error:
             try:
                 return self._tolerantly(bytes(body))
+            except _SeveralResponsesError:
+                raise
             except InputError:
                 raise InputError(f"not {self._what}: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -72,17 +78,35 @@ class BodyDecoder(Generic[T]):
             value: T = msgspec.convert(self._adapt(json.loads(body)), self._type)
         except msgspec.ValidationError as error:
             raise InputError(f"not {self._what}: {error}") from None
+        except _SeveralResponsesError:
+            raise
         except (ValueError, RecursionError) as error:
             raise InputError(f"the body is not JSON: {error}") from None
         return value
 
 
 def _with_texts(value: Any) -> Any:
-    """Samples whose ground truths are numbers, lists or objects, with the texts that files make of them."""
+    """Samples whose responses and ground truths are no texts, with the texts that files make of them."""
     for sample in value if isinstance(value, list) else [value]:
-        if isinstance(sample, dict) and not isinstance(sample.get("ground_truth", ""), str):
+        if not isinstance(sample, dict):
+            continue
+        if not isinstance(sample.get("ground_truth", ""), str):
             sample["ground_truth"] = ground_truth_text(sample["ground_truth"]) or ""
+        if isinstance(sample.get("response"), dict | list):
+            sample["response"] = _one_response(sample["response"])
     return value
+
+
+def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
+    """The text of a response that is a message, several, their parts, or an answer of an API."""
+    several = responses_of(value)
+    if several is None:
+        return response_text(value)
+    if len(several) == 1:
+        return response_text(several[0])
+    raise _SeveralResponsesError(
+        f"not a sample: response holds {len(several)} responses, and a sample has one; send a sample for each"
+    )
 
 
 decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample", _with_texts)
