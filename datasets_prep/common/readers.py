@@ -129,7 +129,9 @@ def _read_json(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) ->
         if isinstance(values, dict):
             yield number, values
         else:
-            bad.add(InputError(f"{label} row {number}: expected an object, found {type(values).__name__}"))
+            bad.add(
+                InputError(f"{label} row {number - 1}: expected an object, found {type(values).__name__}")
+            )
 
 
 def _read_csv(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:
@@ -141,11 +143,11 @@ def _read_csv(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> 
         try:
             for number, values in enumerate(rows, start=1):
                 if None in values:
-                    bad.add(InputError(f"{label} row {number}: more cells than the header has columns"))
+                    bad.add(InputError(f"{label} row {number - 1}: more cells than the header has columns"))
                     continue
                 yield number, values
         except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(f"{label} row {number + 1}: malformed CSV: {error}") from error
+            raise InputError(f"{label} row {number}: malformed CSV: {error}") from error
 
 
 def _read_parquet(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:

@@ -28,7 +28,7 @@ class Record:
     """One raw record and where it stands, for messages."""
 
     where: str
-    """`train.jsonl row 12`, counted from 1."""
+    """`train.jsonl row 12`, counted from 0."""
     index: int
     """Position in the split, counted from 0."""
     values: dict[str, Any]
@@ -200,7 +200,7 @@ def _hub_reader(rows: Any, label: str, remedy: str) -> Callable[[BadRows], Itera
     def read(bad: BadRows) -> Iterator[Record]:
         try:
             for index, values in enumerate(rows):
-                yield Record(f"{label} row {index + 1}", index, values)
+                yield Record(f"{label} row {index}", index, values)
         except InputError:
             raise
         except Exception as error:
@@ -221,7 +221,7 @@ def file_reader(
             before = index
             try:
                 for number, values in read_file(file, label, bad, header):
-                    yield Record(f"{label} row {number}", before + number - 1, values)
+                    yield Record(f"{label} row {number - 1}", before + number - 1, values)
                     index = before + number
             except READ_ERRORS as error:
                 why = str(error).partition("\n")[0]

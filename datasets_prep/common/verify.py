@@ -28,7 +28,7 @@ class Failure:
     """A row whose reference solution is not scored as right."""
 
     row: int
-    """In the file, counted from 1."""
+    """In the file, counted from 0."""
     question: str
     """Its beginning."""
     why: str
@@ -80,7 +80,7 @@ def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | No
     for records in _batches(path):
         count, failed = verify_records(records, scorer)
         failures += [
-            Failure(seen + row + 1, records[row]["extra_info"]["question"][:80], why)
+            Failure(seen + row, records[row]["extra_info"]["question"][:80], why)
             for row, why in failed.items()
         ]
         seen += len(records)

@@ -47,7 +47,7 @@ class RowBlock:
 
     def where(self, row: int) -> str:
         """Return the place of a row, for messages."""
-        return f"{self.label} row {self.numbers[row]}"
+        return f"{self.label} row {self.numbers[row] - 1}"
 
 
 def file_blocks(files: Sequence[Path], root: Path, roots: Sequence[str], bad: BadRows) -> Iterator[RowBlock]:

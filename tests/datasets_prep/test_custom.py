@@ -130,7 +130,7 @@ def test_a_new_name_is_scored_by_the_reward_that_is_named(tmp_path: Path) -> Non
         ({"map": ("ground_truth=answer|last_numbr",)}, "no extractor 'last_numbr'.*did you mean last_number"),
         ({"map": ("truth=answer",)}, "expected TARGET=COLUMN"),
         ({"map": ("ground_truth=answer|after",)}, "needs a text in quotes: after"),
-        ({"map": ("ground_truth=answer|after('=')",)}, "row 1: answer.*finds nothing in .*skip-bad"),
+        ({"map": ("ground_truth=answer|after('=')",)}, "row 0: answer.*finds nothing in .*skip-bad"),
         ({"map": ("ground_truth=|boxed",)}, "names no column"),
         ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' is scored by gsm8k, not by math"),
         ({"instruction": "verl"}, "verl has no instruction for custom"),
@@ -166,8 +166,8 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
     assert json.loads(rows[2]["extra_info"]["metadata"]) == {"id": None}
     assert prepared.dropped == 3
     assert prepared.first_dropped[1:] == (
-        "my.jsonl row 3: 'question' is empty",
-        "my.jsonl row 4: 'question' is missing or null",
+        "my.jsonl row 2: 'question' is empty",
+        "my.jsonl row 3: 'question' is missing or null",
     )
 
 

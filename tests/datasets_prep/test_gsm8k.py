@@ -81,15 +81,15 @@ def test_the_same_raw_files_give_the_same_bytes_wherever_they_lie(tmp_path: Path
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"question": "q"}, "train.jsonl row 4: no column 'answer'; found: question"),
-        ({"question": "q", "answer": None}, "train.jsonl row 4: 'answer' must be text, found null"),
-        ({"question": "", "answer": "#### 1"}, "train.jsonl row 4: 'question' is empty"),
-        ({"question": "q", "answer": "1"}, "train.jsonl row 4: 'answer' has no '####'"),
-        ({"question": "q", "answer": "#### one"}, "row 4: expected a number after '####', found 'one'"),
-        ({"question": "q", "answer": "#### ٣"}, "row 4: expected a number after '####', found '٣'"),
+        ({"question": "q"}, "train.jsonl row 3: no column 'answer'; found: question"),
+        ({"question": "q", "answer": None}, "train.jsonl row 3: 'answer' must be text, found null"),
+        ({"question": "", "answer": "#### 1"}, "train.jsonl row 3: 'question' is empty"),
+        ({"question": "q", "answer": "1"}, "train.jsonl row 3: 'answer' has no '####'"),
+        ({"question": "q", "answer": "#### one"}, "row 3: expected a number after '####', found 'one'"),
+        ({"question": "q", "answer": "#### ٣"}, "row 3: expected a number after '####', found '٣'"),
         (
             {"question": " How many people?\n", "answer": "#### 1"},
-            "train.jsonl row 4: the same question as train.jsonl row 3",
+            "train.jsonl row 3: the same question as train.jsonl row 2",
         ),
     ],
 )
@@ -108,14 +108,14 @@ def test_a_bad_row_is_named_or_skipped_and_counted(
 
 def test_a_test_question_that_is_also_in_train_is_a_bad_row(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "raw", [*TRAIN, *TEST])
-    with pytest.raises(InputError, match=r"test.jsonl row 1: the same question as train.jsonl row 4"):
+    with pytest.raises(InputError, match=r"test.jsonl row 0: the same question as train.jsonl row 3"):
         gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
 
 
 def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "raw", [{"Question": "q", "Answer": "#### 1"}])
     expected = (
-        "no row of split 'train' can be used; the first: train.jsonl row 1: "
+        "no row of split 'train' can be used; the first: train.jsonl row 0: "
         "no column 'question'; found: Question, Answer; did you mean Question?"
     )
     with pytest.raises(InputError, match=expected.replace("?", r"\?")):
@@ -140,7 +140,7 @@ def test_verification_names_the_rows_whose_solution_is_not_worth_one(tmp_path: P
         checked = verify_file(path, scorer)
     assert checked.rows == 3
     (failure,) = checked.failures
-    assert (failure.row, failure.question) == (2, "How far below zero?")
+    assert (failure.row, failure.question) == (1, "How far below zero?")
     assert failure.why.startswith("score 0.1, read as '-5'")
 
 

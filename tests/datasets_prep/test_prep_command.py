@@ -71,10 +71,10 @@ def test_a_solution_that_fails_its_own_reward_is_listed_and_exits_with_one(
     REGISTRY.register(strict, replace_existing=True)
     try:
         assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out")]) == 1
-        assert "train row 4: score 0" in capsys.readouterr().out
+        assert "train row 3: score 0" in capsys.readouterr().out
         assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out"), "--json"]) == 1
         (failure,) = json.loads(capsys.readouterr().out)["splits"]["train"]["failures"]
-        assert failure["row"] == 4
+        assert failure["row"] == 3
         assert failure["question"] == "Which?"
         arguments = ["--raw", str(raw), "--out", str(tmp_path / "out"), "--no-verify"]
         assert run(["prep", "gsm8k", *arguments]) == 0

@@ -122,7 +122,7 @@ def test_of_several_solutions_the_first_that_passes_stands_where_they_are_verifi
         verified = made(prepare, tmp_path, record, none)
     answers = [row["extra_info"]["answer"] for row in verified]
     assert answers == [f"```python\n{DOUBLE}\n```", f"```python\n{WRONG}\n```"]
-    assert failed_rows(tmp_path) == [2]
+    assert failed_rows(tmp_path) == [1]
 
 
 def with_solution(record: Record, program: str) -> Record:
@@ -150,7 +150,7 @@ def test_the_published_solution_passes_and_a_wrong_one_is_listed(
     assert good["prompt"][0]["content"].startswith("Double the number.\n\nWrite a Python program that reads")
     limit = {"time_limit": 1.5} if prepare == code_contests.prepare else {}
     assert json.loads(good["ground_truth"]) == STDIN | limit == json.loads(wrong["ground_truth"])
-    assert failed_rows(tmp_path) == [2]
+    assert failed_rows(tmp_path) == [1]
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_a_function_problem_shows_its_starter_code(prepare: Prepare, tmp_path: P
     assert STARTER.rstrip() in row["prompt"][0]["content"]
     assert json.loads(row["extra_info"]["metadata"])["starter_code"] == STARTER
     assert json.loads(row["ground_truth"])["fn_name"] == "double"
-    assert failed_rows(tmp_path) == [2]
+    assert failed_rows(tmp_path) == [1]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_row_without_usable_tests_is_named_or_dropped(
 ) -> None:
     good = {apps.prepare: APPS, taco.prepare: APPS, code_contests.prepare: CONTEST}.get(prepare, LIVE)
     split = "test" if good is LIVE else "train"
-    with pytest.raises(InputError, match=rf"^{split}.jsonl row 2: .*{why}.*--skip-bad") as caught:
+    with pytest.raises(InputError, match=rf"^{split}.jsonl row 1: .*{why}.*--skip-bad") as caught:
         made(prepare, tmp_path, good, record, split=split)
     assert "\n" not in str(caught.value)
     assert len(made(prepare, tmp_path, good, record, split=split, skip_bad=True)) == 1

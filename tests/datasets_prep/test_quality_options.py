@@ -26,7 +26,7 @@ def prep(folder: Path, records: list[dict[str, str]], *words: str) -> int:
 def test_keep_writes_and_lists_the_rows_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert prep(tmp_path, [RIGHT, BAD], "--verify") == 1
     assert pq.read_metadata(tmp_path / "out" / "train.parquet").num_rows == 2
-    assert "train row 2: score 0, read as '3'" in capsys.readouterr().out
+    assert "train row 1: score 0, read as '3'" in capsys.readouterr().out
     assert not (tmp_path / "out" / "dropped.jsonl").exists()
 
 

@@ -65,7 +65,7 @@ def test_every_format_gives_the_same_records(tmp_path: Path, name: str, as_folde
     WRITERS[name](tmp_path / name)
     found = read(tmp_path if as_folder else tmp_path / name)
     assert [record.values for record in found] == RECORDS
-    assert [(record.where, record.index) for record in found] == [(f"{name} row 1", 0), (f"{name} row 2", 1)]
+    assert [(record.where, record.index) for record in found] == [(f"{name} row 0", 0), (f"{name} row 1", 1)]
 
 
 def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
     )
     train = list(source.splits["train"](BadRows()))
     assert [record.index for record in train] == [0, 1, 2, 3]
-    assert train[2].where == "main/train-00001-of-00002.jsonl row 1"
+    assert train[2].where == "main/train-00001-of-00002.jsonl row 0"
     names = [file["name"] for file in source.provenance["files"]]  # type: ignore[attr-defined]
     assert names == [
         "main/train-00000-of-00002.jsonl",
@@ -147,11 +147,11 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
         ("train.json", b"[" * 100_000, "train.json: malformed JSON: nested too deeply"),
         ("train.json", b"", "is empty: it holds no rows"),
         ("train.json", b"[{", "train.json: malformed JSON"),
-        ("train.json", b"[1]", "train.json row 1: expected an object, found int"),
+        ("train.json", b"[1]", "train.json row 0: expected an object, found int"),
         ("train.csv", b"question,answer\n", "is empty: it holds no rows"),
-        ("train.csv", b'question,answer\n"a,b\n', "train.csv row 1: malformed CSV"),
-        ("train.csv", b"question,answer\na,b,c\n", "train.csv row 1: more cells than the header has columns"),
-        ("train.csv", b"question,answer\n\xff,a\n", "row 1: malformed CSV"),
+        ("train.csv", b'question,answer\n"a,b\n', "train.csv row 0: malformed CSV"),
+        ("train.csv", b"question,answer\na,b,c\n", "train.csv row 0: more cells than the header has columns"),
+        ("train.csv", b"question,answer\n\xff,a\n", "row 0: malformed CSV"),
         ("train.jsonl.gz", b"no gzip", "cannot read .*train.jsonl.gz: Not a gzipped file"),
         ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode(), mtime=0)[:-9], "cannot read .*train.jsonl.gz"),
         ("train.parquet", b"no parquet", "cannot read .*train.parquet"),
