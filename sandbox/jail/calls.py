@@ -18,7 +18,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import prelude, values
+from . import prelude, surroundings, values
 from .channel import Channel, describe
 
 REQUEST = 3
@@ -230,16 +230,11 @@ class ProgramChannel(Channel):
         return about
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """As ever, with the tests' own `input` and `sys.stdin` where they have put some."""
-        patched = {name: self.decode(value) for name, value in request.get("patched", {}).items()}
-        if not patched:
+        """As ever, in the surroundings that the tests have made."""
+        if "around" not in request:
             return super().answer(request)
-        kept = builtins.input, sys.stdin
-        builtins.input, sys.stdin = patched.get("input", kept[0]), patched.get("stdin", kept[1])
-        try:
+        with surroundings.as_in_tests(self.decode(request["around"])):
             return super().answer(request)
-        finally:
-            builtins.input, sys.stdin = kept
 
 
 def _next(iterator: Any) -> Any:

@@ -17,12 +17,7 @@ from typing import Any
 from . import prelude, proxies, pytesting, remote
 from .calls import CHANNEL, RESULTS
 from .channel import describe
-
-_MODULES = (
-    "solution", "main", "candidate", "submission", "answer", "your_module", "my_module", "your_solution",
-    "my_solution", "solution_module",
-)  # fmt: skip
-"""What tests call the module in which the program is."""
+from .protocol import PROGRAM_MODULES
 
 
 class _Names(dict[str, Any]):
@@ -46,10 +41,11 @@ class _Names(dict[str, Any]):
             return known
 
 
-class _Identity(ast.NodeTransformer):
-    """`a is b` as a call: one object of the program may have two stand-ins."""
+class _AcrossTheWall(ast.NodeTransformer):
+    """What has to be done otherwise with a program in another process."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`a is b` as a call: one object of the program may have two stand-ins."""
         self.generic_visit(node)
         if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
             return node
@@ -57,6 +53,14 @@ class _Identity(ast.NodeTransformer):
         if isinstance(node.ops[0], ast.IsNot):
             asked = ast.UnaryOp(ast.Not(), asked)
         return ast.copy_location(asked, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`random.seed(0)`: the program has to draw the same numbers."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "seed":
+            asked = ast.Call(ast.Name("__seed__", ast.Load()), [node.func, *node.args], node.keywords)
+            return ast.copy_location(asked, node)
+        return node
 
 
 def check(source: bytes, module: types.ModuleType) -> None:
@@ -69,9 +73,10 @@ def check(source: bytes, module: types.ModuleType) -> None:
     names["__candidate__"] = remote.channel_look_up
     names["__run_test__"] = lambda target, method=None: pytesting.run(names, target, method)
     channel = remote.connect(CHANNEL, names)
+    names["__seed__"] = channel.seeds.seeded
     sys.modules["tests"] = module
     sys.modules["pytest"] = pytesting.module()
-    for name in _MODULES:
+    for name in PROGRAM_MODULES:
         sys.modules[name] = remote.Candidate(name)
     setup = _outcome(request["setup"], names)
     if "error" in setup and not channel.used:
@@ -86,7 +91,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
 
 def _outcome(source: str, names: _Names) -> dict[str, Any]:
     try:
-        tree = ast.fix_missing_locations(_Identity().visit(ast.parse(source)))
+        tree = ast.fix_missing_locations(_AcrossTheWall().visit(ast.parse(source)))
         code = compile(tree, "test.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return {"passed": False, "unusable": f"a test is no Python: {describe(error)}"}

@@ -23,3 +23,9 @@ ENDED, CPU, WALL, IDLE, PROCESSES, CANCELLED, NOT_STARTED, MEMORY = range(8)
 CANCEL = b"cancel"
 HELLO = b"ready"
 MAX_PACKET = 65536
+
+PROGRAM_MODULES = (
+    "solution", "main", "candidate", "submission", "answer", "your_module", "my_module", "your_solution",
+    "my_solution", "solution_module",
+)  # fmt: skip
+"""What tests call the module in which the program is."""

@@ -1,7 +1,7 @@
 """A stand-in for pytest in the tests' process: what tests of single functions use of it, and no more.
 
-`raises`, `approx`, `fixture`, `mark.parametrize`, `skip`, `fail`, the fixtures `capsys`, `monkeypatch` and
-`tmp_path`, classes of tests, `unittest.TestCase`. The real one would cost a hundred times the run.
+`raises`, `approx`, `fixture`, `mark.parametrize`, `skip`, `fail`, the fixtures `capsys` and
+`monkeypatch`, classes of tests, `unittest.TestCase`. The real one would cost a hundred times the run.
 """
 
 from __future__ import annotations
@@ -212,22 +212,19 @@ class MonkeyPatch:
     def setenv(self, name: str, value: str) -> None:
         self.setitem(os.environ, name, value)
 
+    def delenv(self, name: str, raising: bool = True) -> None:
+        if raising or name in os.environ:
+            self.setitem(os.environ, name, "")
+            del os.environ[name]
+
     def undo(self) -> None:
         for step in reversed(self.steps):
             step()
 
 
-def _folder() -> Any:
-    import pathlib  # both large: every fork of the server would pay for them
-    import tempfile
-
-    return pathlib.Path(tempfile.mkdtemp())
-
-
 _BUILTIN_FIXTURES: dict[str, Callable[[], Any]] = {
     "capsys": Capsys,
     "monkeypatch": MonkeyPatch,
-    "tmp_path": _folder,
 }
 
 

@@ -5,20 +5,18 @@ What the program's objects are here is in `proxies`.
 
 from __future__ import annotations
 
-import builtins
 import collections
 import inspect
 import operator
 import sys
+import threading
 import types
 from typing import Any
 
-from . import proxies, values
+from . import proxies, surroundings, values
 from .channel import Channel
 from .proxies import NOTHING, Proxy, RemoteClass, channel, number_of
 
-_INPUT = builtins.input
-_STDIN = sys.stdin
 _KINDS = {"generator": types.GeneratorType, "function": types.FunctionType, "method": types.MethodType}
 """Types of the language that a stand-in may be asked whether it is one of."""
 
@@ -35,6 +33,7 @@ class TestsChannel(Channel):
             "getitem": lambda target, key: self._lent(target)[key],
             "getattr": self._public,
         })  # fmt: skip
+        self._turn = threading.RLock()
         self.names = names
         """The tests' globals: instances of classes defined there go over by content."""
         self.named: set[Any] = set()
@@ -43,8 +42,14 @@ class TestsChannel(Channel):
         self._classes: dict[int, Any] = {}
         self._kinds: dict[str, Any] = {}
         self._pending: list[tuple[str, Any]] = []
+        self.seeds = surroundings.Seeds()
         self.used = False
         """Whether the program has been asked anything."""
+
+    def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
+        """As ever, one thread of the tests after another: there is one socket."""
+        with self._turn:
+            return super().ask(op, *args, **kwargs)
 
     def look_up(self, name: str) -> Any:
         """Return a global of the program. Raises KeyError."""
@@ -96,10 +101,8 @@ class TestsChannel(Channel):
     def request(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         self.used = True
         message = super().request(op, args, kwargs)
-        if builtins.input is not _INPUT:
-            message["patched"] = {"input": self.encode(builtins.input)}
-        if sys.stdin is not _STDIN:
-            message.setdefault("patched", {})["stdin"] = self.encode(sys.stdin)
+        if around := surroundings.changed(self.seeds):
+            message["around"] = self.encode(around)
         return message
 
     def local(self, tag: str, body: Any) -> Any:
@@ -123,6 +126,8 @@ class TestsChannel(Channel):
             body: dict[str, Any] = {"__slots__": ()}
             if stands_for is not None:
                 body["__class__"] = property(lambda self: stands_for)
+                body["__doc__"] = property(lambda self: channel().ask("getattr", self, "__doc__"))
+                body["__await__"] = None  # calling it may give something to await; it is nothing such itself
             self._kinds[name] = type(name, (Proxy,), body)
         return self._kinds[name]
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.rewards.code.forms import FORMS
-from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError
+from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError
+from rewardkit.rewards.code.uncarried import uncarried
 
 
 def read(text: str) -> CodeProblem:
@@ -32,10 +33,22 @@ def read(text: str) -> CodeProblem:
                 raise GroundTruthError(f"malformed '{key}': {type(error).__name__}: {error}") from None
             if not problem.tests:
                 raise GroundTruthError("it has no tests, so there is nothing to score by")
+            _check_assertions(problem)
             return _with_language(problem, truth.get("language"))
     keys = ", ".join(sorted(map(str, truth))[:8]) or "none"
     known = ", ".join(FORMS)
     raise GroundTruthError(f"no known form of test cases; expected one of {known}, found keys: {keys}")
+
+
+def _check_assertions(problem: CodeProblem) -> None:
+    """Refuse tests that a right program would fail, as they reach for what is in its process."""
+    asserted = [test for test in problem.tests if isinstance(test, AssertTest)]
+    if not asserted:
+        return
+    source = "\n".join([problem.setup, *(f"{test.before}\n{test.source}" for test in asserted)])
+    found = uncarried(source, pytest=asserted[0].source.startswith("__run_test__("))
+    if found is not None:
+        raise GroundTruthError(f"the program runs in a process of its own, and a test {found}")
 
 
 def _with_language(problem: CodeProblem, language: Any) -> CodeProblem:

@@ -41,13 +41,20 @@ def script_tests(source: str) -> list[tuple[str, str]]:
 
 
 def _asserts(node: ast.stmt) -> bool:
-    """Whether a statement checks something as it is run; a definition only does when it is called."""
+    """Whether a statement checks something as it is run; a definition only does when it is called.
+
+    A call of a function that is named so checks too, also in a loop: MBPP+ has all of its tests in one.
+    """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        name = ast.unparse(node.value.func)
-        return name.rpartition(".")[2].startswith(("check", "assert", "test"))
-    return any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+    return any(isinstance(inner, ast.Assert) or _calls_a_check(inner) for inner in ast.walk(node))
+
+
+def _calls_a_check(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    name = ast.unparse(node.value.func)
+    return name.rpartition(".")[2].startswith(("check", "assert", "test"))
 
 
 def pytest_tests(source: str) -> list[str] | None:
@@ -56,8 +63,11 @@ def pytest_tests(source: str) -> list[str] | None:
     if module is None:
         return None
     found: list[str] = []
+    helpers = _called_with_arguments(module)
     for node in module.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            if node.name in helpers:
+                continue
             found.append(f"__run_test__({node.name})")
         elif isinstance(node, ast.ClassDef) and _is_test_class(node):
             found += [
@@ -66,6 +76,17 @@ def pytest_tests(source: str) -> list[str] | None:
                 if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and inner.name.startswith("test")
             ]
     return found or None
+
+
+def _called_with_arguments(module: ast.Module) -> set[str]:
+    """Functions that the script itself calls with arguments: helpers, whatever their names."""
+    statements = [
+        node
+        for node in module.body
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+    calls = [c for statement in statements for c in ast.walk(statement) if isinstance(c, ast.Call)]
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name) and call.args}
 
 
 def _is_test_class(node: ast.ClassDef) -> bool:

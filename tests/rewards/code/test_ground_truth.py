@@ -71,6 +71,17 @@ FORMS: dict[str, tuple[Any, Any]] = {
     "SandboxFusion's AutoEval": ({"labels": {"programming_language": "python"}, "test": {"code": "import math\n#<INSERT>\nassert f(1) == 2", "asset": {}}}, (AssertTest("assert f(1) == 2", "import math"),)),
     "SandboxFusion's MBPP": ({"test_list": '["assert f(1, [2]) == 3"]', "labels": '{"test_setup_code": ""}'}, (CallCase("f", [1, [2]], 3, strict=True),)),
     "assertions as text": ("assert f(1) == g(2)", (AssertTest("assert f(1) == g(2)"),)),
+    "lists in an object": ({"tests": {"fn_name": "f", "inputs": [[1, [2]]], "outputs": [3]}}, CALL),
+    "NeMo-Gym's": ({"unit_tests": json.dumps({"inputs": ["1"], "outputs": ["2"]})}, (StdinTest("1", "2"),)),
+    "assertions as unit tests": ({"unit_tests": ["assert f(1, [2]) == 3"]}, (CallCase("f", [1, [2]], 3, strict=True),)),
+    "streams by name": ({"tests": [{"stdin": "1", "stdout": "2"}]}, (StdinTest("1", "2"),)),
+    "an answer to an input": ({"tests": [{"input": "1", "answer": "2"}]}, (StdinTest("1", "2"),)),
+    "arguments by name": ({"fn_name": "f", "tests": [{"args": [1, [2]], "expected": 3}]}, CALL),
+    "another name of the function's name": ({"func_name": "f", "tests": [{"input": "1\n[2]", "output": "3"}]}, CALL),
+    "the same with lists": ({"function_name": "f", "inputs": [[1, [2]]], "outputs": [3]}, CALL),
+    "Skywork's": ({"entry_point": "Solution().f", "import_prefix": "import math\n", "test_code": "def check(candidate):\n    assert candidate(a = 1) == [2]\n"}, (CallCase("Solution().f", [], [2], {"a": 1}, strict=True),)),
+    "MBPP+": ({"test_list": ["assert f(1, [2]) == 3"], "test": "def assertion(a, b):\n    assert a == b\nfor x, y in zip([1], [2]):\n    assertion(f(x), y)\n"}, (CallCase("f", [1, [2]], 3, strict=True), AssertTest("for x, y in zip([1], [2]):\n    assertion(f(x), y)", "def assertion(a, b):\n    assert a == b"))),
+    "a word about the problem": ({"inputs": ["1"], "outputs": ["2"], "metadata": "easy"}, (StdinTest("1", "2"),)),
     "TACO's lines": ({"inputs": [["1", "2"]], "outputs": [["3"]]}, (StdinTest("1\n2", "3"),)),
 }  # fmt: skip
 
@@ -92,6 +103,9 @@ AMBIGUOUS = {
     "programs with files": ({"official_tests": [{"input": "1", "output": "2"}], "input_mode": "file"}, ("input_mode", "stdio")),
     "interaction": ({"official_tests": [{"input": "1", "output": "2"}], "interaction_format": "x"}, ("interaction_format", "talk")),
     "a checker that is no text": ({"official_tests": [{"input": "1", "output": "2"}], "generated_checker": 1}, ("checker", "expected a program")),
+    "a case without output": ({"tests": [{"in": "1", "result": "2"}]}, ("test 1 has no output", "found keys: in, result")),
+    "a case that is no object": ({"tests": [5]}, ("test 1 is a int", "input and output")),
+    "arguments by keyword": ({"fn_name": "f", "tests": [{"args": [], "kwargs": {"a": 1}, "expected": 1}]}, ("kwargs", "in order")),
     "another language": ({"test": {"code": "x"}, "labels": {"programming_language": "cpp"}}, ("cpp", "expected python")),
 }  # fmt: skip
 

@@ -1,0 +1,169 @@
+"""Reads lists of test cases, whatever a set calls their inputs and outputs, and says which call a function.
+
+Whether a text among the tests of a function is a value or JSON for one is settled for all tests of a problem
+together; where both are possible the problem is refused, and the message names both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewardkit.rewards.code.assertions import CallCase, from_assert
+from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
+from rewardkit.rewards.code.values import (
+    from_json,
+    is_json,
+    json_lines,
+    limits_in,
+    list_of,
+    metadata_of,
+    text_of,
+)
+
+
+def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
+    """A list of cases: ours, open-r1's and PrimeIntellect's, DeepCoder's, SandboxFusion's.
+
+    A case is an assertion as text, or an object of `input`, `output` (also by other usual names) and perhaps
+    `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
+    """
+    cases = [_named(case, i) for i, case in enumerate(list_of(ground_truth[key], key), start=1)]
+    weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
+    if any(not 0 <= w < float("inf") for w in weights) or (weights and not sum(weights)):
+        raise GroundTruthError("weights must be finite, not negative, and not all zero")
+    return CodeProblem(
+        tests_of(cases, ground_truth),
+        tuple(weights),
+        setup=ground_truth.get("setup", ""),
+        comparator=ground_truth.get("comparator"),
+        checker=ground_truth.get("checker"),
+        limits=limits_in(ground_truth),
+    )
+
+
+_INPUTS = ("input", "stdin", "args", "arguments", "in")
+_OUTPUTS = ("output", "expected_output", "expected", "expected_result", "stdout", "answer", "out")
+"""The names that people give to both, in order of precedence."""
+
+
+def _named(case: Any, number: int) -> Any:
+    """A case with its input and output under our names; a text is an assertion and stays."""
+    if isinstance(case, str):
+        return case
+    if not isinstance(case, dict):
+        raise GroundTruthError(
+            f"test {number} is a {type(case).__name__}; expected an object of input and output"
+        )
+    if case.get("kwargs"):
+        raise GroundTruthError(f"test {number} has 'kwargs'; expected the arguments in order, in 'input'")
+    both = [next((name for name in names if name in case), None) for names in (_INPUTS, _OUTPUTS)]
+    if None in both:
+        wanted, tried = ("input", _INPUTS) if both[0] is None else ("output", _OUTPUTS)
+        raise GroundTruthError(
+            f"test {number} has no {wanted}; expected one of {', '.join(tried)}, found keys: "
+            f"{', '.join(map(str, case)) or 'none'}"
+        )
+    return case | {"input": case[both[0]], "output": case[both[1]]}
+
+
+def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]:
+    """The tests that cases are: calls of one function or more, runs on standard input, assertions."""
+    named = [None if isinstance(case, str) else _function_of(case, ground_truth) for case in cases]
+    found: list[Test | None] = [None] * len(cases)
+    for name in dict.fromkeys(named):
+        chosen = [i for i, other in enumerate(named) if other == name and not isinstance(cases[i], str)]
+        if name:
+            wrapped = any(str(cases[i].get("type", "")).startswith("function") for i in chosen)
+            calls = call_tests(
+                name, [cases[i]["input"] for i in chosen], [cases[i]["output"] for i in chosen], wrapped
+            )
+            for i, call in zip(chosen, calls, strict=True):
+                found[i] = call
+        else:
+            for i in chosen:
+                found[i] = StdinTest(
+                    text_of(cases[i]["input"], "stdin"), text_of(cases[i]["output"], "stdout")
+                )
+    return tuple(
+        test if test is not None else (from_assert(case) or AssertTest(case))
+        for test, case in zip(found, cases, strict=True)
+    )
+
+
+def function_in(holder: dict[str, Any]) -> str | None:
+    """Return the function that a case, or a whole ground truth, says is called; None if it names none."""
+    for name in ("fn_name", "func_name", "function_name", "entry_point"):
+        if holder.get(name):
+            return str(holder[name])
+    return metadata_of(holder).get("func_name") or None
+
+
+def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | None:
+    """The function that a case calls; None if it runs the program on standard input."""
+    kind = str(case.get("testtype") or case.get("type") or "")
+    name = function_in(case) or function_in(ground_truth)
+    if kind.startswith("stdin"):
+        return None
+    if kind.startswith("function") and not name:
+        raise GroundTruthError(
+            f"a test is of the kind {kind!r} but names no function; expected 'fn_name', or 'func_name' in "
+            "its 'metadata'"
+        )
+    return name
+
+
+def call_tests(
+    function: str, inputs: list[Any], outputs: list[Any], may_wrap: bool = True
+) -> tuple[CallCase, ...]:
+    """Cases of a function: inputs are lists of arguments, or text with one JSON value a line.
+
+    Args:
+        function: Its name.
+        inputs: One for each case.
+        outputs: One for each case; JSON texts if the inputs are texts, values otherwise.
+        may_wrap: The set is one of those that wrap each result in a list, as APPS and TACO do. Whether a
+            problem does shows only in all of its outputs together.
+    """
+    as_text = [isinstance(i, str) for i in inputs]
+    if any(as_text) and not all(as_text):
+        raise GroundTruthError(
+            f"the inputs of '{function}' are texts and values; as texts they would be JSON, one argument a "
+            "line, as values they would be the arguments: expected one of both"
+        )
+    if inputs and as_text[0]:
+        inputs = [json_lines(i) for i in inputs]
+        outputs = _json_outputs(outputs)
+    cases = [_arguments(i) for i in inputs]
+    wrapped = may_wrap and all(isinstance(o, list) and len(o) == 1 for o in outputs)
+    return tuple(CallCase(function, c, o, wrapped=wrapped) for c, o in zip(cases, outputs, strict=True))
+
+
+def _arguments(given: Any) -> list[Any]:
+    if isinstance(given, dict):
+        raise GroundTruthError(
+            "the input of a function is an object: it could be its keyword arguments or its one argument; "
+            "expected a list of arguments"
+        )
+    return given if isinstance(given, list) else [given]
+
+
+def _json_outputs(outputs: list[Any]) -> list[Any]:
+    """The results of a function whose inputs are JSON texts: all JSON, or all plain texts."""
+    texts = [o for o in outputs if isinstance(o, str)]
+    if len(texts) < len(outputs):
+        if any(is_json(o) for o in texts):
+            raise GroundTruthError(
+                "some outputs of the function are values and some are texts that are JSON; those could be "
+                "the texts themselves or the values that they write: expected one of both"
+            )
+        return outputs
+    readable = [is_json(o) for o in texts]
+    if all(readable):
+        return [from_json(o) for o in texts]
+    if any(readable):
+        one, other = texts[readable.index(True)], texts[readable.index(False)]
+        raise GroundTruthError(
+            f"the output {one[:40]!r} could be a text or the value that it writes as JSON, which "
+            f"{other[:40]!r} beside it is not; expected all of one kind"
+        )
+    return outputs

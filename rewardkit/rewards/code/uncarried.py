@@ -1,0 +1,140 @@
+"""What tests do that a program in another process cannot follow: then no program is judged by them.
+
+Found by reading the tests, whatever the program is: a right program would fail such a test as a wrong one
+does.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from rewardkit.rewards.code.scripts import parse
+from rewardkit.sandbox.jail.protocol import PROGRAM_MODULES
+
+_CARRIED = {"sys.stdout", "sys.stderr", "sys.stdin", "builtins.input", "builtins.print", "os.environ"}
+"""What tests may replace; besides, whatever is the program's."""
+_FILES = {
+    "os": {"mkdir", "makedirs", "remove", "unlink", "rename", "listdir", "chdir", "rmdir", "symlink"},
+    "shutil": {"rmtree", "copy", "copyfile", "copytree", "move"},
+}
+_OF_PATHS = {"write_text", "write_bytes", "touch", "read_text", "read_bytes"}
+_LOGS = {"assertLogs", "assertNoLogs", "assertWarns", "assertWarnsRegex"}
+_WARNINGS = {"pytest.warns", "pytest.deprecated_call", "warnings.catch_warnings"}
+_LOOKS = {"inspect.signature", "inspect.getsource", "inspect.getfullargspec"}
+_FRAMES = {"assert_frame_equal", "assert_series_equal", "assert_index_equal"}
+_FIXTURES = {"capsys", "monkeypatch", "self", "cls"}
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def uncarried(tests: str, *, pytest: bool) -> str | None:
+    """Return what tests in Python do that cannot be carried to the program's process; None if nothing.
+
+    Args:
+        tests: Their source.
+        pytest: They are functions that ask for fixtures, rather than statements.
+    """
+    module = parse(tests)
+    if module is None:
+        return None
+    imported = _imported(module)
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and (found := _in_call(node, imported)):
+            return found
+    return _fixture(module) if pytest else None
+
+
+def _imported(module: ast.Module) -> dict[str, str]:
+    """The names that imports give, each with what it stands for; without those of the program's module."""
+    found = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            found.update(
+                {a.asname or a.name.partition(".")[0]: a.name if a.asname else "" for a in node.names}
+            )
+        elif isinstance(node, ast.ImportFrom):
+            found.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+    return {name: whole or name for name, whole in found.items()}
+
+
+def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
+    written = ast.unparse(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else ""
+    root, _, rest = written.partition(".")
+    name = f"{imported.get(root, root)}.{rest}" if rest else imported.get(root, root)
+    owner, _, last = name.rpartition(".")
+    if owner == "tempfile" or last in _FILES.get(owner, ()) or name == "open":
+        return f"reads or writes files ({written}), of which the program has none"
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if method in _OF_PATHS and "pathlib.Path" in imported.values():
+        return f"reads or writes files ({method}), of which the program has none"
+    if last in _LOGS or name in _WARNINGS:
+        return f"listens to logs or warnings ({written})"
+    if name in _LOOKS or last in _FRAMES:
+        return f"looks into objects by {written}"
+    return _replaced(node, name, imported)
+
+
+def _replaced(node: ast.Call, name: str, imported: dict[str, str]) -> str | None:
+    """What a test replaces by a mock, where the program would not meet the mock."""
+    if name.startswith("mock."):
+        name = f"unittest.{name}"
+    if not node.args:
+        return None
+    first = node.args[0]
+    if name == "unittest.mock.patch" or (name == "monkeypatch.setattr" and isinstance(first, ast.Constant)):
+        target = str(first.value) if isinstance(first, ast.Constant) else ""
+    elif name in ("unittest.mock.patch.object", "monkeypatch.setattr") and len(node.args) > 1:
+        second = node.args[1]
+        owner = ast.unparse(first)
+        root = owner.partition(".")[0]
+        if root not in imported or not isinstance(second, ast.Constant):
+            return None
+        target = f"{imported[root]}{owner[len(root) :]}.{second.value!s}"
+    else:
+        return None
+    if not target or target in _CARRIED or _is_the_programs(target):
+        return None
+    return f"replaces {target}, which the program would not see"
+
+
+def _is_the_programs(target: str) -> bool:
+    return target.partition(".")[0] in PROGRAM_MODULES
+
+
+def _fixture(module: ast.Module) -> str | None:
+    """A fixture that a test asks for and nobody gives."""
+    functions = [node for node in module.body if isinstance(node, _Function)]
+    for owner in module.body:
+        if isinstance(owner, ast.ClassDef) and owner.name.startswith("Test"):
+            functions += [node for node in owner.body if isinstance(node, _Function)]
+    given = _FIXTURES | {function.name for function in functions if _decorated(function, "fixture")}
+    known = given | _parameters(module)
+    for function in functions:
+        if function.name.startswith("test") and not _decorated(function, "patch"):
+            for name in _asked(function):
+                if name not in known:
+                    return f"asks for the fixture '{name}', which cannot be given here"
+    return None
+
+
+def _asked(function: _Function) -> list[str]:
+    plain = function.args.args
+    return [a.arg for a in plain[: len(plain) - len(function.args.defaults)]]
+
+
+def _decorated(function: _Function, word: str) -> bool:
+    return any(word in ast.unparse(found).partition("(")[0] for found in function.decorator_list)
+
+
+def _parameters(module: ast.Module) -> set[str]:
+    """The names that `parametrize` gives."""
+    found: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize") and node.args:
+            try:
+                names = ast.literal_eval(node.args[0])
+            except ValueError:
+                continue
+            listed = names.split(",") if isinstance(names, str) else names
+            found |= {str(name).strip() for name in listed}
+    return found

@@ -1,0 +1,76 @@
+"""Reads the plain values that published tests are made of: JSON within text, lists, limits. Knows no form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rewardkit.rewards.code.problem import GroundTruthError
+
+
+def metadata_of(holder: dict[str, Any]) -> dict[str, Any]:
+    """Return the object in `metadata`, or in the JSON text there; other texts say nothing of tests."""
+    found = holder.get("metadata") or {}
+    found = from_json(found) if isinstance(found, str) and found.lstrip()[:1] == "{" else found
+    return found if isinstance(found, dict) else {}
+
+
+def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
+    """Return the limits of a ground truth, and its time limit in seconds however it is written."""
+    limits = {name: float(value) for name, value in (ground_truth.get("limits") or {}).items()}
+    given = ground_truth.get("time_limit")
+    if isinstance(given, dict):  # CodeContests: {seconds, nanos}
+        given = float(given.get("seconds") or 0) + float(given.get("nanos") or 0) / 1e9
+    if isinstance(given, str):  # TACO: "2.0 seconds"
+        given = given.split()[0] if given.strip() else None
+    return limits | ({"time_limit": float(given)} if given else {})
+
+
+def text_of(value: Any, stream: str = "") -> str:
+    """A test's text; some sets hold a list of lines, SandboxFusion an object of streams."""
+    if isinstance(value, dict) and stream:
+        if set(value) - {stream}:
+            raise GroundTruthError(f"a test has the files {sorted(value)}; expected {stream} alone")
+        value = value.get(stream, "")
+    if isinstance(value, list):
+        if not all(isinstance(line, str) for line in value):
+            raise GroundTruthError(
+                "a test's input or output is a list of values: they could be the lines of a text, or what a "
+                "function takes and returns; expected texts, or 'fn_name'"
+            )
+        return "\n".join(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # JSON that was read once too often
+    if not isinstance(value, str):
+        raise GroundTruthError(f"a test's input and output must be text, found {type(value).__name__}")
+    return value
+
+
+def list_of(value: Any, key: str) -> list[Any]:
+    """Return a list, or that in a JSON text."""
+    value = from_json(value) if isinstance(value, str) else value
+    if not isinstance(value, list):
+        raise GroundTruthError(f"'{key}' must be a list of tests, found {type(value).__name__}")
+    return value
+
+
+def from_json(text: str) -> Any:
+    """Return the value of a JSON text; GroundTruthError if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise GroundTruthError(f"expected JSON in a test, found {text[:60]!r}") from None
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def json_lines(text: str) -> list[Any]:
+    """Return the values of a text with one JSON value a line."""
+    return [from_json(line) for line in text.split("\n") if line.strip()]

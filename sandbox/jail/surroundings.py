@@ -1,0 +1,104 @@
+"""What tests change around the program rather than in it, and the program has to meet as in one process:
+`input`, `print`, `sys.stdin`, the environment, and the state of random numbers that a test has seeded.
+
+The tests' side says what is other than it was; the program's side makes it so while it does what was asked.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_BUILTINS = {"input": builtins.input, "print": builtins.print}
+_STDIN = sys.stdin
+_ENVIRONMENT = dict(os.environ)
+
+
+class Seeds:
+    """The random numbers of the tests: sent once they have seeded them, and when they have drawn some."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Any] = {}
+
+    def seeded(self, seed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call what a test calls `seed`; from then on the program has the tests' numbers."""
+        found = seed(*args, **kwargs)
+        numpy = sys.modules.get("numpy.random")
+        if seed == random.seed:
+            self._said["random"] = None
+        elif numpy is not None and seed == numpy.seed:
+            self._said["numpy"] = None
+        return found
+
+    def moved(self) -> dict[str, Any]:
+        """The states that the program does not have yet."""
+        found = {}
+        for name, said in self._said.items():
+            state = _READ[name]()
+            if state != said:
+                found[name] = self._said[name] = state
+        return found
+
+
+def _numpy_state() -> Any:
+    name, numbers, *rest = sys.modules["numpy.random"].get_state()
+    return [str(name), numbers.tolist(), *rest]
+
+
+def _set_numpy_state(state: Any) -> None:
+    import numpy  # the program may not have imported it yet
+
+    numpy.random.set_state(tuple(state))
+
+
+_READ: dict[str, Callable[[], Any]] = {"random": random.getstate, "numpy": _numpy_state}
+_WRITE: dict[str, Callable[[Any], Any]] = {"random": random.setstate, "numpy": _set_numpy_state}
+
+
+def changed(seeds: Seeds) -> dict[str, Any]:
+    """In the tests' process: what is other than at the start, by name."""
+    found: dict[str, Any] = {
+        name: getattr(builtins, name)
+        for name, original in _BUILTINS.items()
+        if getattr(builtins, name) is not original
+    }
+    if sys.stdin is not _STDIN:
+        found["stdin"] = sys.stdin
+    if dict(os.environ) != _ENVIRONMENT:
+        found["environment"] = dict(os.environ)
+    if moved := seeds.moved():
+        found["numbers"] = moved
+    return found
+
+
+@contextlib.contextmanager
+def as_in_tests(said: dict[str, Any]) -> Iterator[None]:
+    """In the program's process: the surroundings as the tests have them; random numbers stay so."""
+    for name, state in said.get("numbers", {}).items():
+        _WRITE[name](state)
+    kept = {name: getattr(builtins, name) for name in _BUILTINS if name in said}
+    stdin = sys.stdin
+    environment = dict(os.environ) if "environment" in said else None
+    for name in kept:
+        setattr(builtins, name, said[name])
+    sys.stdin = said.get("stdin", stdin)
+    if environment is not None:
+        _replace_environment(said["environment"])
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(builtins, name, value)
+        sys.stdin = stdin
+        if environment is not None:
+            _replace_environment(environment)
+
+
+def _replace_environment(values: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(values)
