@@ -22,6 +22,7 @@ from rewardkit.client.wire import (
     request_headers,
     scores_of,
 )
+from rewardkit.http_sessions import end_with_loop
 from rewardkit.types import Sample, Score
 
 if TYPE_CHECKING:
@@ -145,13 +146,14 @@ class AsyncClient:
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers=self._headers,
             )
+            end_with_loop(self._session)
         url = f"{self.url}{batch.path}"
         async with self._session.post(url, data=batch.body, headers=headers) as response:
             retry_after = response.headers.get("retry-after", "")
             return HttpAnswer(str(response.url), response.status, retry_after, await response.read())
 
     async def aclose(self) -> None:
-        """Close the connections; calls still waiting are cancelled."""
+        """Close the connections; calls still waiting are cancelled. The end of the loop closes them, too."""
         for sender in list(self._senders):
             sender.cancel()
         for singles in self._waiting.values():

@@ -13,6 +13,7 @@ import aiohttp
 import msgspec
 
 from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.http_sessions import end_with_loop
 
 _MAX_BACKOFF_S = 30.0
 
@@ -142,4 +143,5 @@ def _session() -> aiohttp.ClientSession:
         # The chunk bounds the concurrency; a limit here would only make requests wait unseen.
         connector = aiohttp.TCPConnector(limit=0)
         _sessions[loop] = aiohttp.ClientSession(connector=connector, trust_env=True)
+        end_with_loop(_sessions[loop])
     return _sessions[loop]
