@@ -17,6 +17,7 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 
 SIGNS = (
+    (re.compile(r"\b[Nn]o\.\s?(?=\d)"), "number "),
     (
         re.compile(r"[^\n.]*?(?:[-=]+>|→)\s*([^\n]{1,80}?)\s*\((?:corrected|revised|updated|fixed|final)\)"),
         r"\1",
@@ -69,6 +70,7 @@ CLAUSE = re.compile(
     r"|,\s(?=a (?:second|closer|careful|quick|short|brief) \w+\s)"
     r"|,\s(?=(?:it|its|it's|i|i'm|i'd|i'll|we|that|that's|this|there|the|my|then|choose|pick|select|go|make"
     r"|mark|put|hence)\b)"
+    r"|(?<=n't)\s?:\s(?=i(?:'ll|'d)?\s)|,\s(?=(?:yes|no) to\b)"
     rf"|,\s(?=(?:and )?{X}\s(?:is|was|fails)\b)|,\s(?=(?:leaving|giving|making|which|yielding)\b)"
     r"|\s?—\s?|\s(?=and (?:you're|you are|upon|on|after|let|i|it|so|the|that|this|therefore|thus|hence"
     r"|then)\b)"
@@ -187,14 +189,17 @@ TURNS = re.compile(
     r"|overall|now|better|upon|in fact)\b"
 )
 CONFIRMS = re.compile(
-    r"(?:yes|yep|yeah|yup|correct|exactly|definitely|absolutely|indeed|that's it"
+    r"(?:\w{1,10}\s?:\s)?(?:yes|yep|yeah|yup|correct|exactly|definitely|absolutely|indeed|that's it"
     r"|that's the one)\b(?!.*\b(?:but|not)\b)"
 )
 """After a question: it is so."""
-DISCONFIRMS = re.compile(r"(?:no|nope|nah|wrong|never|certainly not|of course not|not at all)\W*$")
+DISCONFIRMS = re.compile(
+    r"(?:\w{1,10}\s?:\s)?(?:no|nope|nah|wrong|never|certainly not|of course not|not at all)\W*$"
+)
 """After a question: it is not so."""
 SHAKES = re.compile(
-    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch|strike that|sorry|oops"
+    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch (?:that|it)|strike that|sorry|oops"
+    r"|never ?mind|(?:(?:al)?though|but),? come to think of it|come to think of it"
     r"|correction|edit|update|erratum|make that|hold on|jk"
     r"|hmm)\b"
 )
@@ -209,9 +214,9 @@ SETTING_ASIDE = re.compile(
     r"|filter)\w*\b[^,:]{0,200},\s"
 )
 NO = re.compile(
-    r"^(?:(?:but|and|so|or)\s)?(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
+    r"^(?:(?:but|and|so|or|although|though),?\s)?(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
     r"|inspection))|nope|nah|wait|(?:scratch|strike) (?:that|it)|actually|sorry|hold on|my bad|correction"
-    r"|edit|update|erratum|make that"
+    r"|edit|update|erratum|make that|never ?mind|ah,? no|oh,? no|come to think of it"
     r"|i mean|oops|hmm+|jk|just kidding|no)(?:\s?[,:.–—-]+\s*|\s(?=it's|its|i )"
     r"|\s(?=(?:wait|actually|sorry|scratch|oops|jk|hold on)\b)))+)(?:(?:wait|actually|sorry|scratch that"
     r"|oops)\s)?"
@@ -226,7 +231,7 @@ ENDS = re.compile(
 """A few words that end in the candidate: "def B", "Tick B"."""
 SUM = re.compile(r"[=^×·]|\\cdot|\\times")
 CONCEDED = re.compile(
-    r"(?:although|though(?!\s?[:,])|while|whereas|even though|even if|granted|admittedly|despite)\b"
+    r"(?:although|though|while|whereas|even though|even if|granted|admittedly|despite)\b(?!\s?[:,])"
 )
 CONFUSED = re.compile(r"\b(?:confuse[sd]?|mix(?:es|ed)? up|mistaken) (?:it )?(?:with|for)\b")
 """With something else: what is said next is said of that."""
@@ -244,7 +249,7 @@ AS_WELL = re.compile(
     rf"|alternative(?:ly)?)\b)(?:(?:or|maybe|perhaps|possibly|alternative(?:ly)?|else|could"
     rf"|might|may|be"
     rf"|it's|it|is)\b[\s,:]*){{1,5}}(?<!^it's )(?<!^it is ){X}|{X}[^,]*"
-    r"\b(?:also|too(?! [a-z])|as well|equally)\b"
+    r"\b(?:also|too(?! [a-z])|as well|equally|(?:just|every bit) as \w+)\b"
     rf"|\b(?:also(?! (?:explain|show|discuss|go"
     rf"|tell|describe|help|see|check|compare|look)\b)|equally)\b[^,]*{X}"
 )
@@ -280,7 +285,7 @@ CUT_OFF = re.compile(
 """The last words of a text that breaks off: after whole sentences, one without an end."""
 YOU_ARE_RIGHT = re.compile(
     r"(?:and |so |yes,? )?you(?:'re| are| were) (?:absolutely |quite |totally |completely )?(?:right"
-    r"|correct)\b"
+    r"|correct)\b(?! (?:to|in|about)\b)"
 )
 BOTH = re.compile(r"\b(?:one of|both|either|neither|nor|between|two|all|any of|whether|not|each|none)\b")
 FROM_TO = re.compile(rf"\bfrom {X} (?:over |back )?to\b")

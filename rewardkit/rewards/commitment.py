@@ -84,7 +84,7 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     `refine` says what a clause does where an answer may be something else than a candidate.
     """
     whole = _complete(text)
-    reading = Reading(state)
+    reading = Reading(state, turned=state is None)
     for step in _steps(whole, refine):
         reading.take(step)
         if reading.contradicted:
@@ -131,8 +131,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         within: frozenset[int] | None = last
         if confirmed and not asked and CONFIRMS.match(sentence):
             yield Step("commits", confirmed)
-        if confirmed and not asked and DISCONFIRMS.match(sentence):
-            yield Step("denies", confirmed)
+        if not asked and DISCONFIRMS.match(sentence):
+            yield Step("denies", confirmed) if confirmed else Step("turns", SHAKEN)
         in_sentence = named = _named(sentence)
         confirmed = named if asked and len(named) == 1 else frozenset()
         named_before = True
@@ -250,6 +250,8 @@ def _read(
     own = _OR_SAME.sub(r"\1 ", own)
     named = _named(own)
     opened = scope or (None if CONCEDED.match(plain) else _scope(plain))
+    if not asked and opened is None and (one := _chosen_from(plain)):
+        return Step("commits", one), opened
     if not named:
         if SHAKES.match(clause) and RESETS.match(clause):
             return Step("resets"), opened
@@ -281,13 +283,28 @@ def _read(
         return Step("nothing", named), opened
     if CUE.search(own):
         return Step("commits", named), opened
-    if PROCESS.match(own):
+    if PROCESS.match(own) and not _SAID_TO_BE.search(own):
         return Step("nothing", named), opened
     if ENDS.search(own):
         return Step("commits", named), opened
     return _of_place(own, named), opened
 
 
+def _chosen_from(clause: str) -> frozenset[int]:
+    """The candidate after the colon that ends a clause in which others were named: "no, not A: B"."""
+    found = _OF_SEVERAL.fullmatch(clause)
+    if found is None or not _says_more(found["head"]) or not _named(found["head"]) - _named(found["one"]):
+        return frozenset()
+    label = found["head"][max(m.end() for m in _CANDIDATE.finditer(found["head"])) :]
+    return frozenset() if NOT.search(label) or HEDGE.search(_CAN_BE.sub("", label)) else _named(found["one"])
+
+
+_OF_SEVERAL = re.compile(rf"(?P<head>.*{X}.*?)\s?:\s*\(?(?P<one>{X})\W*")
+_CAN_BE = re.compile(r"\bcan be\b")
+_SAID_TO_BE = re.compile(
+    rf"^(?!.*\b(?:next|now|first|then|also)\b).*\b(?:is|was|be)\s(?:option |choice )?{X}\W*$"
+)
+"""At the end of a clause it is what the clause speaks of, whatever that is called."""
 CONCLUDES = re.compile(r"(?:and |so )?(?:so|hence|therefore|thus|which leaves|that leaves|leaving)\b")
 _OR_SAME = re.compile(rf"({X})[^{X[1:-1]}]{{0,20}}\bor\b[^{X[1:-1]}]{{0,40}}\1")
 """The same answer in other words."""
@@ -303,6 +320,8 @@ def _after_both(clause: str) -> str:
 def _of_place(clause: str, named: frozenset[int]) -> Step:
     """What a clause does that has no words of choosing: what is new in a sentence stands after its verb."""
     head, _, tail = clause.partition(CANDIDATES[next(iter(named))])
+    if head.rstrip().endswith(":") and not _WORD.search(tail):
+        return Step("labels", named, head)
     if _WORD.search(HEAD.sub("", head)) and len(tail.split()) < _SHORT_TAIL:
         return Step("leans", named, head + "X" + tail)
     return Step("names", named, head + "X" + tail)

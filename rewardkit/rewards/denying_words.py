@@ -14,6 +14,8 @@ NOT = words(
     r"(?:nothing|little|no \w+) (?:supports?|suggests?|says|shows?|proves?|indicates?|confirms?|backs"
     r"|speaks? for)",
     rf"followed by {X}", rf"(?:ahead of|second to) {X}",
+    r"(?<!a )(?<!quite a )few", r"(?<!a )little", r"barely", r"scarcely", r"seldom", r"rarely",
+    rf"nothing (?:to|for|about|on) {X}", rf"(?:scratch|strike|erase|nix|axe|cancel|delete) {X}",
     r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*",
     r"incorrect\w*", r"false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)",
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"(?<!by )exclu\w+", 
@@ -26,7 +28,7 @@ NOT = words(
     r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
     r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid",
     r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
-    r"bad", rf"besides? {X}", rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}",
+    r"bad(?:ly)?", rf"besides? {X}", rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}",
     r"tempt\w*", r"plausible", r"meh", r"misread\w*", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*",
     r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет",
     r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
@@ -34,7 +36,7 @@ NOT = words(
     r"close(?! (?:look|reading|inspection)\b)",
     r"(?<!per )second(?! (?:look|thoughts?|reading|check|glance|squared|half|law|person|world|part"
     r"|paragraph|sentence"
-    r"|order|one does)\b)", r"weak\w*",
+    r"|order|one does|and (?:final|last))\b)", r"weak\w*",
     r"converse", r"inverse", r"erroneous\w*", r"absurd\w*", r"unwise", r"fool\w*", r"folly", r"too",
     r"untenable", r"insufficient", r"inadequate", r"superficial\w*", r"falls?", r"nearest",
     r"anything but", r"everything but", r"all but", r"misses", r"lacks?", r"red herrings?", r"avoid",
@@ -56,6 +58,9 @@ NOT = words(
     r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 TWICE_DENIED = re.compile(
+    r"\b(?:don't|do not|never|no need to|needn't|need not) \w+ (?:it|this|that|yourself|me)(?: \w+)?(?=\s?:\s)"
+    r"|\b(?:is|are|was)(?:n't| not) (?:\w+ly |so |too |that )?(?:hard|difficult|tricky|tough|complicated)"
+    r"(?: to \w+)?|\bi(?:'m| am) not \w+ing(?=\s?:)|"
     r"\b(?:i'd|i would) be (?:lying|dishonest) if i (?:denied|said otherwise)(?: that)?"
     r"|\bthere(?:'s| is) no way (?:that )?it(?:'s not| isn't| is not)\b"
     r"|\b(?:nobody|no one|nothing) (?:will|can|could|would) (?:ever )?(?:convince|persuade"

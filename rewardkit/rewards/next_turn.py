@@ -46,6 +46,8 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
         return response
     if _opens_with_another(response, prompt):
         return ""
+    if _DIALOGUE.match(response):
+        return response
     if "uestions" in response or "roblem" in response or "xercise" in response or "next question" in response:
         sheet = _HEADER.search(response, start)
         if sheet and _SAYS.search(response[start : sheet.start()]):
@@ -66,6 +68,8 @@ def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bo
     return bool(asked and said) and not said & asked
 
 
+_DIALOGUE = re.compile(r"\s*[*_]{0,3}(?:human|user)[*_]{0,3}\s?:", re.IGNORECASE)
+"""A response that opens with somebody else's turn tells a whole dialogue, and what is said last in it counts."""
 _OPENERS = frozenset("QqPpHhUuIiNnAaFf#*>_ \t")
 """With which a question may begin that is called one."""
 

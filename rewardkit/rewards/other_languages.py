@@ -8,6 +8,7 @@ import re
 
 _FRAMES = (
     (r"，|、", ", "),
+    (r"\b(?:antwort|réponse|respuesta|risposta|resposta|ответ|antwoord|svar|odpowiedź)\s?:", " answer: "),
     (r"。|！", ". "),
     (r"？", "? "),
     (r"[¡¿]", " "),
@@ -61,7 +62,7 @@ _COMMAS = re.compile(r"[ \t]{0,3},(?:[ \t]{0,3},){0,3}[ \t]{1,3}")
 _BETWEEN_SCRIPTS = re.compile(r"(?<=[\u3040-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u3040-\u9fff])")
 _FOREIGN = re.compile(
     r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[¡¿]"
-    r"|\b(?:sondern|sino|c'est|n'est|réponse|antwort|richtig|ist|nicht|aber|pero|mais|creo|es|è|é)\b",
+    r"|\b(?:sondern|sino|c'est|n'est|réponse|respuesta|risposta|resposta|antwort|antwoord|svar|odpowiedź|richtig|ist|nicht|aber|pero|mais|creo|es|è|é)\b",
     re.IGNORECASE,
 )
 

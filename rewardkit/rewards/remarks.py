@@ -107,6 +107,12 @@ _OPENING = re.compile(
 """Against what others think."""
 
 
+_UNLIKE = re.compile(
+    rf"(?:(?<=[.!?]\s)|^)(?:Unlike|As opposed to|In contrast (?:to|with)|Rather than|Instead of)"
+    rf"\s[^,.\n{X[1:-1]}]{{1,60}},\s(?=(?:the |an? )?{X})",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What opens a sentence and is not the answer in it."""
 _NONE_BUT = re.compile(
     rf"\b(?:(?:anything|everything) (?:other than|but|except"
     rf"|besides) (?P<any>(?:option )?{X}) (?:would be|is|must be|will be)"
@@ -130,7 +136,7 @@ def without_remarks(text: str) -> str:
     if _CONTRASTS.search(text):
         text = _NOT_OTHER_AFTER.sub(r"\g<own>", text)
     if "," in text:
-        text = _OPENING.sub("", text)
+        text = _UNLIKE.sub("", _OPENING.sub("", text))
         text = _APPOSED.sub(r"\g<what> is \g<own>. It ", text)
     if ":" in text or "=" in text:
         text = _ticked(text)

@@ -132,6 +132,8 @@ def last_group(found: list[Statement], text: str) -> list[Statement]:
     list of guesses.
     """
     group = found[-1:]
+    if len(found) > 1 and _aside(found[-1], text) and not _aside(found[-2], text):
+        return found[-2:]
     for statement in reversed(found[:-1]):
         between = text[statement.end : group[0].start]
         same = _BETWEEN_SAME.fullmatch(between) and not _DENIES.search(statement.text)
@@ -139,6 +141,16 @@ def last_group(found: list[Statement], text: str) -> list[Statement]:
             break
         group.insert(0, statement)
     return group
+
+
+def _aside(statement: Statement, text: str) -> bool:
+    """Whether a statement stands within round brackets that open before it on its line."""
+    before = text[text.rfind("\n", 0, statement.start) + 1 : statement.start]
+    opened = before.rfind("(")
+    return opened >= 0 and ")" not in before[opened:] and _WORD.search(before, opened + 1) is not None
+
+
+_WORD = re.compile(r"[^\W_]")
 
 
 def retracted(text: str, end: int) -> bool:
@@ -310,7 +322,7 @@ _SAYS = re.compile(r"[^.\n]{0,80}\b(?:is|are|was|were|does|do|did|cannot|fails?|
 _RETURNS = re.compile(
     r"(?:Wait|Not|Here|But|Actually|However|Hmm|So|On (?:second|reflection)"
     r"|The (?:answer|other|correct|right|reason|rest|final|best|option)"
-    r"|[A-Z]\w+\s(?:answer|choice|response)\s?:"
+    r"|[A-Z]\w+\s(?:answer|choice|response)\s?:|Answer\s?:"
     r"|I (?:was|mean|am|think|hope|will|would|believe|almost"
     r"|first|nearly|initially|had|have|know|also|take)|Should|If|Please|Feel|Hope|Thanks?)\b|No[,.!;:]"
 )

@@ -10,8 +10,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Does = Literal[
-    "commits", "leans", "names", "stands", "concludes", "denies", "opens", "resets", "turns", "nothing"
-]
+    "commits",
+    "leans",
+    "labels",
+    "names",
+    "stands",
+    "concludes",
+    "denies",
+    "opens",
+    "resets",
+    "turns",
+    "nothing",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,9 @@ class Reading:
             self._loses(step)
         elif step.does == "commits":
             self._commits(next(iter(step.to)))
-        elif step.does == "leans":
+        elif step.does == "labels" and self.state is not None and not self.leaning and not self.turned:
+            self.state = self.state if self.state in step.to else None
+        elif step.does in ("leans", "labels"):
             self._leans(next(iter(step.to)), step.wording)
         elif step.does == "names":
             self.named |= dict.fromkeys(step.to, step.wording)

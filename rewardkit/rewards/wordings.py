@@ -94,7 +94,7 @@ MARKED_OTHERWISE = re.compile(
     r"|inaccurate|invalid|inferior"
     r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor"
     r"|second\sbest|naive|long(?:er)?|detailed"
-    r"|no|not|never|isn['’]t)\s(?:\w{1,12}\s)?$",
+    r"|no|not|never|isn['’]t)\s(?:[\w'’]{1,14}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces another answer than the response's own."""
@@ -127,7 +127,7 @@ ALTERNATIVE = re.compile(
 )
 """Before a marker: it announces one answer of several."""
 SECOND_THOUGHT = re.compile(
-    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?|actually|maybe"
+    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?(?!\?\sNo\b)|never\s?mind|actually|maybe"
     r"|perhaps|possibly|rather\b|sorry"
     r"|wait\b(?!\s(?:for|until|and)\b|,?\slet me (?:also |just )?(?:explain|add|clarify|expand|note))"
     r"|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might"

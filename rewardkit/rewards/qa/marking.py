@@ -47,7 +47,7 @@ def _as_pattern(form: str) -> str:
     return (
         rf"(?:{article}(?<![\w.,−+-])(?<![\w]')"
         + (words if exact else f"(?i:{words})")
-        + r"(?!\w|[.,]\d|[-'’]\w))"
+        + r"(?!\w|[.,]\d|[-'’]\w|\^))"
     )
 
 

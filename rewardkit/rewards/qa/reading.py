@@ -257,7 +257,7 @@ _REASON = re.compile(
     r"[,;]?\s(?:because|since|as\s(?:the|it|we|this|that|stated|shown|mentioned|explained|described"
     r"|noted|written|given|seen))\b.*"
     r"|[,;]\s(?:there\sis\sno|without\s(?:a|any))\sdoubt\b.*"
-    r"|\s\((?:see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document"
+    r"|\s\((?:(?:I|we|that|this|which)\s|see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document"
     r"|article|source))\b[^()]*\)[.\s]*$",
     re.IGNORECASE | re.DOTALL,
 )

@@ -90,6 +90,7 @@ def variants(accepted: tuple[str, ...], question: str) -> tuple[str, ...]:
         for write in _WAYS:
             found |= dict.fromkeys(write(plain))
         found |= dict.fromkeys(_with_class(plain, question))
+        found |= dict.fromkeys(_surname(plain, question))
     return tuple(written for written in found if written not in accepted and not form(written).empty)
 
 
@@ -227,6 +228,53 @@ def _with_class(text: str, question: str) -> Iterator[str]:
         yield without
     else:
         yield from (f"{noun} {bare}", f"{bare} {noun}", f"{noun} of {bare}")
+
+
+def _surname(text: str, question: str) -> Iterator[str]:
+    """The last name of somebody who is asked for, if the question has no part of the name: Lincoln."""
+    found = _NAME.fullmatch(text)
+    if found is None or not _ASKS_WHO.search(question) or _OF_GROUPS.search(question):
+        return
+    if found["first"].split()[0] in _NO_FIRST_NAME or found["last"].casefold() in question.casefold():
+        return
+    yield (found["particle"] or "") + found["last"]
+
+
+_NAME = re.compile(
+    r"(?P<first>[A-Z][\w'’-]+(?: [A-Z](?:\.|[\w'’-]+)){0,2}) "
+    r"(?P<particle>(?:(?:[Vv]an|[Vv]on|[Dd]e|[Dd]a|[Dd]i|[Dd]el|[Dd]er|[Dd]en|[Ll]a) ){0,2})"
+    r"(?P<last>(?!(?:Jr|Sr|I{1,3}|IV|VI{0,3})\b)[A-Z][\w'’-]{2,})"
+)
+_ASKS_WHO = re.compile(
+    r"\b[Ww]ho(?:se|m)?\b|\b(?:[Ww]hich|[Ww]hat|[Nn]ame of the) (?:[\w'’-]+ ){0,3}?"
+    r"(?:president|scientist|author|writer|poet|painter|artist|composer|philosopher|physicist|chemist"
+    r"|mathematician|inventor|explorer|actor|actress|singer|director|politician|novelist|playwright|astronomer"
+    r"|biologist|naturalist|economist|psychologist|architect|engineer|astronaut|person|man|woman|general)\b"
+)
+_OF_GROUPS = re.compile(
+    r"\b(?:w[io]n|wins|beat|beats|defeat\w*|team|club|band|group|country|nation|company)\b"
+)
+"""Who won may be a country or a team."""
+_NO_FIRST_NAME = frozenset(
+    [
+        "The",
+        "A",
+        "North",
+        "South",
+        "East",
+        "West",
+        "New",
+        "Saint",
+        "San",
+        "Santa",
+        "Los",
+        "Las",
+        "El",
+        "Real",
+        "United",
+        "Great",
+    ]
+)
 
 
 _WAYS: tuple[Callable[[str], Iterator[str]], ...] = (

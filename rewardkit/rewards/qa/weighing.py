@@ -13,112 +13,24 @@ from rewardkit.rewards.clause_words import CANDIDATES, CUE, X
 from rewardkit.rewards.commitment import committed
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.denying_words import NOT
+from rewardkit.rewards.qa.answer_words import (
+    BESIDE,
+    COURTESY,
+    GRAMMAR,
+    IS,
+    JOINED,
+    LEAD,
+    MAY_BE,
+    OTHER_ANSWER,
+    PREDICATE,
+    SENTENCE_WORDS,
+    WORD,
+)
 from rewardkit.rewards.qa.asked import without_its_words
 from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.steps import OTHER, Does, Step
 
 _MAX_READ = 6_000
-_WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
-_GRAMMAR = table(
-    "the a an is are was were be been it its this that these those and so well ok okay yes yeah yep sure "
-    "just of in on at to by for from with as has have had does do did s t i we my our me you your then "
-    "here now thus hence therefore there he she they his her their one two both which who whom whose what "
-    "when where how why because since named called known also really simply definitely clearly certainly "
-    "indeed probably likely think believe guess would should must will can hmm ah oh alright right mean "
-    "sum conclusion short summary fact actually course final finally answer answers correct correctly "
-    "result conclude go going choose pick say said q ll d m re ve note about into out up all own happy "
-    "help confident quite fairly pretty very overall thoughts based information given above question "
-    "response ultimately end exactly precisely specifically particular case still even looking option get "
-    "gives full only thing value name term solution output left remains statement wanted requested asked "
-    "needed required consistent fits matches search key verdict expression total figure found definitive "
-    "verified corrected confirmed return report submit give provide state enter write equals yields step "
-    "confidence high certainty am cannot or period properly rightly strictly admits single sole reply "
-    "replies after answering comfortable brief memory best stand let read hesitation without reservation "
-    "survivor erratum corrigendum thought denied kind truly meant simple basic basics classic quick "
-    "recall common general knowledge trivia quiz school obvious textbook stuff piece cake lol lmao haha "
-    "tbh imo ngl btw fyi obviously undoubtedly unquestionably easy duh totally gotta def prob bet reality "
-    "truth though but yet however nor nah nope no serves serve acts evidence city country year man woman "
-    "author artist film book song team animal it'd that'd would'd undeniably surely certain quantity rather "
-    "same most stays unchanged entity person place item word desired sought candidate hands down "
-)
-"""Words that answer nothing."""
-_BESIDE = table(
-    "the a an is are was were be been it it's that's its this that in on at to by for from with as has "
-    "have had called named being exactly precisely simply just namely definitely clearly certainly "
-    "actually indeed probably likely surely say says answer answers think thus so therefore hence choose "
-    "pick go then and i'd i'll still really course result conclusion thoughts here there of question both "
-    "a: since because answering equals means gives yields output reads remains left submit report return "
-    "enter write makes make made rather "
-)
-"""Words that may stand next to an answer and are no part of it."""
-_IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
-_JOINED = re.compile(
-    r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|(?<!other )than|over|under|above|below|about|around"
-    r"|nearly|almost"
-    r"|roughly"
-    r"|approximately|before|after|near|half|twice|between|least|most|up to|like"
-    r"|(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
-    + X
-    + "|"
-    + X
-    + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii)\b|[&/+×<>≈^-])|"
-    + X
-    + r",\s(?!(?:an?|the|which|who|not|because|since|as|of course|located|founded|known|in|no|obviously"
-    r"|hands|for|duh|lol|final)\b)\w|\bfrom " + X + r" (?:to|into)\b"
-)
-"""The answer is one of several, or less or more than an answer."""
-_LEAD = (
-    r"(?:(?:so|no(?=\s?[,.:–—-]|\s(?:wait|sorry|it|that|the)\b)|nope|(?:scratch|strike) that|edit|update"
-    r"|wait|actually|well|hmm+|then|therefore|thus|hence|and|but|sorry|oops|correction"
-    r"|rather|or|oh|ah|now"
-    r"|yes|instead|in fact|i think|i believe|i'd say|i mean|i meant|on \w+ thought)(?:[\s,:.–—-]+|$))*"
-)
-_OTHER_ANSWER = re.compile(
-    _LEAD + r"(?:(?:it|that|this)(?:'s|\s(?:is|was|must be|should be|would be|has to be))"
-    r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result|winner|verdict|pick)(?:\s(?:to"
-    r"|for)\s(?:\w+\s){0,3}\w+)?\s?(?:is|was|:|=|should be|must be)"
-    r"|i(?:'m|'ll| am| will| would|'d)?\s(?:(?!cannot|can|never|not|hardly|could|might"
-    r"|may)\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it"
-    r"|that|my answer) to"
-    r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate"
-    r"|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"
-)
-_MAY_BE = re.compile(
-    r"(?:\w+[\s,]+){0,3}(?:it|that|this|answer)\s(?:\w+\s)?(?:may|might|could|can)\s(?:\w+\s)?be\b"
-    r"(?!\s(?:verified|checked|confirmed|found|seen|shown|looked|read|derived|prove[dn]|computed"
-    r"|explained)\b)"
-)
-_PREDICATE = re.compile(
-    r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common"
-    r"|generally)\s)*"
-    r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in"
-    r"|from|by|for|about|consistent"
-    r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes"
-    r"|often|said|all|it|mentioned|given|considered|based|\w+ly \w+ed|(?:well|widely|long|much)-\w+"
-    r"|(?:[\w-]+ )*"
-    r"(?:fact|question|topic|one|matter|example|detail|point|distinction|subject|trivia"
-    r"|knowledge)(?: \w+){0,4}$)\b.*"
-)
-"""What is said of an answer that names none."""
-_SENTENCE_WORDS = table(
-    "is are was were be been it i you we they he she let hope am do does did have has had can could will "
-    "would should may might if because since as think know see that which this these let's i'm it's "
-    "that's don't thanks thank please seem seems look looks appear appears matters helps works says means "
-    "depends same "
-)
-"""A few words without any of these are no sentence."""
-_COURTESY = re.compile(
-    r"(?:feel free|sure|great|good|happy|glad|hi|hello|hey|ok|okay|note|thank|thanks|certainly|of course"
-    r"|absolutely"
-    r"|no problem|no|yes|wait"
-    r"|hmm+|well|alright|q|question|explanation|reason\w*|background|source|answer|result|conclusion"
-    r"|final\w*|hope|cheers|easy|so|actually"
-    r"|oh|ah|right|nope|short|in short|done|solution|context|because|interesting|fun fact|best|quick|let"
-    r"|step|first|enjoy|better luck|good luck|have a|take care|nice|well done|congrat\w*|confidence"
-    r"|sources?|cf|see)\b"
-)
-
-
 _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neither", "all"))
 """Answers that are words of grammar: where they stand in a sentence, they need not answer."""
 
@@ -137,7 +49,7 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
         return before
     given = stems(question, accepted)
     text = without_its_words(text, question)
-    refine = partial(_refined, given=given, frames=[])
+    refine = partial(_refined, given=given, frames=[], labelled=set())
     text = _FIRST.sub("", text[-_MAX_READ:])
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted)
     if _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
@@ -159,24 +71,30 @@ def _stem(word: str) -> str:
 
 
 def _content(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text) if word.partition("'")[0] not in _GRAMMAR]
+    return [word for word in WORD.findall(text) if word.partition("'")[0] not in GRAMMAR]
 
 
 def _refined(
-    step: Step, clause: str, scope: str | None, *, given: frozenset[str], frames: list[tuple[str, str]]
+    step: Step,
+    clause: str,
+    scope: str | None,
+    *,
+    given: frozenset[str],
+    frames: list[tuple[str, str]],
+    labelled: set[bool],
 ) -> Step:
-    """A step where there are other answers than the accepted ones; `frames`: the words around those."""
+    """A step where there are other answers than the accepted ones; `frames`: the words around those;
+    `labelled`: whether accepted or other answers, or both, stood under labels that say nothing of answers."""
     read = _read_again(step, clause, scope, given)
+    if scope is None and (own := _under_label(clause, given)) is not None:
+        labelled.add(own)
+        if len(labelled) > 1:
+            return Step("opens" if own else "stands", frozenset((0 if own else OTHER,)))
     if CANDIDATES[0] in clause:
         head, _, tail = clause.partition(CANDIDATES[0])
         frames.append((head, tail))
         return read
-    if (
-        scope is None
-        and _FINALLY.match(clause)
-        and not _OTHER_ANSWER.match(clause)
-        and not NOT.search(clause)
-    ):
+    if scope is None and _FINALLY.match(clause) and not OTHER_ANSWER.match(clause) and not NOT.search(clause):
         return Step("commits", frozenset((OTHER,)))
     if scope is None and _SAID_RIGHT.match(clause):
         return Step("commits", frozenset((OTHER,)))
@@ -185,14 +103,31 @@ def _refined(
     return read
 
 
+def _under_label(clause: str, given: frozenset[str]) -> bool | None:
+    """Whether an accepted answer is all that stands under a label, False where a few other words do; None for
+    a label that announces an answer or a remark, and where there is none: "Heads: Rome. Tails: Paris"."""
+    label, colon, value = clause.partition(":")
+    words = _content(label)
+    if not colon or not words or _OF_ANSWER.search(label) or COURTESY.match(label) or NOT.search(label):
+        return None
+    if len(label.split()) > _LONGEST_LABEL or all(_stem(word) in given for word in words):
+        return None
+    value = value.strip(" .'()")
+    if value == CANDIDATES[0]:
+        return True
+    return False if CANDIDATES[0] not in value and _is_bare(value, given) else None
+
+
+_LONGEST_LABEL = 5
 _FINALLY = re.compile(r"(?:(?:my|the) )?(?:final|updated|revised|corrected) answer\s?[:=]\s*\w")
 _SAID_RIGHT = re.compile(
     r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:but|and|so|or|then|however|actually|it"
     r"|this|that|which|what|who|there|here"
     r"|the (?:answer|above)|my"
     r"|everything|all|each|one|he|she|they|we|i|you|neither|none|nothing|no)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,4}?"
-    r"\s(?:is|was|are|were)\s(?:also|indeed|really|actually|in fact|equally|just as|\s)*"
-    r"(?:the|my|an?)?\s?(?:(?:final|correct|right|real|true|actual)\s)*(?:answer|correct|right)(?! to)\b"
+    r"\s(?:(?:is|was|are|were|looks|seems) (?:just|every bit|equally) (?:as )?\w+"
+    r"|(?:is|was|are|were)\s(?:also|indeed|really|actually|in fact|equally|just as|\s)*"
+    r"(?:the|my|an?)?\s?(?:(?:final|correct|right|real|true|actual)\s)*(?:answer|correct|right)(?! to))\b"
 )
 """Something else is said to be the answer."""
 
@@ -216,15 +151,15 @@ def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str
         return Step("nothing")
     if here or scope not in (None, "before") or step.does not in ("nothing", "commits"):
         return step
-    if _MAY_BE.match(clause):
+    if MAY_BE.match(clause):
         return Step("resets")
     if _ANOTHER_QUESTION.search(clause):
         return Step("nothing")
     if _is_bare(clause, given):
         return Step("stands", frozenset((OTHER,)))
-    other = _OTHER_ANSWER.match(clause)
+    other = OTHER_ANSWER.match(clause)
     said = other["what"] if other else "right"
-    if not (_PREDICATE.fullmatch(said) or NOT.search(said)) or _answers(clause, given):
+    if not (PREDICATE.fullmatch(said) or NOT.search(said)) or _answers(clause, given):
         return Step("commits", frozenset((OTHER,)))
     if _may_answer(clause, given):
         return Step("leans", frozenset((OTHER,)), clause)
@@ -243,20 +178,28 @@ def _denies_other(clause: str, given: frozenset[str]) -> bool:
         return True
     found = _IT_IS_NOT.match(clause)
     new = (
-        [word for word in _content(found["what"] or found["as"]) if _stem(word) not in given] if found else []
+        [
+            word
+            for word in _content(found["what"] or found["as"] or found["excluded"])
+            if _stem(word) not in given
+        ]
+        if found
+        else []
     )
     return bool(new) and _OF_TRUTH.isdisjoint(new)
 
 
 _IT_IS_NOT = re.compile(
     r"(?:it|that|this)(?: is|'s| was) not (?P<what>.+)|(?:it|that|this) (?:is|was)n't (?P<as>.+)"
+    r"|(?:it|that|this|which)(?: also| then)? (?:excludes|eliminates|rules out|disqualifies|refutes|contradicts"
+    r"|rejects) (?P<excluded>.+)"
 )
 _OF_TRUTH = table("true valid accurate so possible clear proven known real what how why where one case")
 
 
 def _may_answer(clause: str, given: frozenset[str]) -> bool:
     """Whether a sentence may name another answer: a number, or a new word at its end."""
-    words = _WORD.findall(clause)
+    words = WORD.findall(clause)
     new = [word for word in _content(clause) if _stem(word) not in given]
     if any(word[0].isdigit() for word in new):
         return True
@@ -274,12 +217,12 @@ _REMARK = re.compile(
 _WRITES = re.compile(r"\b(?:wr(?:ite|ote|itten)|put|noted)\b")
 
 
-_READ_AGAIN = ("commits", "stands", "concludes", "leans", "names", "nothing")
+_READ_AGAIN = ("commits", "stands", "concludes", "leans", "labels", "names", "nothing")
 
 
 def _is_bare(clause: str, given: frozenset[str]) -> bool:
     """Whether a clause is a few words that may be an answer themselves."""
-    clause = _MAY.sub("month", re.sub(_LEAD, "", clause, count=1))
+    clause = _MAY.sub("month", re.sub(LEAD, "", clause, count=1))
     if _OPENS_SENTENCE.match(clause) or NOT.search(clause):
         return False
     label = _LABEL.match(clause)
@@ -290,10 +233,10 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
         return False
     if len(words) == 1 and _NUMBER.fullmatch(words[0]):
         return True
-    if _COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
+    if COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
         return False
     words = words[:-1] if words[-1] == "i" and len(words) > 1 else words  # James I
-    return _SENTENCE_WORDS.isdisjoint(words) and any(
+    return SENTENCE_WORDS.isdisjoint(words) and any(
         _stem(word) not in given for word in _content(" ".join(words))
     )
 
@@ -310,7 +253,7 @@ _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
 """What stands before a colon announces what follows."""
 _OF_ANSWER = re.compile(
     r"\b(?:answer|votes?|majority|consensus|result|output|final\w*|definitive|solution|correct\w*|value"
-    r"|found|verdict|conclusion"
+    r"|found|verdict|conclusion|right|prediction|guess|is"
     r"|decision|response|pick|choice|a)\b"
 )
 _WORDS = re.compile(r"[\w'.]*\w")
@@ -325,7 +268,7 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
         clause = clause[: remark.start()]
     clause = _APPOSED.sub("", clause)
     clause = _WITH.sub(lambda m: m[1] + " " if _stem(m[1]) in given else m[0], clause)
-    if _JOINED.search(clause):
+    if JOINED.search(clause):
         return Step("opens", frozenset((0,)))
     label = _LABEL.match(clause)
     if label is not None and (
@@ -339,9 +282,9 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
     if _mostly_given(clause, new) and _in_focus(clause, given):
         return Step("commits", frozenset((0,)))
-    if step.does in ("leans", "commits") and _stands_apart(clause, given):
+    if step.does in ("leans", "labels", "commits") and _stands_apart(clause, given):
         return Step("leans", frozenset((0,)), step.wording)
-    if _OTHER_ANSWER.match(clause):
+    if OTHER_ANSWER.match(clause):
         return Step("commits", frozenset((OTHER,)))  # another name that has this one in it
     return Step("stands", frozenset((OTHER,))) if _is_bare(clause, given) else Step("nothing")
 
@@ -351,17 +294,19 @@ def _stands_apart(clause: str, given: frozenset[str]) -> bool:
     before, _, after = clause.partition(CANDIDATES[0])
     if CANDIDATES[0] in after or _NUMBERS.search(before + after):
         return False
-    left = _WORD.findall(before)
+    left = WORD.findall(before)
     said = _content(before)
-    if any(w not in _AFTER and _stem(w) not in given for w in _content(after)) or _OF.match(after):
+    if any(w not in _AFTER and not w.endswith("ly") and _stem(w) not in given for w in _content(after)):
+        return False
+    if _OF.match(after):
         return False
     if left and left[-1] in _COPULA and 0 < sum(_stem(w) in given for w in said) < len(said):
         return False  # of something beside what is asked: "the largest city near the capital is"
     if left and len(said) == len(left) and not before.rstrip().endswith(":"):
         return False  # names alone: a list
-    if before.rstrip().endswith(",") and left[-1] not in _BESIDE and left[-1] not in _GRAMMAR:
+    if before.rstrip().endswith(",") and left[-1] not in BESIDE and left[-1] not in GRAMMAR:
         return False  # after another name
-    if not left or _BREAK.search(before) or left[-1] in _BESIDE or left[-1] in _GRAMMAR:
+    if not left or _BREAK.search(before) or left[-1] in BESIDE or left[-1] in GRAMMAR:
         return True
     return len(left) > 1 and left[-2] in _DOER
 
@@ -390,19 +335,19 @@ def _mostly_given(clause: str, new: list[str]) -> bool:
 def _in_focus(clause: str, given: frozenset[str]) -> bool:
     """Whether the candidate stands where the answer does: nothing new beside it, alone beside the verb."""
     before, _, after = clause.partition(CANDIDATES[0])
-    beside = [*_WORD.findall(before)[-1:], *_WORD.findall(after)[:1]]
+    beside = [*WORD.findall(before)[-1:], *WORD.findall(after)[:1]]
     if any(
-        w not in _BESIDE and w not in _GRAMMAR and _stem(w) not in given and not w.endswith("ed")
+        w not in BESIDE and w not in GRAMMAR and _stem(w) not in given and not w.endswith("ed")
         for w in beside
     ):
         return False
-    verb = _IS.search(clause)
+    verb = IS.search(clause)
     if verb is None:
         return True
     if verb.start() > len(before):  # the answer stands first
         return not _content(before) and not _content(clause[len(before) + 1 : verb.start()])
     within = [w for w in _content(clause[verb.end() : len(before)]) if _stem(w) not in given]
-    if within and (beside[0] == "of" or not (beside[0] in _GRAMMAR or beside[0].endswith("ed"))):
+    if within and (beside[0] == "of" or not (beside[0] in GRAMMAR or beside[0].endswith("ed"))):
         return False
     return not any(word[0].isdigit() for word in (*within, *_content(after)))
 
@@ -412,5 +357,5 @@ def _answers(clause: str, given: frozenset[str]) -> bool:
     words = _content(clause)
     known = [word for word in words if _stem(word) in given]
     new = [word for word in words if _stem(word) not in given]
-    says = _IS.search(clause) or any(word[0].isdigit() for word in new)
+    says = IS.search(clause) or any(word[0].isdigit() for word in new)
     return bool(says and new) and len(known) >= 2 and len(known) >= len(new)
