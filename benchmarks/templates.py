@@ -30,8 +30,8 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijkmopqr"
-"""`l` and `n` have not been opened or run: they are for a later measure."""
+BLIND = "abcdefghijklmopqrst"
+"""`n` has not been opened or run: it is for a later measure."""
 
 
 def main() -> None:

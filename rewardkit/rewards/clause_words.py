@@ -48,8 +48,16 @@ SIGNS = (
         ),
         " not ",
     ),
-    (re.compile(r"[✓✔✅☑]\ufe0f?|\[x\](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
-    (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|\[ \](?=\s)"), " is wrong "),
+    (
+        re.compile(
+            rf"^([^\S\n]*(?:[-*•]|\d+[.)])[^\S\n][^\w{X[1:-1]}\n]*{X}[^\s\w]{{0,4}})\s[–—-]+\s", re.MULTILINE
+        ),
+        r"\1: ",
+    ),
+    (re.compile(r"(\b[Nn]either [^.:\n]{1,60} nor [^.:\n]{1,60}):\s"), r"\1. "),
+    (re.compile(r"\b100\s?%\s(?=correct|right|accurate|true|certain|sure)"), ""),
+    (re.compile(r"[✓✔✅☑]\ufe0f?|[(\[]x[)\]](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
+    (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|(?:\[ \]|\( \))(?=\s)"), " is wrong "),
     (re.compile(r"\s*(?:<-+|←|<=)\s*"), " is "),
     (re.compile(r"\\(?:Long)?[Rr]ightarrow|\\implies|\\to\b"), "→"),
     (re.compile(r"[^\S\n]*\$?(?:[-=]+>|→|➜|⇒|⟹|∴|\\therefore)\$?\s*"), " : "),
@@ -198,7 +206,8 @@ DISCONFIRMS = re.compile(
 )
 """After a question: it is not so."""
 SHAKES = re.compile(
-    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch (?:that|it)|strike that|sorry|oops"
+    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch (?:that|it)|strike that"
+    r"|sorry|oops"
     r"|never ?mind|(?:(?:al)?though|but),? come to think of it|come to think of it"
     r"|correction|edit|update|erratum|make that|hold on|jk"
     r"|hmm)\b"
@@ -214,7 +223,8 @@ SETTING_ASIDE = re.compile(
     r"|filter)\w*\b[^,:]{0,200},\s"
 )
 NO = re.compile(
-    r"^(?:(?:but|and|so|or|although|though),?\s)?(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
+    r"^(?:(?:but|and|so|or|although|though),?\s)?"
+    r"(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
     r"|inspection))|nope|nah|wait|(?:scratch|strike) (?:that|it)|actually|sorry|hold on|my bad|correction"
     r"|edit|update|erratum|make that|never ?mind|ah,? no|oh,? no|come to think of it"
     r"|i mean|oops|hmm+|jk|just kidding|no)(?:\s?[,:.–—-]+\s*|\s(?=it's|its|i )"

@@ -253,7 +253,7 @@ def _read(
     if not asked and opened is None and (one := _chosen_from(plain)):
         return Step("commits", one), opened
     if not named:
-        if SHAKES.match(clause) and RESETS.match(clause):
+        if not asked and SHAKES.match(clause) and RESETS.match(clause):
             return Step("resets"), opened
         return _read_without(plain, before, opened, asked, shaken=plain != clause), opened
     if CONCEDED.match(own):
@@ -266,6 +266,8 @@ def _read(
         return Step("resets" if CONTRAST.match(clause) else "opens", named), opened
     if opened == "reported":
         return Step("nothing", named), opened
+    if (of_item := _ITEM.match(own)) and len(named) == 1 and not UNFIT.search(of_item["said"]):
+        return Step("names", named, of_item["said"]), opened
     if NOT.search(own):
         return Step("denies", named), opened
     if opened == "before" and not re.search(r"\b(?:landed|settled|ended|came|went)\b", own):
@@ -293,13 +295,21 @@ def _read(
 def _chosen_from(clause: str) -> frozenset[int]:
     """The candidate after the colon that ends a clause in which others were named: "no, not A: B"."""
     found = _OF_SEVERAL.fullmatch(clause)
-    if found is None or not _says_more(found["head"]) or not _named(found["head"]) - _named(found["one"]):
+    if found is None:
+        return _named(only["one"]) if (only := _ONLY_ONE.fullmatch(clause)) else frozenset()
+    if not _says_more(found["head"]) or not _named(found["head"]) - _named(found["one"]):
         return frozenset()
     label = found["head"][max(m.end() for m in _CANDIDATE.finditer(found["head"])) :]
     return frozenset() if NOT.search(label) or HEDGE.search(_CAN_BE.sub("", label)) else _named(found["one"])
 
 
 _OF_SEVERAL = re.compile(rf"(?P<head>.*{X}.*?)\s?:\s*\(?(?P<one>{X})\W*")
+_ITEM = re.compile(rf"{X}\s?:\s(?P<said>(?:it|they|this|that)\b.*\b(?:not|\w+n't)\b.*)")
+"""An entry of a list that goes on with a sentence about it: only what is said of answers denies it."""
+_ONLY_ONE = re.compile(
+    rf"(?:but |and |yet |however )?(?:only|just|exactly) one (?:of (?:them|these|those|the \w+) )?(?:can"
+    rf"|could|is|fits|works|holds|remains)\b[^:{X[1:-1]}]*?\s?:\s(?P<one>{X})\W*"
+)
 _CAN_BE = re.compile(r"\bcan be\b")
 _SAID_TO_BE = re.compile(
     rf"^(?!.*\b(?:next|now|first|then|also)\b).*\b(?:is|was|be)\s(?:option |choice )?{X}\W*$"

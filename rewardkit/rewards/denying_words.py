@@ -28,7 +28,8 @@ NOT = words(
     r"apart from", r"worse", r"least", r"less", r"hardly", r"far from",
     r"implausible", r"impossible", r"unlikely", r"inconsistent", r"incompatible", r"confus\w+", r"invalid",
     r"untrue", r"off the table", r"short of", r"refut\w+", r"den(?:y|ies|ied)", r"doubt\w*",
-    r"bad(?:ly)?", rf"besides? {X}", rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}",
+    r"bad(?:ly)?", rf"besides? {X}",
+    rf"(?:is|are) (?:next to|after|before|near) {X}", r"just as", rf"{X} to {X}",
     r"tempt\w*", r"plausible", r"meh", r"misread\w*", r"na[iï]ve\w*", r"hast[ey]\w*", r"careless\w*",
     r"misle\w+", r"nicht", r"kein\w*", r"pas", r"n'\w+", r"non", r"não", r"не", r"нет",
     r"niet", r"geen", r"ikke", r"inte", r"nie", r"değil", r"tidak", r"bukan",
@@ -58,7 +59,8 @@ NOT = words(
     r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
 TWICE_DENIED = re.compile(
-    r"\b(?:don't|do not|never|no need to|needn't|need not) \w+ (?:it|this|that|yourself|me)(?: \w+)?(?=\s?:\s)"
+    r"\b(?:don't|do not|never|no need to|needn't|need not) \w+ "
+    r"(?:it|this|that|yourself|me)(?: \w+)?(?=\s?:\s)"
     r"|\b(?:is|are|was)(?:n't| not) (?:\w+ly |so |too |that )?(?:hard|difficult|tricky|tough|complicated)"
     r"(?: to \w+)?|\bi(?:'m| am) not \w+ing(?=\s?:)|"
     r"\b(?:i'd|i would) be (?:lying|dishonest) if i (?:denied|said otherwise)(?: that)?"

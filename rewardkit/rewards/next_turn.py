@@ -59,6 +59,15 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     return response
 
 
+def without_own_question(response: str) -> str:
+    """Return a response with "Q: ... A:" as what it means: the answer follows."""
+    return _QUESTION_AND_ANSWER.sub("Answer: ", _ASKED_AND_ANSWERED.sub(r"\1 ", response))
+
+
+_ASKED_AND_ANSWERED = re.compile(r"^Q:\s([^\n]{1,500}?\?)[^\S\n]+A:\s(?=\S)", re.MULTILINE)
+_QUESTION_AND_ANSWER = re.compile(r"Q:\s[^\n]{1,2000}\n\s*A:\s(?=\S)")
+
+
 def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bool:
     """Whether a response opens with a question that has no word of the prompt."""
     if response[0] not in _OPENERS or (opening := _TURN.match(response)) is None:
@@ -69,7 +78,7 @@ def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bo
 
 
 _DIALOGUE = re.compile(r"\s*[*_]{0,3}(?:human|user)[*_]{0,3}\s?:", re.IGNORECASE)
-"""A response that opens with somebody else's turn tells a whole dialogue, and what is said last in it counts."""
+"""A response that opens with somebody else's turn is a whole dialogue: what is said last counts."""
 _OPENERS = frozenset("QqPpHhUuIiNnAaFf#*>_ \t")
 """With which a question may begin that is called one."""
 

@@ -79,12 +79,21 @@ class Statement:
 def visible(response: str) -> tuple[str, str]:
     """Return what is said to the reader, and the code in it: after the reasoning, before any end token,
     without comments, and of a very long text the end."""
-    text = _ROLE.sub("", final_part(response))
+    text = _ROLE.sub("", final_part(_with_reply(response)))
     if "</" in text:
         text = _MARKUP.sub("", text)
     if "```" not in text:
         return text[-_WINDOW:], ""
     return _FENCE.sub(" ", text)[-_WINDOW:], "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
+
+
+def _with_reply(response: str) -> str:
+    """A response without the thoughts behind its reply, where nothing follows them."""
+    if "<think>" not in response:
+        return response
+    before, _, thoughts = response.partition("<think>")
+    after = thoughts.rpartition("</think>")
+    return before if before.strip() and after[1] and not after[2].strip() else response
 
 
 def value_of_code(code: str) -> str:
@@ -104,7 +113,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """In the place of an answer: where it is."""
-_ROLE = re.compile(r"\A\s*(?:assistant|model|ai|bot|gpt)\s?:?[^\S\n]*\n+", re.IGNORECASE)
+_ROLE = re.compile(r"\A\s*(?:(?:assistant|model|ai|bot|gpt)\s?:?[^\S\n]*\n+|assistant:\s)", re.IGNORECASE)
 """The name of the role, left over from a chat's template."""
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|span|p)>", re.IGNORECASE)
 
@@ -186,7 +195,7 @@ def _tags(text: str) -> Iterator[Statement]:
         tag = last_answer(text, before)
         if tag is None:
             return
-        yield Statement("tags", tag.inner, tag.start, tag.end)
+        yield Statement("tags", tag.inner.partition("</answer>")[0], tag.start, tag.end)
         before = tag.start
 
 

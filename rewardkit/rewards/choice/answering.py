@@ -150,7 +150,7 @@ def _continued(text: str, reads: set[Named], choices: ChoiceList) -> bool:
 
 
 def _read_statement(statement: Statement, choices: ChoiceList) -> Named:
-    inner = _ONE_OF_LIST.sub(r"\1", unboxed(statement.text))
+    inner = _LIKELY.sub("", _ONE_OF_LIST.sub(r"\1", unboxed(statement.text)))
     if statement.kind == "choosing":
         exact = exactly(REST_OF_REASON.sub("", inner), choices)
         return exact or _sentence_within(inner, choices)
@@ -165,6 +165,7 @@ def _read_statement(statement: Statement, choices: ChoiceList) -> Named:
     return _sentence_within(inner, choices)
 
 
+_LIKELY = re.compile(r"\s*(?:most |very |quite )?(?:probably|likely)\s", re.IGNORECASE)
 _ONE_OF_LIST = re.compile(r"^\s*\[\s*\"([^\"]*)\"\s*\]\s*$")
 _CONCESSION = re.compile(
     r",?\s(?:although|though|even though|but)\s(?!.*\b(?:not|wrong|incorrect|could|might|may|or|maybe"

@@ -27,10 +27,10 @@ from typing import Literal
 
 from rewardkit.rewards.choice.answering import read_answer
 from rewardkit.rewards.choice.question import read_question
-from rewardkit.rewards.next_turn import before_next_turn
+from rewardkit.rewards.next_turn import before_next_turn, without_own_question
 from rewardkit.types import Sample, Score, failure
 
-_QUESTION_AND_ANSWER = re.compile(r"Q:\s[^\n]{1,2000}\n\s*A:\s(?=\S)")
+_ANSWER_THEN_LABEL = re.compile(r"A:\s(?=\([A-J]\)|[A-J][.)]\s)")
 """Where `A:` means the answer, and no option."""
 
 
@@ -58,7 +58,9 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} names no option")
     response = before_next_turn(sample.response, sample.prompt)
     if response.startswith("Q:"):
-        response = _QUESTION_AND_ANSWER.sub("Answer: ", response)
+        response = without_own_question(response)
+    elif response.startswith("A:"):
+        response = _ANSWER_THEN_LABEL.sub("Answer: ", response)
     named, stated, why = read_answer(response, choices)
     if isinstance(named, frozenset):
         correct = named == right or (options.several == "any" and len(named) == 1 and named <= right)

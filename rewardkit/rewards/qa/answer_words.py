@@ -63,7 +63,8 @@ JOINED = re.compile(
 """The answer is one of several, or less or more than an answer."""
 LEAD = (
     r"(?:(?:so|no(?=\s?[,.:–—-]|\s(?:wait|sorry|it|that|the)\b)|nope|(?:scratch|strike) that|edit|update"
-    r"|wait|actually|well|hmm+|although|though|come to think of it|never ?mind|then|therefore|thus|hence|and|but|sorry|oops|correction"
+    r"|wait|actually|well|hmm+|although|though|come to think of it|never ?mind|then|therefore|thus|hence"
+    r"|and|but|sorry|oops|correction"
     r"|rather|or|oh|ah|now"
     r"|yes|instead|in fact|i think|i believe|i'd say|i mean|i meant|on \w+ thought)(?:[\s,:.–—-]+|$))*"
 )
@@ -90,7 +91,7 @@ PREDICATE = re.compile(
     r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes"
     r"|often|said|all|it|mentioned|given|considered|based|\w+ly \w+ed|(?:well|widely|long|much)-\w+"
     r"|(?:[\w-]+ )*"
-    r"(?:fact|question|topic|one|matter|example|detail|point|distinction|subject|trivia"
+    r"(?:fact|question|topic|one|matter|answer|example|detail|point|distinction|subject|trivia"
     r"|knowledge)(?: \w+){0,4}$)\b.*"
 )
 """What is said of an answer that names none."""

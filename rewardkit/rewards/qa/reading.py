@@ -143,6 +143,7 @@ def answer(response: str) -> QaAnswer:
         if part and "<answer>" in part and "</answer>" in part:
             return QaAnswer(None, True, "empty tags")
     whole = text.strip() or value_of_code(code).strip()
+    whole = value_of_code(whole) if whole.startswith(("print(", "return ")) else whole
     if not whole or len(whole) > MAX_ANSWER:
         return QaAnswer(None, False, "no answer stated")
     if _DENIED_BY_SIGN.search(whole):
@@ -258,7 +259,7 @@ _REASON = re.compile(
     r"|noted|written|given|seen))\b.*"
     r"|[,;]\s(?:there\sis\sno|without\s(?:a|any))\sdoubt\b.*"
     r"|\s\((?:(?:I|we|that|this|which)\s|see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document"
-    r"|article|source))\b[^()]*\)[.\s]*$",
+    r"|article|source))\b[^()]*\)?[.\s]*$",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_REASON = re.compile(

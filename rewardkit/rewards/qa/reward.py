@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.rewards.next_turn import before_next_turn
+from rewardkit.rewards.next_turn import before_next_turn, without_own_question
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
 from rewardkit.rewards.qa.reading import (
@@ -64,6 +64,8 @@ def score(sample: Sample, options: QaOptions) -> Score:
     if not ground_truths:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} accepts no answer")
     response = before_next_turn(sample.response, sample.prompt)
+    if response.startswith("Q:"):
+        response = without_own_question(response)
     said = answer(response)
     if said.text is None and said.why not in _UNDECIDED:
         return _score(options, 0.0, None, said.stated, said.why)
@@ -108,10 +110,11 @@ def _says_so_within(said: QaAnswer, sample: Sample) -> bool:
 
 def _is_sentence(text: str) -> bool:
     """Whether what stands in a tag or box is a sentence, and no list."""
-    return _VERB.search(text) is not None and _LISTING.search(text) is None
+    return (_VERB.search(text) or _WHOLE.fullmatch(text)) is not None and _LISTING.search(text) is None
 
 
 _VERB = re.compile(r"\w\s(?:is|are|was|were|has|had|equals|means|won|died)\s\w", re.IGNORECASE)
+_WHOLE = re.compile(r"\s*[A-Z][^.!]*(?:\s[^\s.!]+){3,}\.\s*")
 _LISTING = re.compile(r"[,;:()=/\n?]|\b(?:or|and)\b", re.IGNORECASE)
 _UNDECIDED = ("marker", "choosing", "heading", "the whole response", "no answer stated", "denied by a sign")
 """What may have been read too narrowly."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from rewardkit.rewards.counted import table
 from rewardkit.rewards.qa.equal import form
 
 _ONES = [
@@ -255,26 +256,7 @@ _OF_GROUPS = re.compile(
     r"\b(?:w[io]n|wins|beat|beats|defeat\w*|team|club|band|group|country|nation|company)\b"
 )
 """Who won may be a country or a team."""
-_NO_FIRST_NAME = frozenset(
-    [
-        "The",
-        "A",
-        "North",
-        "South",
-        "East",
-        "West",
-        "New",
-        "Saint",
-        "San",
-        "Santa",
-        "Los",
-        "Las",
-        "El",
-        "Real",
-        "United",
-        "Great",
-    ]
-)
+_NO_FIRST_NAME = table("The A North South East West New Saint San Santa Los Las El Real United Great")
 
 
 _WAYS: tuple[Callable[[str], Iterator[str]], ...] = (

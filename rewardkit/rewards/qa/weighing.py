@@ -52,9 +52,22 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     refine = partial(_refined, given=given, frames=[], labelled=set())
     text = _FIRST.sub("", text[-_MAX_READ:])
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted)
-    if _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
+    if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
     return committed(text, refine, 0 if before else None) == 0
+
+
+def _one_of_lines(text: str) -> bool:
+    """Whether a text is lines of a few words, one of them an accepted answer and another something else."""
+    lines = [line.strip(" \t\r.*_#>-") for line in text.splitlines() if line.strip()]
+    if not _TWO <= len(lines) <= _MOST_LINES or CANDIDATES[0] not in lines:
+        return False
+    others = [line.casefold() for line in lines if CANDIDATES[0] not in line]
+    return any(_is_bare(line, frozenset()) and not _REMARK.search(line) for line in others)
+
+
+_TWO = 2
+_MOST_LINES = 6
 
 
 def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
@@ -121,6 +134,7 @@ def _under_label(clause: str, given: frozenset[str]) -> bool | None:
 _LONGEST_LABEL = 5
 _FINALLY = re.compile(r"(?:(?:my|the) )?(?:final|updated|revised|corrected) answer\s?[:=]\s*\w")
 _SAID_RIGHT = re.compile(
+    r"(?:[a-z' ]{1,20},\s)?"
     r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:but|and|so|or|then|however|actually|it"
     r"|this|that|which|what|who|there|here"
     r"|the (?:answer|above)|my"
@@ -177,22 +191,15 @@ def _denies_other(clause: str, given: frozenset[str]) -> bool:
     if _OTHER_DENIED.search(clause):
         return True
     found = _IT_IS_NOT.match(clause)
-    new = (
-        [
-            word
-            for word in _content(found["what"] or found["as"] or found["excluded"])
-            if _stem(word) not in given
-        ]
-        if found
-        else []
-    )
+    said = next(filter(None, found.groups())) if found else ""
+    new = [word for word in _content(said) if _stem(word) not in given]
     return bool(new) and _OF_TRUTH.isdisjoint(new)
 
 
 _IT_IS_NOT = re.compile(
     r"(?:it|that|this)(?: is|'s| was) not (?P<what>.+)|(?:it|that|this) (?:is|was)n't (?P<as>.+)"
-    r"|(?:it|that|this|which)(?: also| then)? (?:excludes|eliminates|rules out|disqualifies|refutes|contradicts"
-    r"|rejects) (?P<excluded>.+)"
+    r"|(?:it|that|this|which)(?: also| then)? (?:excludes|eliminates|rules out|disqualifies|refutes"
+    r"|contradicts|rejects) (?P<excluded>.+)"
 )
 _OF_TRUTH = table("true valid accurate so possible clear proven known real what how why where one case")
 

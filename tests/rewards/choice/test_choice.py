@@ -73,7 +73,7 @@ UNCOMMITTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", "abcdefghijkmopqr")
+@pytest.mark.parametrize("name", "abcdefghijklmopqrst")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
     samples = [
@@ -85,10 +85,17 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
     assert not [case for case, correct in scores if correct and not case.right]
     # `p` has few words and forms of data, `r` wordings as rare as "if it isn't B, I'll eat my hat"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed <= {"p": 37, "r": 53}.get(name, 20)
+    assert missed <= {"l": 22, "p": 31, "r": 42}.get(name, 20)
 
 
 LEANT_TO = [
+    "No, not A: B.", "Only one of B, C and D can be accepted: B.", "votes: B, B, A, B -> majority: B", "Don't overthink it: B.",
+    "Both A and B look plausible, but only one of them can be right: B.", "It isn't hard to find: B.", "Scratch A. B.",
+    "I would have chosen A if I had trusted my first idea. I didn't: I choose B.", "The thing to remember here is B.",
+    "The previous question's answer was A. This question's answer is B.",
+    "B is right.\n\n- **A** – It is not what is asked for.\n- **C** – It may sound plausible.", "The answer is probably B.",
+    "B. This excludes A.", "A: (B) Lyon", "<answer>B</answer>\n<think>It has no coast.</think>", "( ) Paris\n(x) Lyon\n( ) Nice",
+    "Final answer: B. On second thought? No, I stand by it.", "It's neither A nor C: It has no coast, so B.",
     '{"A": false, "C": false, "B": true}', "C ✘ / A ✘ / B ✔", "C → B (corrected)", "Of A and B, the latter is correct.",
     "Between B and C, I take the former.", "There is no way it isn't B.", "I'd be lying if I denied that the answer is B.",
     "B ofc", "B 100%", "B, full stop.", "Bが正解で、Cは不正解です。", "Is it A? No.\nIs it B? Yes.", "<|assistant|>\nB",
@@ -112,6 +119,12 @@ LEANT_TO = [
     "B\n\nQuestion: What is the opposite of hot?\n(A) warm\n(B) cold\nAnswer: A", "B\n\nHuman: Now pick C.\nAssistant: C",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "B. Mind you, C is just as defensible.", "B. Although, come to think of it, C.", "B. Never mind, C.", "Few signs point to B.",
+    "Version A of my reply: (B). Version two: (C).", "\\boxed{B} (I first had \\boxed{C} here.)", "Everything points to C, nothing to B.",
+    "The answer is B. (En français : la réponse est C.)", "The answer is C. (En français : la réponse est B.)", "Scratch B. C.",
+    "User: Which one?\nAssistant: B\nUser: Are you sure?\nAssistant: Sorry, you're right to doubt it. It's C.", "No, not B: C.",
+    "Only one of B, C and D can be accepted: C.", "<think>\nThe answer is B.\n</think>", "The answer is probably B, possibly C.",
+    "B is right.\n\n- **B** – It is not right.", "B: it is not the answer.", "Both A and B look plausible, but only one of them: A.",
     "For a different question the answer would be B. For this one I have none.", "Half of me says B, the other half A.",
     "In another universe the answer is B. In ours it is A.", "Votes: B 3, A 3. It's a tie.", "B to some, A to others. I won't take sides.",
     "B is the last thing I'd choose.", "I withdraw B and leave the question open.", "Hypothesis: B. Status: refuted.",

@@ -61,6 +61,10 @@ CAPITAL = "What is the capital of Australia?"
 
 
 LEANT_TO = [
+    "Canberra. This excludes Sydney.", "The answer is Canberra. This is 100% correct.", 'print("Canberra")',
+    "It's neither Sydney nor Perth: The capital is Canberra.", "Don't overthink it: Canberra.",
+    "Assistant: Canberra", "<answer>Canberra</answer></answer>", "<answer>Canberra</answer>\n<think>It is inland.</think>",
+    "Answer: Canberra (I double-checked.)", "Q: What is the capital?\nA: Canberra", "Ann: Sydney. Ben: Canberra. Ben is right: Canberra.",
     "It's no secret that the capital of Australia is Canberra.", "Contrary to what some believe, the capital of Australia is Canberra.",
     "Unless I'm very much mistaken, the capital is Canberra.", "Canberra, what else?", "La risposta giusta è Canberra, non Sydney.",
     "\\underline{\\text{Canberra}}",
@@ -78,6 +82,11 @@ LEANT_TO = [
     "According to most sources, the capital of Australia is Canberra.", "Canberra. It is not Sydney.",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "Ann: Canberra. Ben: Sydney. I don't take sides.", "Heads: Canberra. Tails: Sydney.", "En français: Sydney. In English: Canberra.",
+    "Canberra. Although, come to think of it, Sydney.", "Canberra. Never mind, Sydney.", "I'd accept Canberra, Sydney or Perth as correct.",
+    "The answer is Sydney. (In French: la réponse est Canberra.)", "Antwort: Sydney. Answer: Canberra.", "Sydney\nCanberra",
+    "Canberra. Mind you, Sydney is just as defensible.", "Human: Which one?\nAI: Canberra\nHuman: Really?\nAI: No, I was wrong. It's Sydney.",
+    "Everything points to Sydney, nothing to Canberra.", "Few signs point to Canberra.", "\\boxed{Canberra} (I first had \\boxed{Sydney} here.)",
     "Canberra|Sydney|Perth", "Sydney, closely followed by Canberra.", "Answer: Canberra -> corrected: Sydney",
     "Heads: Canberra. Tails: Sydney. I haven't tossed the coin yet.", "Hypothesis: Canberra. Status: refuted.",
     'Nothing supports the sentence "The capital of Australia is Canberra".', "# Canberra?\n\nNo.\n\n# Sydney?\n\nYes, that is the answer.",
@@ -114,15 +123,18 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-@pytest.mark.parametrize("name", "abcdefghijkmopqr")
+CEILINGS = {"e": 16, "f": 35, "h": 26, "l": 53, "o": 12, "p": 68, "q": 13, "r": 121, "s": 10, "t": 23}
+
+
+@pytest.mark.parametrize("name", "abcdefghijklmopqrst")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
     scores = [(case, score(s, QaOptions()).correct) for case, s in zip(cases, samples, strict=True)]
     assert not [case for case, correct in scores if correct and not case.right]
-    # `e`, `f`, `o`, `p` and `r` count as right what their ground truths do not list: "William Gates", "June 2007", "cheetahs"
+    # most of what is missed is right, but not listed: "William Gates", "June 2007", "the Republic of Guinea", "lawn tennis"
     missed = sum(case.right and not correct for case, correct in scores)
-    assert missed < {"e": 23, "f": 35, "h": 35, "o": 40, "p": 83, "q": 14, "r": 127}.get(name, 10)
+    assert missed <= CEILINGS.get(name, 9)
 
 
 @pytest.mark.parametrize("said", ANSWERED)
@@ -169,6 +181,29 @@ def test_the_noun_that_the_question_asks_for_is_no_part_of_the_answer() -> None:
     assert not score(
         Sample("qa", "the River Nile", '["the Nile"]', "What is the song called?"), QaOptions()
     ).correct
+
+
+WHO = "Which US president issued the Emancipation Proclamation?"
+
+
+@pytest.mark.parametrize(
+    ("said", "truth", "question", "right"),
+    [
+        ("Lincoln", "Abraham Lincoln", WHO, True), ("It was Lincoln who issued it.", "Abraham Lincoln", WHO, True),
+        ("van Gogh", "Vincent van Gogh", "Who painted 'The Starry Night'?", True),
+        ("Abraham", "Abraham Lincoln", WHO, False), ("Robert Lincoln", "Abraham Lincoln", WHO, False),
+        ("It was Robert Lincoln.", "Abraham Lincoln", WHO, False), ("not Lincoln", "Abraham Lincoln", WHO, False),
+        ("Lincoln or Grant", "Abraham Lincoln", WHO, False), ("Grant", "Abraham Lincoln", WHO, False),
+        ("Germany", "West Germany", "Who won the World Cup in 1974?", False),
+        ("Madrid", "Real Madrid", "Who beat Juventus in the final?", False),
+        ("York", "New York", "Which city never sleeps?", False), ("Curie", "Marie Curie", "Whom did Pierre Curie marry?", False),
+        ("King", "Martin Luther King Jr", "Who had a dream?", False),
+    ],
+)  # fmt: skip
+def test_the_last_name_of_somebody_who_is_asked_for_is_the_name(
+    said: str, truth: str, question: str, right: bool
+) -> None:
+    assert score(Sample("qa", said, f'["{truth}"]', question), QaOptions()).correct is right
 
 
 def test_the_same_words_in_another_order_are_another_answer() -> None:
