@@ -2,8 +2,8 @@
 CC-BY-NC-4.0.
 
 Raw files: the parquet of KodCode/KodCode-V1 in `data/`, split `train` (`use_with_caution` is left out). Raw
-columns: `question`, `solution`, `test_code` (pytest functions that import from `solution`), `test_info`
-(function_declaration, ...), `subset`, `style`, `question_id`.
+columns: `question`, `solution`, `test_code` or `test` (pytest functions that import from `solution`),
+`test_info` (function_declaration, ...), `subset`, `style`, `question_id`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     first = told[0] if isinstance(told, list) and isinstance(told[0], dict) else {}
     return ProgramProblem(
         question=record.text("question"),
-        ground_truth={"test_code": record.text("test_code")},
+        ground_truth={"test_code": record.text("test" if "test" in record.values else "test_code")},
         solution=record.text("solution"),
         function=str(first.get("function_name") or ""),
     )

@@ -2,8 +2,8 @@
 
 Raw files: `mbpp.jsonl` or `sanitized-mbpp.json` of github.com/google-research/google-research, or the hub's
 parquet in `full/`. Raw columns: `task_id`, `text` (in the sanitized form `prompt`), `code`, `test_list`,
-`test_setup_code` (`test_imports`). The splits are the paper's, by task number: 601-974 train, 11-510 test;
-1-10 are its few-shot prompts and 511-600 its validation set.
+`test_setup_code` (`test_imports`), and MBPP+'s `test`. The splits are the paper's, by task number: 601-974
+train, 11-510 test; 1-10 are its few-shot prompts and 511-600 its validation set.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ def _to_row(record: Record, context: RowContext) -> Row:
     tests = record.texts("test_list")
     imports = "\n".join(record.values.get("test_imports") or ())
     setup = record.values.get("test_setup_code") or imports
+    plus = record.values.get("test")  # MBPP+
     return Row(
         data_source=DATA_SOURCE,
         prompt=chat(f"{text}\n\n{context.instruction}\n\n```python\n{tests[0]}\n```"),
         ability="code",
-        ground_truth=json.dumps({"test_list": tests, "test_setup_code": setup}),
+        ground_truth=json.dumps(
+            {"test_list": tests, "test_setup_code": setup} | ({"test": plus} if plus else {})
+        ),
         split=context.split,
         index=record.index,
         question=text,

@@ -7,7 +7,7 @@ which the first that is there counts:
     dapo-math   prompt (chat or text)   reward_model.ground_truth, solution
     numina      problem                 answer, box in solution      source, problem_type, ...
     deepscaler  problem                 answer
-    bigmath     problem                 answer                       source, domain, llama8b_solve_rate
+    bigmath     problem, prompt         answer, solution             source, domain, llama8b_solve_rate
     skywork     prompt (chat)           reward_model.ground_truth    extra_info
     open-r1     problem                 answer                       source, problem_type, uuid
     amc         problem, question       answer (142.0 is 142)        id, url
@@ -107,7 +107,8 @@ def _answer(family: Family, record: Record) -> str:
         text = _plain(value_at(record.values, name))
         if text and text.casefold() not in _NO_ANSWER:
             return text
-    if not any(name.split(".")[0] in record.values for name in family.answer if name != "boxed"):
+    columns = ("solution" if name == "boxed" else name.split(".")[0] for name in family.answer)
+    if not any(name in record.values for name in columns):
         record.value(family.answer[0])  # names what is there instead
     raise LeftOutError("no answer is stated")
 
@@ -164,6 +165,8 @@ FAMILIES = (
         "bigmath",
         Hub("SynthLabsAI/Big-Math-RL-Verified", "default", ("train",), "the parquet files of data/"),
         "SynthLabsAI/Big-Math-RL-Verified",
+        question=("problem", "prompt"),
+        answer=("answer", "solution"),
         metadata=("source", "domain", "llama8b_solve_rate"),
     ),
     Family(

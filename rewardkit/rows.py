@@ -66,24 +66,33 @@ def first_of(names: Sequence[str], has: Callable[[str], bool]) -> str | None:
     return next((name for name in names if has(name)), None)
 
 
-def has_value(row: Mapping[str, Any], name: str) -> bool:
-    """True when the row has a field of this possibly dotted name, null or not."""
-    if name in row:
+def has_value(row: Any, name: str) -> bool:
+    """True when the row has a field of this possibly dotted name, null or not; `a.0.b` goes into lists."""
+    if _holds(row, name):
         return True
     head, dot, rest = name.partition(".")
-    inner = row.get(head) if dot else None
-    return isinstance(inner, Mapping) and has_value(inner, rest)
+    return bool(dot) and _holds(row, head) and has_value(_member(row, head), rest)
 
 
-def value_at(row: Mapping[str, Any], name: str | None) -> Any:
-    """Return the value of a possibly dotted name; None where there is none."""
+def value_at(row: Any, name: str | None) -> Any:
+    """Return the value of a possibly dotted name, `a.0.b` into lists; None where there is none."""
     if name is None:
         return None
-    if name in row:
-        return row[name]
+    if _holds(row, name):
+        return _member(row, name)
     head, dot, rest = name.partition(".")
-    inner = row.get(head) if dot else None
-    return value_at(inner, rest) if isinstance(inner, Mapping) else None
+    return value_at(_member(row, head), rest) if dot and _holds(row, head) else None
+
+
+def _holds(holder: Any, key: str) -> bool:
+    if isinstance(holder, Mapping):
+        return key in holder
+    is_place = isinstance(holder, list | tuple) and key.isascii() and key.isdecimal()
+    return is_place and int(key) < len(holder)
+
+
+def _member(holder: Any, key: str) -> Any:
+    return holder[key] if isinstance(holder, Mapping) else holder[int(key)]
 
 
 def to_sample(data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any) -> Sample:

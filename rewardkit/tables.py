@@ -1,4 +1,4 @@
-"""Columns of Arrow tables by name, where a dot reaches into a struct. No files here, and no scoring."""
+"""Columns of Arrow tables by name, where a dot reaches into a struct or a list. No files, no scoring."""
 
 from __future__ import annotations
 
@@ -16,21 +16,36 @@ def names_in(schema: pa.Schema) -> RowNames:
 
 
 def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """Return the type of a column, or of a struct's field for a dotted name; None if there is none."""
+    """Return the type of a column, or of what a dotted name reaches within it; None if there is none."""
     if name in schema.names:
         return schema.field(name).type
     head, _, rest = name.partition(".")
-    if not rest or head not in schema.names or not pa.types.is_struct(schema.field(head).type):
-        return None
-    return type_of(pa.schema(list(schema.field(head).type)), rest)
+    found: pa.DataType | None = schema.field(head).type if rest and head in schema.names else None
+    for key in rest.split("."):
+        if found is not None and is_list(found) and key.isascii() and key.isdecimal():
+            found = found.value_type
+        elif found is not None and pa.types.is_struct(found) and found.get_field_index(key) >= 0:
+            found = found.field(key).type
+        else:
+            return None
+    return found
 
 
 def column_of(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array | pa.ChunkedArray:
-    """Return a column, or a struct's field for a dotted name."""
+    """Return a column, or what a dotted name reaches within it: a struct's field, a list's item."""
     if name in table.schema.names:
         return table.column(name)
     head, *rest = name.split(".")
-    return pc.struct_field(table.column(head), rest)
+    found = table.column(head)
+    for key in rest:
+        found = _item(found, int(key)) if is_list(found.type) else pc.struct_field(found, [key])
+    return found
+
+
+def _item(lists: pa.Array | pa.ChunkedArray, place: int) -> pa.Array | pa.ChunkedArray:
+    """One item of every list; null where a list is shorter."""
+    padded = pc.list_slice(lists, place, place + 1, return_fixed_size_list=True)
+    return pc.list_element(padded, 0)
 
 
 def values_of(table: pa.Table | pa.RecordBatch, name: str) -> list[Any]:

@@ -7,9 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from rewardkit.rows import find_names, ground_truth_text, has_value, response_text, responses_of, value_at
+from rewardkit.tables import type_of, values_of
 
 
 @pytest.mark.parametrize(
@@ -126,3 +128,16 @@ def test_the_first_name_that_is_there_counts() -> None:
     names = find_names(lambda name: has_value(row, name))
     assert (names.ground_truth, names.response, names.prompt) == ("reward_model.ground_truth", "output", None)
     assert value_at(row, names.ground_truth) == "2"
+
+
+def test_dotted_names_go_into_lists_of_rows_and_of_tables() -> None:
+    rows = [{"choices": [{"text": "a"}, {"text": "b"}]}, {"choices": [{"text": "c"}]}, {"choices": None}]
+    table = pa.Table.from_pylist(rows)
+    for name, values in (("choices.0.text", ["a", "c", None]), ("choices.1.text", ["b", None, None])):
+        assert [value_at(row, name) for row in rows] == values
+        assert [has_value(row, name) for row in rows] == [value is not None for value in values]
+        assert type_of(table.schema, name) == pa.string()
+        assert values_of(table, name) == values
+    for name in ("choices.x.text", "choices.0.other", "choices.0.text.more", "other.0"):
+        assert not has_value(rows[0], name) and value_at(rows[0], name) is None
+        assert type_of(table.schema, name) is None

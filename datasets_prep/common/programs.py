@@ -126,7 +126,9 @@ def inputs_outputs(record: Record, max_tests: int | None) -> ProgramProblem:
     tests = decode(record, "input_output", dict)
     function = tests.get("fn_name") or ""
     kept = {name: _first(record, tests, name, max_tests) for name in ("inputs", "outputs")}
-    solutions = decode(record, "solutions", list) if optional_text(record, "solutions") else []
+    published = record.values.get("solutions")
+    has_some = isinstance(published, list) or optional_text(record, "solutions")
+    solutions = decode(record, "solutions", list) if has_some else []
     programs = (s for s in solutions if isinstance(s, str) and is_python3(s))
     solution, *others = [*itertools.islice(dict.fromkeys(programs), MOST)] or [""]
     return ProgramProblem(
@@ -160,11 +162,13 @@ def is_python3(program: str) -> bool:
 
 
 def decode(record: Record, column: str, kind: type[Any]) -> Any:
-    """Return the JSON value in a text column.
+    """Return the JSON value in a text column; some files hold the value itself.
 
     Raises:
-        InputError: there is no such text, it is not JSON, or its value is not of that kind.
+        InputError: there is no such value, the text is not JSON, or its value is not of that kind.
     """
+    if isinstance(record.values.get(column), kind):
+        return record.values[column]
     try:
         value = json.loads(record.text(column))
     except (ValueError, RecursionError) as error:

@@ -128,6 +128,8 @@ def _read_json(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) ->
     for number, values in enumerate(rows, start=1):
         if isinstance(values, dict):
             yield number, values
+        elif isinstance(values, list) and values and all(isinstance(said, dict) for said in values):
+            yield number, {"conversations": values}  # a chat alone, as Open-Reasoner-Zero has them
         else:
             bad.add(
                 InputError(f"{label} row {number - 1}: expected an object, found {type(values).__name__}")

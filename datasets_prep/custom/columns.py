@@ -18,6 +18,7 @@ from rewardkit.datasets_prep.custom.extractors import Expression
 from rewardkit.datasets_prep.custom.mapping import Columns
 from rewardkit.errors import InputError
 from rewardkit.rows import ground_truth_text, plain, value_at
+from rewardkit.tables import is_list
 
 _PROMPT = SCHEMA.field("prompt").type
 _MESSAGE = _PROMPT.value_type
@@ -61,6 +62,8 @@ def _batch(block: RowBlock, columns: Columns, wording: Wording, split: str, bad:
     made["question"] = (
         _texts(values, asked) if chats is None else _as_text([_last_user(c) for c in _listed(chats)])
     )
+    if "answer" in made:
+        made["answer"] = _first_answers(values, columns.fields["answer"], made["answer"])
     good = _good(block, made, columns, values, bad)
     if good is not None:
         made = {target: array.filter(good) for target, array in made.items()}
@@ -112,6 +115,16 @@ def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
     return pa.array(expression.values(texts.to_pylist()), pa.string())
 
 
+def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.Array) -> pa.Array:
+    """Of several solutions in a row the first."""
+    found = _column(values, expression.column)
+    if expression.steps or (isinstance(found, pa.Array) and not is_list(found.type)):
+        return texts
+    listed = [next(iter(v), None) if isinstance(v, list) else None for v in map(plain, _listed(found))]
+    pairs = zip(listed, texts.to_pylist(), strict=True)
+    return pa.array([v if isinstance(v, str) else text for v, text in pairs], pa.string())
+
+
 def _as_response(ground_truth: pa.Array, wording: str | None) -> pa.Array:
     """The ground truths, said as responses; empty where they are no answers."""
     if wording is None:
@@ -152,7 +165,8 @@ def _good(
     block: RowBlock, made: dict[str, pa.Array], columns: Columns, values: dict[str, Values], bad: BadRows
 ) -> pa.Array | None:
     """Which rows can be used; None if all can. The others are counted, or stop the run."""
-    bad_rows: dict[int, str] = {}
+    refused = _refused(made["ground_truth"], columns.reward)
+    bad_rows: dict[int, str] = dict.fromkeys(refused, "ground_truth")
     for target, array in made.items():
         blank = pc.or_kleene(pc.equal(pc.binary_length(array), 0), pc.utf8_is_space(array))
         nothing = pc.fill_null(blank, True)
@@ -163,8 +177,25 @@ def _good(
     if not bad_rows:
         return None
     for row, target in sorted(bad_rows.items()):
-        bad.add(InputError(f"{block.where(row)}: {_why(columns.fields[target], values, row)}"))
+        why = refused.get(row) or _why(columns.fields[target], values, row)
+        bad.add(InputError(f"{block.where(row)}: {why}"))
     return pa.array([row not in bad_rows for row in range(len(block.numbers))])
+
+
+def _refused(ground_truths: pa.Array, reward: str) -> dict[int, str]:
+    """Rows whose tests the reward cannot read, and why: no response could be scored."""
+    if reward != "code":
+        return {}
+    from rewardkit.rewards.code.ground_truth import read
+    from rewardkit.rewards.code.problem import GroundTruthError
+
+    found = {}
+    for row, text in enumerate(ground_truths.to_pylist()):
+        try:
+            read(text or "{}")
+        except GroundTruthError as error:
+            found[row] = f"its tests cannot be used: {error}"
+    return found
 
 
 def _why(expression: Expression, values: dict[str, Values], row: int) -> str:
@@ -219,17 +250,38 @@ def _chats(values: dict[str, Values], expression: Expression) -> Values | None:
     return None
 
 
+_ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant"}
+"""ShareGPT's names of roles."""
+
+
 def _last_user(chat: Any) -> str | None:
+    said = _asked(chat)
+    return said[-1]["content"] if said else None
+
+
+def _asked(chat: Any) -> list[dict[str, str]]:
+    """The messages up to the user's last words: what an assistant said to them is the answer, no prompt."""
     if isinstance(chat, str):
-        return chat
-    said = [m.get("content") for m in chat or () if isinstance(m, dict) and m.get("role") == "user"]
-    return said[-1] if said and isinstance(said[-1], str) else None
+        return [{"role": "user", "content": chat}]
+    said = [_role_and_text(message) for message in chat or ()]
+    while said and said[-1][0] == "assistant":
+        said.pop()
+    if not said or said[-1][0] not in ("user", "tool"):
+        return []
+    messages = [{"role": role, "content": text} for role, text in said if role and text is not None]
+    return messages if len(messages) == len(said) else []
+
+
+def _role_and_text(message: Any) -> tuple[str, str | None]:
+    """Of a message in either form, `role` and `content` or `from` and `value`."""
+    if not isinstance(message, dict):
+        return "", None
+    role, text = message.get("role", message.get("from")), message.get("content", message.get("value"))
+    return _ROLES.get(str(role), str(role)), text if isinstance(text, str) else None
 
 
 def _messages(chat: Any, system: str) -> list[dict[str, str]]:
-    if isinstance(chat, str):
-        chat = [{"role": "user", "content": chat}]
-    messages = [{"role": str(m["role"]), "content": str(m["content"])} for m in chat]
+    messages = _asked(chat)
     if system:
         rest = [m for m in messages if m["role"] != "system"]
         messages = [{"role": "system", "content": system}, *rest]

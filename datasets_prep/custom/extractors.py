@@ -5,11 +5,12 @@ None.
     after('####')  what stands after the last occurrence of a mark, trimmed
     boxed          what the last \\boxed{} or \\fbox{} holds
     letter         the last capital letter A to J that stands alone: "(B)", "Answer: C"
-    json('a.b.0')  a value inside JSON text or an object: keys and places, with dots
+    json('a.b.0')  a value inside JSON text, a Python literal or an object: keys and places, with dots
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,14 +120,22 @@ def _json(path: str) -> ExtractStep:
 
     def step(text: str) -> str | None:
         try:
-            value: Any = msgspec.json.decode(text)
+            value = _decoded(text)
             for key in keys:
                 value = value[key]
-        except (msgspec.DecodeError, RecursionError, KeyError, IndexError, TypeError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError, KeyError, IndexError, TypeError):
             return None
         return ground_truth_text(value)
 
     return step
+
+
+def _decoded(text: str) -> Any:
+    """JSON, or a Python literal: some sets hold the latter."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return ast.literal_eval(text)
 
 
 _STEPS: dict[str, Callable[[str], ExtractStep]] = {

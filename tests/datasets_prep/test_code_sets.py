@@ -69,3 +69,16 @@ def test_a_task_without_tests_is_named(tmp_path: Path) -> None:
     raw.write_text(json.dumps({**BASIC, "task_id": 601, "test_list": []}) + "\n")
     with pytest.raises(InputError, match="test_list"):
         mbpp.prepare(tmp_path / "out", PrepSettings(raw=raw))
+
+
+def test_the_further_tests_of_mbpp_plus_count(tmp_path: Path) -> None:
+    raw = tmp_path / "mbpp.jsonl"
+    plus = "for x, y in zip([1, 5], [2, 6]):\n    assertion = inc(x) == y\n    assert assertion\n"
+    rows = [{**BASIC, "text": f"Task {n}", "task_id": n, "test": plus} for n in (11, 601)]
+    raw.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    mbpp.prepare(tmp_path / "out", PrepSettings(raw=raw))
+    (row,) = rows_of(tmp_path / "out" / "train.parquet")
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+    passes_one = Sample("code", "```python\ndef inc(x):\n    return 2\n```", str(row["ground_truth"]))
+    assert score(passes_one, CodeOptions()).score == 0.0

@@ -252,3 +252,58 @@ def test_the_last_number_does_not_depend_on_how_long_the_text_is(parts: list[str
     text = "".join(parts)
     assert last_number(text) == last_number("word " * 30 + "\n" + text)
     assert last_number(text) == last_number(text + " in all")
+
+
+CHAT = [{"from": "human", "value": "2 + 3?"}, {"from": "assistant", "ground_truth": {"value": "5"}}]
+
+
+def test_a_file_of_chats_alone_is_read_by_place_or_as_chats(tmp_path: Path) -> None:
+    (tmp_path / "my.json").write_text(json.dumps([CHAT]))
+    for prompt_key in ("conversations.0.value", "conversations"):
+        (row,) = made(
+            tmp_path / "my.json", prompt_key=prompt_key, answer_key="conversations.1.ground_truth.value"
+        )
+        assert row["prompt"] == [{"role": "user", "content": "2 + 3?"}]
+        assert row["ground_truth"] == "5"
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_the_answer_at_the_end_of_a_chat_is_no_prompt(tmp_path: Path, suffix: str) -> None:
+    chat = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "2 + 3?"},
+        {"role": "assistant", "content": "It is 5."},
+    ]
+    rows = [{"messages": chat, "answer": "5"}]
+    path = tmp_path / f"my.{suffix}"
+    pq.write_table(pa.Table.from_pylist(rows), path) if suffix == "parquet" else write_jsonl(path, rows)
+    (row,) = made(path, prompt_key="messages", answer_key="answer")
+    assert row["prompt"] == chat[:2]
+    assert row["extra_info"]["question"] == "2 + 3?"
+
+
+def test_of_several_solutions_the_first_is_the_answer(tmp_path: Path) -> None:
+    rows = [{"question": "Echo.", "solutions": ["```python\nprint(input())\n```", "no"], "tests": TESTS}]
+    for column in ("solutions", "solutions.0"):
+        path = write_jsonl(tmp_path / "my.jsonl", rows)
+        (row,) = made(path, reward="code", answer_key="tests", map=(f"answer={column}",))
+        assert row["extra_info"]["answer"] == "```python\nprint(input())\n```"
+
+
+TESTS = '[{"input": "1", "output": "1"}]'
+
+
+def test_tests_that_the_reward_cannot_read_are_bad_rows(tmp_path: Path) -> None:
+    rows = [{"question": "Fix it.", "patch": "diff --git a/x b/x"}, {"question": "Echo.", "patch": TESTS}]
+    path = write_jsonl(tmp_path / "my.jsonl", rows)
+    with pytest.raises(
+        InputError, match=r"my\.jsonl.* 0: its tests cannot be used: .*neither JSON nor Python"
+    ):
+        made(path, reward="code", answer_key="patch")
+    assert len(made(path, reward="code", answer_key="patch", skip_bad=True)) == 1
+
+
+def test_json_steps_read_python_literals(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "my.jsonl", [{"question": "2 + 3?", "info": "{'ground_truth': '5'}"}])
+    (row,) = made(path, map=("ground_truth=info|json('ground_truth')",))
+    assert row["ground_truth"] == "5"

@@ -13,6 +13,7 @@ import pytest
 from rewardkit.datasets_prep import aime, math
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.verify import verify_file
+from rewardkit.datasets_prep.problem_answer import RECIPES
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer
 from tests.conftest import needs
@@ -102,3 +103,14 @@ def test_every_solution_of_math_and_aime_scores_1(tmp_path: Path, reference_data
     aime.prepare(tmp_path / "aime", PrepSettings(raw=needs(reference_data / "aime24")))
     assert _verified(tmp_path / "math" / "test.parquet")
     assert _verified(tmp_path / "aime" / "test.parquet")
+
+
+def test_a_proof_of_numinamath_cot_is_left_out_and_counted(tmp_path: Path) -> None:
+    rows = [
+        {"source": "cn_k12", "problem": "2 + 3?", "solution": "It is $\\boxed{5}$.", "messages": []},
+        {"source": "olympiads", "problem": "Prove it.", "solution": "Clear.", "messages": []},
+    ]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = RECIPES["numina"].prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train.jsonl"))
+    assert made.files["train"].rows == 1
+    assert any("no answer is stated" in note for note in made.notes)

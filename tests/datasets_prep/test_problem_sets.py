@@ -289,3 +289,13 @@ def test_rows_without_a_solution_are_counted_and_not_verified(
     assert run(["prep", "livecodebench", "--raw", str(raw), "--out", out, "--verify", "--json"]) == 0
     split = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert (split["verified"], split["failed"], split["without_solution"]) == (0, 0, 1)
+
+
+def test_values_that_are_not_packed_as_text_are_taken(tmp_path: Path) -> None:
+    """As TACO-verified has its solutions."""
+    record = {**APPS, "solutions": [DOUBLE], "input_output": STDIN}
+    (tmp_path / "train.jsonl").write_text(json.dumps(record) + "\n")
+    taco.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train.jsonl"))
+    (row,) = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
+    assert DOUBLE in row["extra_info"]["answer"]
+    assert json.loads(row["ground_truth"])["inputs"] == STDIN["inputs"]
