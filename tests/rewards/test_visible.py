@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rewardkit.registry import REGISTRY
 from rewardkit.rewards import gsm8k, math
 from rewardkit.rewards.hidden_latex import without_hidden_latex
 from rewardkit.rewards.visible import visible
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample
 
 HIDDEN = [
@@ -111,3 +113,22 @@ def test_what_is_shown_stays(text: str) -> None:
 )
 def test_a_long_text_of_openings_is_read_once(piece: str) -> None:
     visible(piece * 100_000)
+
+
+@pytest.mark.parametrize("token", ["<|assistant|>\n", "<|start_header_id|>assistant<|end_header_id|>\n\n"])
+@pytest.mark.parametrize(
+    ("name", "response", "ground_truth"),
+    [
+        ("gsm8k", "#### 72", "72"), ("math", r"\boxed{72}", "72"), ("choice", "B", "B"), ("qa", "Paris", "Paris"), ("contains", "Paris", "Paris"),
+        ("number", "72", "72"), ("rouge_l", "the cat sat", "the cat sat"), ("exact", "Paris", "Paris"),
+    ],
+)  # fmt: skip
+def test_the_end_of_the_prompt_before_a_response_hides_nothing(
+    token: str, name: str, response: str, ground_truth: str
+) -> None:
+    reward = REGISTRY.by_name(name)
+    assert reward is not None
+    runner = RewardRunner(reward, reward.make_options({}))
+    assert runner.run_one(Sample(name, token + response, ground_truth, "q")).score == 1.0
+    behind = runner.run_one(Sample(name, f"wrong{token}{response}", ground_truth, "q"))
+    assert not behind.correct, "another turn is no answer"

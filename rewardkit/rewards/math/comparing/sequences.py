@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.rewards.math.comparing import linear, relations, scalar
+from rewardkit.rewards.math.comparing.progressions import same_progression
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rounding import as_decimal
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
 from rewardkit.rewards.math.policies import MathOptions
-from rewardkit.rewards.math.tree.nodes import Const, Matrix, Node, Percent, Rel, Seq, Sym, symbols
+from rewardkit.rewards.math.tree.nodes import Const, Logic, Matrix, Node, Percent, Rel, Seq, Sym, symbols
 from rewardkit.rewards.math.tree.rebuild import substitute
 
+_BOUNDS = {"<", ">", "<=", ">="}
 _BRACKETS = {"]": "("}
 _CLOSINGS = {"[": ")"}
 
@@ -25,7 +27,11 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     if isinstance(b, Matrix):
         return _vector(a, b, options, equal)
     if not isinstance(b, Seq):
-        return equal(a.items[0], b, options) if len(a.items) == 1 and a.opening in ("", "{") else False
+        if len(a.items) == 1 and a.opening in ("", "{"):
+            return equal(a.items[0], b, options)
+        return _family(a, b, options, equal)
+    if (interval := _bounds_and_interval(a, b)) is not None:
+        return equal(*interval, options)
     loose = {s.opening for s in (a, b)} <= {"", "{"}
     if loose:
         return _lists(a, b, options, equal)
@@ -36,6 +42,30 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     if "" in (a.opening, b.opening) and options.brackets == "exact" and any(map(_is_interval, (a, b))):
         return False
     return in_order(a.items, b.items, options, equal)
+
+
+def _family(a: Seq, b: Node, options: MathOptions, equal: Rule) -> bool | None:
+    """`\\frac{\\pi}{4} + n\\pi, n \\in \\mathbb{Z}` and a family that says no more of its letter."""
+    rest, domains = _declared(a.items)
+    if not domains or len(rest) != 1 or not symbols(b):
+        return False
+    return _with_integers(rest, (b,), domains, {}, options, equal)
+
+
+def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
+    """`x > -2, x < 2` as one condition, and the interval beside it; None for other lists."""
+    for this, other in ((a, b), (b, a)):
+        if (
+            this.opening
+            or other.opening not in ("(", "[", "]")
+            or len(this.items) != 2
+            or len(other.items) != 2
+        ):
+            continue
+        if all(isinstance(item, Rel) and set(item.ops) <= _BOUNDS for item in this.items):
+            unknowns = {symbols(item) for item in this.items}
+            return (Logic("and", this.items), other) if len(unknowns) == 1 else None
+    return None
 
 
 def _is_interval(seq: Seq) -> bool:
@@ -52,10 +82,10 @@ def _brackets(seq: Seq) -> tuple[str, str]:
 
 def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     """Bare lists and sets: unordered, repetitions ignored; named values without names keep their order."""
-    first, integers = _declared(a.items)
-    second, more = _declared(b.items)
-    if integers or more:
-        return _with_integers(first, second, integers | more, options, equal)
+    first, domains = _declared(a.items)
+    second, others = _declared(b.items)
+    if domains or others:
+        return _with_integers(first, second, domains, others, options, equal)
     labels = [_labels(first), _labels(second)]
     if labels[0] != labels[1] and (indexed := _indexed_values(first, second)) is not None:
         return matched(*indexed, options, equal)
@@ -84,17 +114,18 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
     return (lists[0], lists[1]) if len(bases) == 1 and "" not in bases else None
 
 
-def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], frozenset[str]]:
-    """Split off declarations like `k \\in \\mathbb{Z}`; return the rest and the declared names."""
-    names = set()
+def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
+    """Split off declarations like `k \\in \\mathbb{Z}`; return the rest, and the declared names with whether
+    they are any integer."""
+    names = {}
     rest = []
     for item in items:
         match item:
             case Rel(ops=("in",), sides=(Sym(name=name), target)) if len(items) > 1 and _is_integers(target):
-                names.add(name)
+                names[name] = target in (Const("Z"), Sym("Z"))
             case _:
                 rest.append(item)
-    return tuple(rest), frozenset(names)
+    return tuple(rest), names
 
 
 def _is_integers(node: Node) -> bool:
@@ -106,18 +137,42 @@ def _is_integers(node: Node) -> bool:
 def _with_integers(
     first: tuple[Node, ...],
     second: tuple[Node, ...],
-    names: frozenset[str],
+    domains: dict[str, bool],
+    others_domains: dict[str, bool],
     options: MathOptions,
     equal: Rule,
 ) -> bool | None:
-    """Compare families in an integer parameter, whatever each side calls it."""
-    left, right = ({n for item in items for n in symbols(item)} for items in (first, second))
+    """Compare families in an integer parameter, whatever each side calls it.
+
+    Args:
+        domains: the letters that the first side declares, and whether as any integer.
+        others_domains: those of the second side.
+    """
+    if domains and others_domains and set(domains.values()) != set(others_domains.values()):
+        return False
+    names = domains | others_domains
+    left, right = (
+        {n for item in items for n in symbols(item)} - _names_of(_labels(items)) for items in (first, second)
+    )
     mine, others = left - right, right - left
-    if len(mine) == len(others) == 1 and (mine | others) & names:
+    if len(mine) == len(others) == 1 and (mine | others) & names.keys():
         old = others.pop()
         new = Sym(mine.pop())
         second = tuple(substitute(item, old, new) for item in second)
-    return matched(first, second, options, equal)
+        right = {new.name}
+    if len(left | right) != 1 or not all(names.values()):
+        return matched(first, second, options, equal)
+    (name,) = left | right
+
+    def same(a: Node, b: Node, options: MathOptions) -> bool | None:
+        verdict = equal(a, b, options)
+        return verdict or same_progression(a, b, name, options, equal) or verdict
+
+    return matched(first, second, options, same)
+
+
+def _names_of(labels: set[Node]) -> set[str]:
+    return {label.name for label in labels if isinstance(label, Sym)}
 
 
 def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: Rule) -> bool | None:

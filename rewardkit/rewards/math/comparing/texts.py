@@ -10,7 +10,7 @@ from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.spelled import leading_number, spelled_number
 from rewardkit.rewards.math.reading.text import fold
-from rewardkit.rewards.math.tree.nodes import Const, Node, Quantity, Sym, Text, negate, number
+from rewardkit.rewards.math.tree.nodes import Const, Node, Quantity, Seq, SetOp, Sym, Text, negate, number
 
 
 def text(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -33,10 +33,16 @@ def text(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     return False
 
 
+_ZERO = number(0)
 _MEANINGS: dict[str, Node] = {
     "no solution": Const("empty"),
     "infinity": Const("inf"),
     "negative infinity": negate(Const("inf")),
     "all real numbers": Const("R"),
+    "all positive real numbers": Seq("(", ")", (_ZERO, Const("inf"))),
+    "all negative real numbers": Seq("(", ")", (negate(Const("inf")), _ZERO)),
+    "all nonnegative real numbers": Seq("[", ")", (_ZERO, Const("inf"))),
+    "all nonpositive real numbers": Seq("(", "]", (negate(Const("inf")), _ZERO)),
+    "all nonzero real numbers": SetOp("minus", (Const("R"), Seq("{", "}", (_ZERO,)))),
     "all integers": Const("Z"),
 }

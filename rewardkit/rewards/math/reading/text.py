@@ -17,6 +17,18 @@ _SYNONYMS = {
     "无穷多|无数|infinite many|an infinite number|无穷多个",
     "all real numbers": "all reals|all real number|any real number|every real number|全体实数|所有实数|"
     "任意实数|the set of all real numbers|reals|the real numbers",
+    "all positive real numbers": "all positive reals|all positive real number|positive real numbers|"
+    "any positive real number|every positive real number|positive reals|the set of all positive real numbers|"
+    "全体正实数|所有正实数|任意正实数|正实数",
+    "all negative real numbers": "all negative reals|negative real numbers|any negative real number|"
+    "every negative real number|negative reals|the set of all negative real numbers|全体负实数|所有负实数",
+    "all nonnegative real numbers": "all nonnegative reals|all non negative real numbers|"
+    "all non negative reals|nonnegative real numbers|non negative real numbers|any nonnegative real number|"
+    "nonnegative reals|the set of all nonnegative real numbers|全体非负实数|所有非负实数|非负实数",
+    "all nonpositive real numbers": "all nonpositive reals|all non positive real numbers|"
+    "all non positive reals|nonpositive real numbers|non positive real numbers|全体非正实数|所有非正实数",
+    "all nonzero real numbers": "all nonzero reals|all non zero real numbers|all non zero reals|"
+    "nonzero real numbers|non zero real numbers|any nonzero real number|全体非零实数|所有非零实数|非零实数",
     "all integers": "integers|any integer|every integer|all the integers|全体整数|所有整数|任意整数",
     "yes": "是|是的|对|可以|能",
     "no": "否|不是|不能|不可以",
