@@ -22,6 +22,7 @@ from rewardkit.offline.columns import conform, score_names
 from rewardkit.offline.inputs import COMPRESSIONS, STDIN, format_of
 from rewardkit.offline.records import BadRowError, Records
 from rewardkit.offline.samples import parsed
+from rewardkit.tables import is_list
 
 RUN_KEY = b"rewardkit.run"
 """In a parquet's metadata: the fingerprint of the run that wrote it."""
@@ -184,7 +185,8 @@ def _cell(value: Any) -> Any:
 
 
 def schema_of(chunks: Iterator[Records]) -> pa.Schema:
-    """Return a schema for rows that are lines; a field whose values do not go together is text."""
+    """Return a schema for rows that are lines; a field whose values do not go together, or are objects that
+    are always empty, is text."""
     found: dict[str, pa.DataType] = {}
     for records in chunks:
         rows = [row for row in parsed(records) if isinstance(row, Mapping)]
@@ -194,7 +196,14 @@ def schema_of(chunks: Iterator[Records]) -> pa.Schema:
             except (pa.ArrowException, OverflowError):
                 new = pa.string()
             found[name] = _unified(found.get(name, pa.null()), new)
-    return pa.schema(found)
+    return pa.schema({name: pa.string() if _has_no_field(kind) else kind for name, kind in found.items()})
+
+
+def _has_no_field(kind: pa.DataType) -> bool:
+    """Whether values are objects without any key, or hold some: parquet has no such type."""
+    if pa.types.is_struct(kind):
+        return kind.num_fields == 0 or any(_has_no_field(field.type) for field in kind)
+    return is_list(kind) and _has_no_field(kind.value_type)
 
 
 def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType:

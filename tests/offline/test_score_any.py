@@ -463,3 +463,13 @@ def test_no_damage_anywhere_in_a_parquet_gives_a_traceback(
         (tmp_path / "in.parquet").write_bytes(content)
         assert run(["score", str(tmp_path / "in.parquet"), "--force", "--restart"]) in (0, 1, 2), place
         assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("empty", [{}, [{}], {"a": {}, "b": 1}], ids=["object", "list", "inner"])
+def test_objects_that_are_always_empty_go_into_parquet(tmp_path: Path, empty: Any) -> None:
+    source = write(tmp_path / "r.jsonl", [{**row, "metrics": empty} for row in _plain(3)])
+    with Scorer(workers=1) as scorer:
+        score_file(source, tmp_path / "o.parquet", scorer=scorer)
+    table = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    assert [row["score"] for row in table] == [0.1, 1.0, 0.1]
+    assert [json.loads(row["metrics"]) for row in table] == [empty] * 3
