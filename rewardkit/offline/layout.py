@@ -200,7 +200,8 @@ def _element(row: RawRow, i: int, count: int) -> RawRow:
 
 
 def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) -> InputError:
-    hint = did_you_mean(name, columns) or f"; name it with {option}"
+    near = did_you_mean(name, columns)
+    hint = f"{near} Name it with {option}" if near else f"; name it with {option}"
     return InputError(f"{file.source.path}: no column '{name}'{hint}; it has: {', '.join(columns)}")
 
 

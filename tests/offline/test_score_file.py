@@ -193,7 +193,7 @@ BAD = {
     "empty file": "not a parquet file",
     "not a parquet": "not a parquet file",
     "no rows": "has no rows",
-    "no response": "no column 'response'; did you mean respons?",
+    "no response": "no column 'response'; did you mean respons? Name it with --response-key",
     "no ground truth": "no column 'ground_truth'",
     "unknown data source": "'gms8k'; did you mean gsm8k?",
     "null response": "row 1: 'response' is null",
