@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean, reason_of
+from rewardkit.model_folders import why_no_model
 from rewardkit.rows import ground_truth_text, plain_mapping
 from rewardkit.server.chat import ChatTurn, plain, prompt_turns, strip_end, turns
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
@@ -245,6 +246,8 @@ def _renderer(tokenizer: str) -> Callable[[list[dict[str, Any]]], str]:
         from transformers import AutoTokenizer
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install transformers") from None
+    if reason := why_no_model(tokenizer, tokenizer_only=True):
+        raise InputError(f"cannot load a tokenizer from '{tokenizer}': {reason}")
     try:
         template = AutoTokenizer.from_pretrained(tokenizer)
     except (OSError, ValueError) as error:

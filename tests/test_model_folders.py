@@ -13,6 +13,7 @@ import pytest
 
 constants = pytest.importorskip("huggingface_hub.constants", reason="names of the hub need huggingface_hub")
 
+from rewardkit.errors import InputError
 from rewardkit.model_folders import model_folder, why_no_model
 from tests.hub import hub
 
@@ -103,3 +104,25 @@ def test_offline_nothing_is_asked(asked: list[str], monkeypatch: pytest.MonkeyPa
         why_no_model("someone/has-it") or ""
     )
     assert asked == []
+
+
+def test_tokenizers_of_servers_and_of_prep_are_asked_for_once_and_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers", reason="the tokenizers need transformers")
+    from rewardkit.datasets_prep.common.steps import token_counter
+    from rewardkit.server.ground_truths import GroundTruthIndex
+
+    with hub(monkeypatch) as asked:
+        for load in (
+            lambda name: GroundTruthIndex([], tokenizer=name),
+            lambda name: token_counter(Path(name)),
+        ):
+            asked.clear()
+            with pytest.raises(
+                InputError, match=r"cannot load a tokenizer from .*: no model someone/has-nott"
+            ):
+                load("someone/has-nott")
+            assert len(asked) == 1
+            with pytest.raises(InputError, match="no such model folder: typo"):
+                load("typo")

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from rewardkit.datasets_prep.common.schema import BATCH_CHARS, BATCH_ROWS
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.model_folders import why_no_model
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -125,6 +126,8 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
         raise MissingDependencyError(
             "counting tokens needs the package transformers: install rewardkit[model]"
         ) from None
+    if reason := why_no_model(str(folder), tokenizer_only=True):
+        raise InputError(f"cannot load a tokenizer from {folder}: {reason}")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
     except Exception as error:  # whatever its loaders let through
