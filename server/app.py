@@ -53,6 +53,13 @@ _CORS_HEADERS = (
 """What pages of allowed origins may send."""
 
 _SHOWN_PATH = 200
+_ELSEWHERE = {
+    "/run_code": "start the server with --run-code for it",
+    "/episodes": "start the server with --tools or --interactions for it",
+    "/interaction": "start the server with --interactions for it",
+    "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
+}
+"""Paths that people ask for and that are not there, each with what to do."""
 """Characters of a path that are said again."""
 
 REFRESH_S = 1.0
@@ -305,5 +312,6 @@ def _more_of(error: HTTPException, request: Request) -> str:
         return f"{path} takes {allowed}, not {request.method}"
     if error.status_code == HTTPStatus.NOT_FOUND:
         paths = [route.path for route in request.app.routes if isinstance(route, Route)]
-        return f"there is no {path} here{did_you_mean(path, paths)}; /docs lists what there is"
+        hint = f"; {_ELSEWHERE[path]}" if path in _ELSEWHERE else did_you_mean(path, paths)
+        return f"there is no {path} here{hint}; /docs lists what there is"
     return error.detail
