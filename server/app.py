@@ -53,6 +53,7 @@ _CORS_HEADERS = (
 """What pages of allowed origins may send."""
 
 _SHOWN_PATH = 200
+"""Characters of a path that are said again."""
 _ELSEWHERE = {
     "/run_code": "start the server with --run-code for it",
     "/episodes": "start the server with --tools or --interactions for it",
@@ -60,7 +61,6 @@ _ELSEWHERE = {
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
 """Paths that people ask for and that are not there, each with what to do."""
-"""Characters of a path that are said again."""
 
 REFRESH_S = 1.0
 """How often the gauges are brought up to date, for when another server process is asked for them."""
