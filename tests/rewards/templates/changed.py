@@ -131,6 +131,6 @@ def other_choice(case: Case) -> str:
 def other_answer(case: Case) -> str:
     """Return a wrong answer of the kind of the right one."""
     first = str(json.loads(case.ground_truth)[0])
-    if re.fullmatch(r"-?\d[\d,.]*", first):
+    if re.fullmatch(r"-?\d[\d,]*(?:\.\d+)?", first):
         return str(int(float(first.replace(",", ""))) + 3)
     return "Wellington" if "Wellington" not in first else "Oslo"
