@@ -143,7 +143,8 @@ def answer(response: str) -> QaAnswer:
         if part and "<answer>" in part and "</answer>" in part:
             return QaAnswer(None, True, "empty tags")
     whole = text.strip() or value_of_code(code).strip()
-    whole = value_of_code(whole) if whole.startswith(("print(", "return ")) else whole
+    if whole.startswith(("print(", "return ")) and "\n" not in whole:
+        whole = value_of_code(whole)
     if not whole or len(whole) > MAX_ANSWER:
         return QaAnswer(None, False, "no answer stated")
     if _DENIED_BY_SIGN.search(whole):
