@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
+from rewardkit.groups import group_of
 from rewardkit.registry import REGISTRY
 from rewardkit.server.request import CURRENT, DECODED
 from rewardkit.server.scoring import RequestScorer
@@ -39,7 +40,10 @@ EACH_QUERY = b"each=1"
 """The query of a request whose list is no group: what a client sends of callers that have one sample each."""
 
 STREAM_BATCH = 256
-"""Lines of a stream that are scored together at most."""
+"""Lines of a stream that are scored together at most, but for a group whose reward looks at all of it."""
+
+MAX_GROUP = 4_096
+"""Lines of one such group at most."""
 
 
 class ScoreRoute:
@@ -112,8 +116,13 @@ class ScoreRoute:
             await send({"type": "http.response.body", "body": body, "more_body": more})
 
         try:
+            held: list[Sample | Score] = []
             async for lines in self._lines(receive):
-                await answer(await self._score_lines(lines, wait=begun), more=True)
+                whole, held = self._whole_groups([*held, *map(_decoded, lines)])
+                if whole:
+                    await answer(await self._score_lines(whole, wait=begun), more=True)
+            if held:
+                await answer(await self._score_lines(held, wait=begun), more=True)
         except (InputError, OverloadedError) as error:
             if not begun:
                 raise
@@ -121,26 +130,32 @@ class ScoreRoute:
         else:
             await answer([], more=False)
 
-    async def _score_lines(self, lines: Sequence[bytes], *, wait: bool) -> list[Score]:
+    def _whole_groups(self, lines: list[Sample | Score]) -> tuple[list[Sample | Score], list[Sample | Score]]:
+        """The lines that can be scored, and those of a last group that may go on, if its reward needs all."""
+        last = lines[-1]
+        if not isinstance(last, Sample) or not self.request_scorer.scorer.scores_by_group(last.data_source):
+            return lines, []
+        group = group_of(last)
+        start = len(lines)
+        while start and isinstance(one := lines[start - 1], Sample) and group_of(one) == group:
+            start -= 1
+        if len(lines) - start > MAX_GROUP:
+            raise InputError(f"over {MAX_GROUP:,} lines are of one group; the stream ends here")
+        return lines[:start], lines[start:]
+
+    async def _score_lines(self, lines: Sequence[Sample | Score], *, wait: bool) -> list[Score]:
         """Score lines; `wait` for room when there is none, or let the error through."""
         request = CURRENT.get()
         if request is not None:
             request.clock = time.perf_counter()  # a stream has no end to set a deadline for
-        samples: list[Sample] = []
-        scores: list[Score | None] = []
-        for line in lines:
-            try:
-                samples.append(decode_sample(line))
-                scores.append(None)
-            except InputError as error:
-                scores.append(failure("invalid", str(error)))
+        samples = [line for line in lines if isinstance(line, Sample)]
         scored = iter(await self._admitted(samples, wait=wait))
-        return [next(scored) if score is None else score for score in scores]
+        return [next(scored) if isinstance(line, Sample) else line for line in lines]
 
     async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
         while True:
             try:
-                return await self.request_scorer.each(samples)  # lines come in pieces, and groups would
+                return await self.request_scorer(samples)
             except OverloadedError as error:
                 if not wait:
                     raise
@@ -175,6 +190,14 @@ class ScoreRoute:
                     yield lines[first : first + STREAM_BATCH]
         finally:
             admission.give_back_bytes(len(rest))
+
+
+def _decoded(line: bytes) -> Sample | Score:
+    """The sample of a line, or the Score of one that is none."""
+    try:
+        return decode_sample(line)
+    except InputError as error:
+        return failure("invalid", str(error))
 
 
 def _each_by_itself(scope: Scope, asked: Sample | list[Sample]) -> bool:

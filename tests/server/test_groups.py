@@ -21,6 +21,8 @@ from rewardkit.adapters.backend import close
 from rewardkit.client import asynchronous
 from rewardkit.errors import OptionsError
 from rewardkit.server.app import create_app
+from rewardkit.server.native import ScoreRoute
+from rewardkit.server.scoring import RequestScorer
 from tests.server.serving import Serving, serve
 
 NEEDS = "the reward of 'rank' looks at all responses to a prompt at once, and this is one by itself: "
@@ -57,12 +59,32 @@ def test_samples_that_a_client_sends_together_by_chance_are_no_group(http: TestC
         ]
 
 
-def test_lines_of_a_stream_come_in_pieces_so_that_none_is_a_group(http: TestClient) -> None:
-    lines = "".join(json.dumps(one) + "\n" for one in (RIGHT, WRONG))
-    answer = http.post("/score", content=lines, headers={"content-type": "application/x-ndjson"})
-    found = [json.loads(line) for line in answer.text.splitlines()]
-    assert [score["status"] for score in found] == ["invalid", "invalid"]
-    assert found[0]["detail"].startswith(NEEDS)
+def test_neighbours_in_a_stream_are_a_group_in_whatever_pieces_they_come() -> None:
+    other = {**RIGHT, "prompt": "72?"}
+    lines = [json.dumps(one).encode() + b"\n" for one in (RIGHT, WRONG, other, {**WRONG, "prompt": "72?"})]
+    lines.insert(2, b"{oops\n")
+    found = {size: asyncio.run(streamed(b"".join(lines), size)) for size in (1 << 20, 300, 7)}
+    for scores in found.values():
+        assert [score["score"] for score in scores] == [1.0, 0.0, 0.0, 1.0, 0.0]
+        assert [score["status"] for score in scores] == ["ok", "ok", "invalid", "ok", "ok"]
+
+
+async def streamed(body: bytes, size: int) -> list[dict[str, Any]]:
+    """What the route answers to lines that come in pieces of a size."""
+    pieces = [body[i : i + size] for i in range(0, len(body), size)]
+    messages = iter([{"type": "http.request", "body": piece, "more_body": True} for piece in pieces])
+    answered: list[bytes] = []
+
+    async def receive() -> Any:
+        return next(messages, {"type": "http.request", "body": b"", "more_body": False})
+
+    async def send(message: Any) -> None:
+        answered.append(message.get("body", b""))
+
+    scope = {"type": "http", "headers": [(b"content-type", b"application/x-ndjson")]}
+    with Scorer(workers=1) as scorer:
+        await ScoreRoute(RequestScorer(scorer), 1 << 20)(scope, receive, send)
+    return [json.loads(line) for line in b"".join(answered).splitlines()]
 
 
 SINGLE: dict[str, Any] = {
