@@ -116,7 +116,7 @@ UNMEASURED = (
 )
 """Files that run the lines of others again, for many more cases or with faults: measuring the lines that they run
 would double their time, and show next to nothing new. One belongs here if it takes more than some seconds, and hardly
-a line is run by it alone (`Coverage.switch_context` tells which)."""
+a line is run by it alone (`Coverage.switch_context` tells which). Single tests of a file are marked `unmeasured`."""
 
 
 @contextmanager
@@ -161,7 +161,8 @@ if "PYTEST_XDIST_WORKER" in os.environ and "coverage" in sys.modules:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run a test, measured or not."""
-    if item.path.relative_to(Path(__file__).parent).as_posix() not in UNMEASURED:
+    whole_file = item.path.relative_to(Path(__file__).parent).as_posix() in UNMEASURED
+    if not whole_file and item.get_closest_marker("unmeasured") is None:
         return (yield)
     with unmeasured():
         return (yield)

@@ -107,6 +107,7 @@ def test_prompt_and_extra_info_reach_a_reward_that_reads_them(tmp_path: Path, re
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [3.0]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     file = _responses(tmp_path / "in.parquet", 200_000)

@@ -78,7 +78,7 @@ def settings(tmp_path: Path, model: Path, *more: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scores", ["all", "rest"])
+@pytest.mark.parametrize("scores", ["all", pytest.param("rest", marks=pytest.mark.unmeasured)])
 def test_a_reward_model_scores_everything_or_what_no_rule_scores(
     scores: str, world: World, classifier: Path, model_folder: Path, tmp_path: Path
 ) -> None:

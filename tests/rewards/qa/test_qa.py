@@ -127,6 +127,7 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
 CEILINGS = {"e": 16, "f": 35, "h": 26, "l": 53, "o": 12, "p": 68, "q": 13, "r": 121, "s": 10, "t": 23}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", "abcdefghijklmopqrst")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))

@@ -451,6 +451,7 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) 
     assert batches[0] == batches[1] == [[0, 1], [2, 3], [4], [1, 3]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_episodes_take_as_many_threads_as_the_process_was_told(
     engines: Engines, rows: list[PromptRow], tokenizer: Any
@@ -471,6 +472,7 @@ def test_episodes_take_as_many_threads_as_the_process_was_told(
     assert [ids for ids, _, _ in found] == expected
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_a_slow_tool_stalls_its_own_episode_alone(
     engines: Engines, rows: list[PromptRow], tokenizer: Any
@@ -502,6 +504,7 @@ def test_a_slow_tool_stalls_its_own_episode_alone(
 # Here come those for which vLLM starts again.
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @pytest.mark.parametrize("tied", [True, False])
 def test_rollout_and_actor_agree_before_and_after_every_sync(
@@ -528,6 +531,7 @@ def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEng
         rollout.sync_weights([("model.norm.bias", torch.zeros(1))])
 
 
+@pytest.mark.unmeasured
 def test_ignore_eos_gives_full_length(
     make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
