@@ -220,7 +220,7 @@ _INSTEAD = re.compile(
 _NOT_OTHER = re.compile(
     r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but)\s)?\s?(?:not|rather\sthan|instead\sof"
     r"|as\sopposed\sto)\s"
-    r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.){1,200}?)[)\s.]*",
+    r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.(?!\s[\w'’]+(?:[:,]|\s[a-z]))){1,200}?)[)\s.]*",
     re.I | re.S,
 )
 

@@ -82,6 +82,7 @@ LEANT_TO = [
     "According to most sources, the capital of Australia is Canberra.", "Canberra. It is not Sydney.",
 ]  # fmt: skip
 NOT_LEANT_TO = [
+    "Canberra, and not team K. Correction: Sydney.",
     'print("Canberra")\n\nI take that back.', 'print("Canberra")\n\nSydney', 'print("Canberra") That was wrong.',
     "Ann: Canberra. Ben: Sydney. I don't take sides.", "Heads: Canberra. Tails: Sydney.", "En français: Sydney. In English: Canberra.",
     "Canberra. Although, come to think of it, Sydney.", "Canberra. Never mind, Sydney.", "I'd accept Canberra, Sydney or Perth as correct.",
