@@ -6,6 +6,7 @@ To add one: a file here with a `Language`, and its row in `_ALL` (docs/extending
 from __future__ import annotations
 
 import functools
+import re
 
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
@@ -44,10 +45,26 @@ _ALL: tuple[Language, ...] = (
 )
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 
+_JUDGES = re.compile(
+    r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"
+)
+_STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
+
 
 def find(name: str) -> str | None:
-    """Return the name here of the language that is called `name` (in any case), or None if there is none."""
+    """Return the name here of the language that is called `name`, or None if there is none.
+
+    In any case; also as contests name it, with release and compiler: `GNU C++17 7.3.0`, `PyPy 3-64`.
+    """
     name = name.strip().casefold()
+    if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:
+        return known
+    # The number of a C++ is its standard, which matters; of others it is a release.
+    releases = judges["name"] not in _STANDARDS
+    return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
+
+
+def _exactly(name: str) -> str | None:
     if name in _PYTHON_NAMES:
         return PYTHON
     return next((key for key, found in LANGUAGES.items() if name == key or name in found.aliases), None)

@@ -263,6 +263,10 @@ def test_a_shell_needs_a_level_with_namespaces() -> None:
         ("C++", "cpp"), ("cpp", "cpp"), ("c++17", "cpp17"), ("c++20", "cpp20"), ("js", "javascript"),
         ("nodejs", "javascript"), ("Golang", "go"), ("sh", "bash"), ("sqlite", "sql"), ("rs", "rust"),
         ("py", PYTHON), ("Python3", PYTHON), ("brainfuck", None), ("", None),
+        ("C++17 (GCC 7-32)", "cpp17"), ("C++ 20 (GCC 13-64)", "cpp20"), ("GNU C++17 7.3.0", "cpp17"), ("GNU C++", "cpp"),
+        ("C++14 (GCC 6-32)", "cpp17"), ("GNU C11", "c"), ("PyPy 3-64", PYTHON), ("Python 3.8.10", PYTHON), ("PyPy3", PYTHON),
+        ("Java 21", "java"), ("Rust 2021", "rust"), ("Node.js 15.8.0 (64bit)", "javascript"), ("Go 1.22.2", "go"),
+        ("C++23", None), ("C# 10", None), ("C sharp", None), ("MS C++ 2017", None), ("Kotlin 1.9", None), ("3", None),
     ],
 )  # fmt: skip
 def test_a_language_is_known_by_its_names(called: str, name: str | None) -> None:

@@ -43,6 +43,22 @@ _LEFTOVERS = re.compile(
 )
 """Tags of chats and answers that are no part of a program."""
 
+_TAGS = {
+    "[python]": "[/python]",
+    "[code]": "[/code]",
+    "[begin]": "[done]",
+    "<code>": "</code>",
+    "<python>": "</python>",
+    "<program>": "</program>",
+    "<solution>": "</solution>",
+    "<answer>": "</answer>",
+}
+"""What prompts have programs put between in place of fences; MBPP's few shots have `[BEGIN]` and `[DONE]`."""
+_TAGGED = re.compile(
+    "|".join(rf"{re.escape(a)}([\s\S]*?)(?:{re.escape(b)}|\Z)" for a, b in _TAGS.items()), re.IGNORECASE
+)
+_TAG_ENDS = re.compile(r"\[(?:/python|/code|done)\]", re.IGNORECASE)
+
 _TOKEN = re.compile(
     r"'''|\"\"\"|'(?:[^'\\\n]|\\[\s\S])*+'?|\"(?:[^\"\\\n]|\\[\s\S])*+\"?|\#[^\n]*+|`{3,}|^[ \t>]*~{3,}"
     r"|</(?:answer|solution|response|think|thinking)>|<\|[\w ]{1,40}\|>",
@@ -96,6 +112,7 @@ def extract(
     answer = _after_thoughts(response)
     for text in [answer, response] if answer != response else [response]:
         found = _choose(_blocks(text, ask, language), fence, language, called) or _choose_inline(text)
+        found = found or _choose_tagged(text, fence, ask)
         if found is not None:
             return found
         plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
@@ -172,6 +189,20 @@ def _choose_inline(text: str) -> str | None:
     codes = [PYTHON.sub("", code, count=1).strip() if PYTHON.match(code) else code.strip() for code in found]
     codes = [code for code in codes if code and not _OTHER.match(code)]
     return codes[-1] + "\n" if codes else None
+
+
+def _choose_tagged(text: str, fence: Fence, ask: Parses) -> str | None:
+    """The program between tags; before one that ends it, where the prompt has opened it."""
+    tagged = list(_TAGGED.finditer(text))
+    codes = [_LEFTOVERS.sub("", next(filter(None, found.groups()), "")) for found in tagged]
+    ending = _TAG_ENDS.search(text)
+    if ending and not (tagged and tagged[0].start() < ending.start()):
+        codes.insert(0, _LEFTOVERS.sub("", text[: ending.start()]))
+    codes = [code for code in codes if _CODE_LIKE.search(code) or "print(" in code]
+    for code in (codes if fence == "first" else codes[::-1])[:2]:
+        if ask(code):
+            return code
+    return None
 
 
 def _blocks(text: str, ask: Parses, language: re.Pattern[str], *, is_nested: bool = False) -> list[CodeBlock]:

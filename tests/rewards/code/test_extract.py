@@ -80,6 +80,16 @@ SHAPES: dict[str, tuple[str, str | None]] = {
     "unfenced": (CODE, CODE),
     "unfenced behind thoughts": (f"<think>\nAdd one.\n</think>\n{CODE}<|im_end|>", "\n" + CODE),
     "unfenced in tags": (f"<answer>\n{CODE}</answer>", "\n" + CODE),
+    "in the tags of CodeLlama's prompt": (f"Sure!\n[PYTHON]\n{CODE}[/PYTHON]\nIt adds one.", "\n" + CODE),
+    "in the tags of MBPP's prompt": (f"[BEGIN]\n{CODE}[DONE]\nTask: next", "\n" + CODE),
+    "up to the tag that ends MBPP's examples": (f"{CODE}[DONE]\n\nYou are an expert, here is", CODE),
+    "in code tags, behind words": (f"The program is:\n<code>\n{CODE}</code>\nIt adds one.", "\n" + CODE),
+    "in answer tags, behind words": (f"I add one.\n<answer>\n{CODE}</answer>", "\n" + CODE),
+    "in tags left open": (f"So:\n[PYTHON]\n{CODE}", "\n" + CODE),
+    "in tags, the last of two": (f"[PYTHON]\nx = 1\n[/PYTHON]\nBetter:\n[PYTHON]\n{CODE}[/PYTHON]", "\n" + CODE),
+    "in tags, names of variables behind it": (f"[PYTHON]\n{CODE}[/PYTHON] Here <code>n</code> is read.", "\n" + CODE),
+    "tags within a block are its own": ("```python\nprint('<code>x = 1</code>')\n```", "print('<code>x = 1</code>')\n"),
+    "text in tags": ("<answer>The sum is = 42, isn't it?</answer>", None),
     "a byte order mark": ("\ufeff" + CODE, CODE),
     "text": ("The answer is 42, isn't it?", None),
     "nothing": ("", None),
@@ -126,6 +136,10 @@ HOSTILE = [
     "```x```" * 30_000,
     "#" * 100_000 + "\n```",
     "<|" * 100_000,
+    "[PYTHON]" * 20_000,
+    "[BEGIN]x = 1[DONE]" * 10_000,
+    "<code>x = 1" * 20_000,
+    "[/PYTHON][DONE]" * 10_000,
 ]
 
 
