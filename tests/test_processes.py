@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -76,3 +77,17 @@ def test_a_process_ends_when_its_parent_is_killed(child: None) -> None:
 def test_a_process_learns_that_its_parent_died_before_it_asked(child: None) -> None:
     process = processes.start_python("rewardkit_child:orphan")
     assert process.communicate()[0] == b"False\n"
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_looked_for_after_large_imports_as_before(enabled: bool) -> None:
+    before = gc.isenabled(), gc.get_freeze_count()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with pytest.raises(ImportError), processes.large_imports():
+            assert not gc.isenabled()
+            raise ImportError
+        assert gc.isenabled() == enabled
+        assert bool(gc.get_freeze_count()) == bool(before[1])
+    finally:
+        (gc.enable if before[0] else gc.disable)()

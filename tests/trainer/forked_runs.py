@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rewardkit.processes import large_imports
 from tests.trainer.forking import fork_ranks
 from tests.trainer.running import run_module
 
@@ -24,13 +25,23 @@ def run_all(runs: Mapping[str, tuple[int, Sequence[str]]], folder: Path) -> str:
 def main(path: Path) -> int:
     """Make all runs; the exit code is 1 when any process of one failed."""
     runs = json.loads(path.read_text())
-    if any("actor_rollout_ref.rollout.name=vllm" in overrides for _, overrides in runs.values()):
-        import vllm
-
-        assert vllm.LLM  # imported here, so that no process of a run need
+    _import_all(any("actor_rollout_ref.rollout.name=vllm" in overrides for _, overrides in runs.values()))
     codes = {name: fork_ranks(overrides, size) for name, (size, overrides) in runs.items()}
     print(codes, file=sys.stderr)
     return int(any(any(found) for found in codes.values()))
+
+
+def _import_all(with_vllm: bool) -> None:
+    """Import what the processes of the runs would each import otherwise."""
+    with large_imports():
+        import transformers.models.llama.modeling_llama  # noqa: F401
+
+        import rewardkit.trainer.run.build  # noqa: F401
+
+        if with_vllm:
+            import vllm
+
+            assert vllm.LLM  # it is lazy
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from rewardkit.errors import ConfigError
+from rewardkit.processes import large_imports
 from rewardkit.trainer.config.load import config_notes, load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import open_world, started_by_torchrun
@@ -33,8 +34,9 @@ def train_here(config: Config) -> None:
         RewardkitError: whatever is wrong with the config, the data or the rewards.
     """
     # Not at the top: the launcher needs no models, and transformers takes seconds to import.
-    from rewardkit.trainer.loop import train
-    from rewardkit.trainer.run.build import open_run
+    with large_imports():
+        from rewardkit.trainer.loop import train
+        from rewardkit.trainer.run.build import open_run
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if started != world_size(config):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.generation.types import EngineSettings, GenerationEngine, GenerationSettings
 from rewardkit.model_folders import why_no_model
+from rewardkit.processes import large_imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
         raise ConfigError(f"no engine '{engine.name}'{near}")
     if engine.name != "endpoint" and (reason := why_no_model(engine.model)):
         raise ConfigError(reason)  # before torch, which takes seconds to import
-    module = importlib.import_module(ENGINES[engine.name].module)
+    with large_imports():
+        module = importlib.import_module(ENGINES[engine.name].module)
     opened: GenerationEngine = module.open_engine(engine, settings)
     return opened

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.model_folders import read_config, why_no_model
+from rewardkit.processes import large_imports
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.model.encode import Encoded, ModelEncoder, UnreadableError
 from rewardkit.rewards.model.options import ModelOptions as ModelOptions
@@ -108,7 +109,8 @@ def load(options: ModelOptions) -> Classifier:
         from rewardkit.rewards.model.vllm_classifier import VllmClassifier
 
         return VllmClassifier(options)
-    from rewardkit.rewards.model.classifier import TransformersClassifier
+    with large_imports():
+        from rewardkit.rewards.model.classifier import TransformersClassifier
 
     return TransformersClassifier(options)
 
