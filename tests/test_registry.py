@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,11 +59,13 @@ def test_options_that_do_not_exist_or_do_not_fit_are_refused_with_a_hint() -> No
         gsm8k.make_options({"method": "lax"})
 
 
-def test_options_from_a_command_line_are_strings_and_become_what_they_should_be() -> None:
+def test_options_from_a_command_line_are_strings_and_become_what_they_should_be(tmp_path: Path) -> None:
     options = REGISTRY.resolve("gsm8k").make_options({"score": "2.5", "window": "300"})
     assert (options.score, options.window) == (2.5, 300)
-    listed = REGISTRY.resolve("instructions").make_options({"checkers": '["lines.py"]'})
-    assert listed.checkers == ("lines.py",)
+    checkers = tmp_path / "lines.py"
+    checkers.touch()
+    listed = REGISTRY.resolve("instructions").make_options({"checkers": json.dumps([str(checkers)])})
+    assert listed.checkers == (str(checkers),)
     with pytest.raises(OptionsError, match="expected tuple"):
         REGISTRY.resolve("instructions").make_options({"checkers": "lines.py"})
 
