@@ -8,6 +8,7 @@ letter, json('a.b.0'). The prompt's column may hold a text or a chat. Or say the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -37,7 +38,9 @@ def prepare(
     settings: PrepSettings | None = None,
     *,
     data_source: Annotated[str | None, "Name of the data; its reward is --reward, or known."] = None,
+    data_source_key: Annotated[str | None, "Column that names each row's data source, in a mix."] = None,
     reward: Annotated[str | None, "The reward that scores the rows: math, gsm8k, choice, ..."] = None,
+    reward_of: Annotated[tuple[str, ...], "WORD=REWARD for a word of that column, may be repeated."] = (),
     prompt_key: Annotated[str | None, "Column of the question."] = None,
     answer_key: Annotated[str | None, "Column of the answer, or of a solution."] = None,
     map: Annotated[tuple[str, ...], "TARGET=COLUMN|STEP|..., may be repeated."] = (),
@@ -64,7 +67,9 @@ def prepare(
         mapping,
         {
             "data_source": data_source,
+            "data_source_key": data_source_key,
             "reward": reward,
+            "reward_of": reward_of,
             "prompt_key": prompt_key,
             "answer_key": answer_key,
             "map": map,
@@ -83,7 +88,7 @@ def prepare(
         _from_hub(hub, config, hub_splits, settings) if hub else _from_files(settings, bad)
     )
     columns = columns_of(said, there)
-    return publish(
+    made = publish(
         out_dir,
         "custom",
         {
@@ -98,6 +103,8 @@ def prepare(
         licence=columns.licence or "unknown",
         beside=(partial(_rewards_file, columns),),
     )
+    odd = columns.sources.overlooked(columns.mix or "")
+    return replace(made, notes=(*made.notes, odd)) if odd else made
 
 
 _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
@@ -156,6 +163,8 @@ def _nothing(bad: BadRows) -> Iterator[Record]:
 
 def _rewards_file(columns: Columns, folder: Path, files: Mapping[str, list[Path]]) -> None:
     """Say what scores rows whose data source is a new name."""
-    if columns.composed:
+    composed = columns.sources.composed
+    if composed:
+        said = composed[0] if len(composed) == 1 else composed
         with published(folder / "rewards.yaml") as file:
-            file.write(yaml.safe_dump(columns.composed, sort_keys=False).encode())
+            file.write(yaml.safe_dump(said, sort_keys=False).encode())

@@ -15,9 +15,12 @@ from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.schema import SCHEMA, SINGLE_TURN_AGENT
 from rewardkit.datasets_prep.custom.blocks import RowBlock, Values
 from rewardkit.datasets_prep.custom.extractors import Expression
+from rewardkit.datasets_prep.custom.ground_truths import all_numbers, refused
 from rewardkit.datasets_prep.custom.mapping import Columns
+from rewardkit.datasets_prep.custom.sources import RowSource
 from rewardkit.errors import InputError
 from rewardkit.rows import ground_truth_text, plain, value_at
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.tables import is_list
 
 _PROMPT = SCHEMA.field("prompt").type
@@ -45,17 +48,22 @@ def batches(
         InputError: a bad row that is not to be skipped, or no good row at all.
     """
     none_good = True
-    for block in blocks:
-        made = _batch(block, columns, wording, split, bad)
-        none_good = none_good and not made.num_rows
-        if made.num_rows:
-            yield made
+    with Scorer() as scorer:
+        for block in blocks:
+            made = _batch(block, columns, wording, split, bad, scorer)
+            none_good = none_good and not made.num_rows
+            if made.num_rows:
+                yield made
     if none_good and bad.first:
         raise InputError(f"no row of split '{split}' can be used; the first: {bad.first[0]}")
 
 
-def _batch(block: RowBlock, columns: Columns, wording: Wording, split: str, bad: BadRows) -> pa.RecordBatch:
+def _batch(
+    block: RowBlock, columns: Columns, wording: Wording, split: str, bad: BadRows, scorer: Scorer
+) -> pa.RecordBatch:
     values = {name: block.columns.get(name, [None] * len(block.numbers)) for name in columns.roots}
+    if columns.mix:
+        columns.sources.seen.update(_seen(values[columns.mix]))
     chats = _chats(values, columns.fields["question"])
     made = {target: _texts(values, e) for target, e in columns.fields.items() if target != "question"}
     asked = columns.fields["question"]
@@ -64,14 +72,30 @@ def _batch(block: RowBlock, columns: Columns, wording: Wording, split: str, bad:
     )
     if "answer" in made:
         made["answer"] = _first_answers(values, columns.fields["answer"], made["answer"])
-    good = _good(block, made, columns, values, bad)
+    named = _sources(values, columns, len(block.numbers))
+    good = _good(block, made, columns, values, bad, _refused(made, columns, values, named, scorer))
     if good is not None:
+        named = [source for source, kept in zip(named, good.to_pylist(), strict=True) if kept]
         made = {target: array.filter(good) for target, array in made.items()}
         values = {name: _filtered(found, good) for name, found in values.items()}
         chats = _filtered(chats, good) if chats is not None else None
     indices = pa.array(block.numbers, pa.int64())
     indices = pc.add(indices if good is None else indices.filter(good), block.before - 1)
-    return _assembled(made, values, chats, indices, columns, wording, split)
+    sources = [source for source in named if isinstance(source, RowSource)]
+    return _assembled(made, values, chats, indices, columns, wording, split, sources)
+
+
+def _sources(values: dict[str, Values], columns: Columns, rows: int) -> list[RowSource | str]:
+    """The data source of each row, or why it has none."""
+    column = columns.sources.column
+    words = [None] * rows if column is None else _texts(values, column).to_pylist()
+    return [columns.sources.of(word) for word in words]
+
+
+def _seen(words: Values) -> set[str]:
+    """The texts of a column of few."""
+    texts = words.unique().to_pylist() if isinstance(words, pa.Array) else words
+    return {word for word in texts if isinstance(word, str) and len(word) < _SHOWN}
 
 
 def _assembled(
@@ -82,6 +106,7 @@ def _assembled(
     columns: Columns,
     wording: Wording,
     split: str,
+    sources: Sequence[RowSource],
 ) -> pa.RecordBatch:
     rows = len(indices)
     question = made["question"]
@@ -93,10 +118,10 @@ def _assembled(
         prompt = pa.array([_messages(chat, wording.system) for chat in chats], _PROMPT)
     answer = made.get("answer")
     if answer is None:
-        answer = _as_response(ground_truth, columns.response)
+        answer = _as_responses(ground_truth, columns, sources)
     info = [pa.repeat(split, rows), indices, question, answer, _metadata(values, columns.keep, rows)]
     arrays = {
-        "data_source": pa.repeat(columns.data_source, rows),
+        "data_source": pa.array([source.data_source for source in sources], pa.string()),
         "prompt": prompt,
         "ability": pa.repeat(columns.ability, rows),
         "ground_truth": ground_truth,
@@ -125,11 +150,15 @@ def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.
     return pa.array([v if isinstance(v, str) else text for v, text in pairs], pa.string())
 
 
-def _as_response(ground_truth: pa.Array, wording: str | None) -> pa.Array:
+def _as_responses(ground_truth: pa.Array, columns: Columns, sources: Sequence[RowSource]) -> pa.Array:
     """The ground truths, said as responses; empty where they are no answers."""
-    if wording is None:
+    one = columns.sources.one
+    if one is None:
+        pairs = zip(sources, ground_truth.to_pylist(), strict=True)
+        return pa.array([source.as_response(truth) for source, truth in pairs], pa.string())
+    if one.response is None:
         return pa.repeat("", len(ground_truth))
-    head, _, tail = wording.format("\0").partition("\0")
+    head, _, tail = one.response.format("\0").partition("\0")
     return _joined([head, ground_truth, tail])
 
 
@@ -162,11 +191,15 @@ def _clean(text: str | None) -> str | None:
 
 
 def _good(
-    block: RowBlock, made: dict[str, pa.Array], columns: Columns, values: dict[str, Values], bad: BadRows
+    block: RowBlock,
+    made: dict[str, pa.Array],
+    columns: Columns,
+    values: dict[str, Values],
+    bad: BadRows,
+    unfit: dict[int, str],
 ) -> pa.Array | None:
     """Which rows can be used; None if all can. The others are counted, or stop the run."""
-    refused = _refused(made["ground_truth"], columns.reward)
-    bad_rows: dict[int, str] = dict.fromkeys(refused, "ground_truth")
+    bad_rows: dict[int, str] = dict.fromkeys(unfit, "ground_truth")
     for target, array in made.items():
         blank = pc.or_kleene(pc.equal(pc.binary_length(array), 0), pc.utf8_is_space(array))
         nothing = pc.fill_null(blank, True)
@@ -177,25 +210,31 @@ def _good(
     if not bad_rows:
         return None
     for row, target in sorted(bad_rows.items()):
-        why = refused.get(row) or _why(columns.fields[target], values, row)
+        why = unfit.get(row) or _why(columns.fields[target], values, row)
         bad.add(InputError(f"{block.where(row)}: {why}"))
     return pa.array([row not in bad_rows for row in range(len(block.numbers))])
 
 
-def _refused(ground_truths: pa.Array, reward: str) -> dict[int, str]:
-    """Rows whose tests the reward cannot read, and why: no response could be scored."""
-    if reward != "code":
+def _refused(
+    made: dict[str, pa.Array],
+    columns: Columns,
+    values: dict[str, Values],
+    named: Sequence[RowSource | str],
+    scorer: Scorer,
+) -> dict[int, str]:
+    """Rows to which no response could be scored, and why."""
+    one = columns.sources.one
+    if one is not None and all_numbers(one.reward, made["ground_truth"]):
         return {}
-    from rewardkit.rewards.code.ground_truth import read
-    from rewardkit.rewards.code.problem import GroundTruthError
-
-    found = {}
-    for row, text in enumerate(ground_truths.to_pylist()):
-        try:
-            read(text or "{}")
-        except GroundTruthError as error:
-            found[row] = f"its tests cannot be used: {error}"
-    return found
+    found = {row: why for row, why in enumerate(named) if isinstance(why, str)}
+    metadata = _metadata(values, columns.keep, len(named)).to_pylist()
+    texts = zip(named, made["ground_truth"].to_pylist(), metadata, strict=True)
+    rows = (
+        (row, source.reward, truth or "", kept)
+        for row, (source, truth, kept) in enumerate(texts)
+        if isinstance(source, RowSource) and (truth or source.reward == "code")
+    )
+    return found | refused(rows, scorer)
 
 
 def _why(expression: Expression, values: dict[str, Values], row: int) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 
-from rewardkit.composition import compose
 from rewardkit.datasets_prep.custom.extractors import Expression, parse
-from rewardkit.errors import InputError, UnknownDataSourceError, did_you_mean
-from rewardkit.registry import REGISTRY
+from rewardkit.datasets_prep.custom.sources import SOURCE_KEYS, RowSources, reward_pairs, sources_of
+from rewardkit.errors import InputError, did_you_mean
 
 TARGETS = ("question", "ground_truth", "answer")
 """What a mapping fills; `answer` is a whole response that is right."""
@@ -21,27 +20,18 @@ QUESTION_KEYS = ("question", "problem", "prompt", "query", "instruction", "input
 ANSWER_KEYS = ("answer", "ground_truth", "solution", "output", "target", "label")
 """Taken where no column is named, the first that is there."""
 
-_KEYS = ("data_source", "reward", "prompt_key", "answer_key", "map", "keep", "ability", "licence")
-
-_RESPONSES = {
-    **dict.fromkeys(("exact", "number", "contains", "bleu", "rouge_l", "chrf"), "{}"),
-    "gsm8k": "#### {}",
-    "math": "The answer is \\boxed{{{}}}.",
-    "math_dapo": "The answer is \\boxed{{{}}}.",
-    "geometry3k": "<think>See the figure.</think> The answer is \\boxed{{{}}}.",
-    "choice": "The answer is {}.",
-    "qa": "<answer>{}</answer>",
-}
-"""For each reward, how a bare answer is said as a response. The ground truths of others are no answers."""
+_KEYS = (
+    *("data_source", "data_source_key", "reward", "reward_of"),
+    *("prompt_key", "answer_key", "map", "keep", "ability", "licence"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """What becomes of a user's columns."""
 
-    data_source: str
-    reward: str
-    """The name of the reward that scores the rows."""
+    sources: RowSources
+    """What scores the rows."""
     fields: Mapping[str, Expression]
     """For `question` and `ground_truth`, and for `answer` where the file has worked solutions."""
     roots: tuple[str, ...]
@@ -49,15 +39,10 @@ class Columns:
     keep: tuple[str, ...] = ()
     ability: str = "custom"
     licence: str | None = None
-    composed: dict[str, Any] | None = None
-    """The composition that scores a data source of a new name; None for one that is known."""
+    mix: str | None = None
+    """A column that may say what each row is, where the user named none."""
     described: dict[str, Any] = field(default_factory=dict)
     """As the user said it, for the provenance."""
-
-    @property
-    def response(self) -> str | None:
-        """How a bare answer is said as a response, with `{}` for it; None where it is no answer."""
-        return _RESPONSES.get(self.reward)
 
 
 def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,8 +53,10 @@ def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = _from_file(path) if path else {}
     maps = {**known.get("map", {}), **_pairs(said.get("map", ()))}
-    given = {name: value for name, value in said.items() if name != "map" and value not in (None, ())}
-    return {**known, **given, "map": maps}
+    rewards = {**known.get("reward_of", {}), **reward_pairs(said.get("reward_of", ()))}
+    read = ("map", "reward_of")
+    given = {name: value for name, value in said.items() if name not in read and value not in (None, ())}
+    return {**known, **given, "map": maps, "reward_of": rewards}
 
 
 def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
@@ -93,18 +80,29 @@ def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
             raise InputError(f"which column is the {target}? Pass {option}; found: {', '.join(there)}")
     roots = [_root(e.column, there) for e in fields.values()]
     roots += [_root(column, there) for column in said.get("keep", ())]
-    data_source, reward, composed = _scored_by(said.get("data_source"), said.get("reward"))
+    sources = sources_of(said)
+    if sources.column is not None:
+        roots.append(_root(sources.column.column, there))
+    mix = _first(SOURCE_KEYS, there) if sources.column is None else None
+    roots += [mix] if mix else []
     return Columns(
-        data_source,
-        reward,
+        sources,
         fields,
         tuple(dict.fromkeys(roots)),
         tuple(said.get("keep", ())),
         said.get("ability") or "custom",
         said.get("licence"),
-        composed,
-        {"data_source": data_source, "reward": reward, "map": {t: e.text for t, e in fields.items()}},
+        mix,
+        {**_described(sources), "map": {t: e.text for t, e in fields.items()}},
     )
+
+
+def _described(sources: RowSources) -> dict[str, Any]:
+    """What scores the rows, for the provenance."""
+    if sources.one is not None:
+        return {"data_source": sources.one.data_source, "reward": sources.one.reward}
+    key = sources.column.text if sources.column is not None else ""
+    return {"data_source": sources.prefix, "data_source_key": key, "reward_of": dict(sources.rewards)}
 
 
 def _root(column: str, there: Sequence[str]) -> str:
@@ -118,30 +116,6 @@ def _root(column: str, there: Sequence[str]) -> str:
 
 def _first(names: Sequence[str], there: Sequence[str]) -> str | None:
     return next((name for name in names if name in there), None)
-
-
-def _scored_by(data_source: str | None, reward: str | None) -> tuple[str, str, dict[str, Any] | None]:
-    """The data source of the rows, the reward that scores it, and how it was registered if it was not."""
-    if reward is None:
-        if data_source is None:
-            raise InputError("say what scores the rows: --reward NAME, --data-source NAME, or both")
-        return data_source, REGISTRY.resolve(data_source).name, None
-    named = REGISTRY.resolve(reward)
-    if data_source is None:
-        return reward, named.name, None
-    try:
-        known = REGISTRY.resolve(data_source).name
-    except UnknownDataSourceError:
-        known = data_source
-    if known == data_source != named.name:  # new, or named so by a run before in this process
-        composed = {"data_sources": [data_source], "reward": named.name}
-        compose(data_source, composed)
-        return data_source, named.name, composed
-    if known != named.name:
-        raise InputError(
-            f"'{data_source}' is scored by {known}, not by {named.name}; give the data another name"
-        )
-    return data_source, named.name, None
 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:
@@ -168,6 +142,8 @@ def _from_file(path: Path) -> dict[str, Any]:
             raise InputError(f"{path}: no key '{key}'; expected one of {', '.join(_KEYS)}")
     if not isinstance(said.get("map", {}), dict) or not isinstance(said.get("keep", []), list):
         raise InputError(f"{path}: 'map' must be a mapping of targets, 'keep' a list of columns")
+    if not isinstance(said.get("reward_of", {}), dict):
+        raise InputError(f"{path}: 'reward_of' must be a mapping of words to rewards")
     for target in said.get("map", {}):
         if target not in TARGETS:
             raise InputError(f"{path}: no target '{target}' in 'map'; expected one of {', '.join(TARGETS)}")

@@ -53,7 +53,7 @@ def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: F
     except UnknownDataSourceError:
         return
     for member in members:
-        if not _ships(member.reward) or member.on_failure != "fail":
+        if not ships(member.reward) or member.on_failure != "fail":
             continue
         registry = Registry()
         registry.use_for_all(member.reward)
@@ -69,10 +69,11 @@ def _is_ours(data_source: str, scorer: Scorer) -> bool:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
         return False
-    return all(map(_ships, rewards))
+    return all(map(ships, rewards))
 
 
-def _ships(reward: Reward) -> bool:
+def ships(reward: Reward) -> bool:
+    """Return whether a reward is one of ours, of which it is known what a call costs."""
     return bool(reward.target.__module__ == declarations.__name__)
 
 

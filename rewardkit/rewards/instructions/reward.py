@@ -119,7 +119,10 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
     names = _several(row.get("instruction_id_list") or row.get("instruction_id") or [])
     given = _several(_from_json(row.get("kwargs"))) or [{}] * len(names)
     given = [_from_json(arguments) or {} for arguments in given]
-    if not names or len(names) != len(given):
+    if not names:
+        keys = ", ".join(map(str, list(row)[:4])) or "none"
+        return (), f"the ground truth has no instruction_id_list; expected it and kwargs, found keys: {keys}"
+    if len(names) != len(given):
         return (), f"the ground truth has {len(names)} instructions and {len(given)} kwargs"
     if not all(isinstance(arguments, Mapping) for arguments in given):
         return (), "the kwargs of the ground truth are not one object for each instruction"

@@ -1,0 +1,99 @@
+"""Whether a response to a user's row could be scored at all: the row's reward reads its ground truth.
+
+The reward itself says so, of the empty response: with a malformed ground truth that is `invalid` too. What a
+call would cost much for (a model, a judge, a query) or that needs more than the ground truth is not called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rewardkit.checks.ground_truths import ships
+from rewardkit.registry import REGISTRY
+from rewardkit.rewards.code.ground_truth import read
+from rewardkit.rewards.code.problem import GroundTruthError
+from rewardkit.rewards.shaping import SPANS
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample
+
+_OF_ANSWERS = ("math", "math_dapo", "geometry3k")
+"""Rewards to which any text is an answer."""
+_OF_NUMBERS = (*_OF_ANSWERS, "gsm8k", "number")
+_BY_METADATA = ("choice", "reasoning_gym")
+"""Whose ground truths are read with what is kept beside them: the options."""
+_DIGITS = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
+_NUMBER = re.compile(_DIGITS)
+
+
+def all_numbers(reward: str, truths: pa.Array) -> bool:
+    """Return whether all ground truths are plain numbers, which a reward of numbers can always score."""
+    if reward not in _OF_NUMBERS:
+        return False
+    return bool(pc.all(pc.match_substring_regex(truths, f"^(?:{_DIGITS})$"), skip_nulls=True).as_py())
+
+
+def refused(rows: Iterable[tuple[int, str, str, str]], scorer: Scorer) -> dict[int, str]:
+    """Return the rows against which no response could be scored, and why.
+
+    Args:
+        rows: number, name of the reward, ground truth and metadata of each.
+    """
+    found: dict[int, str] = {}
+    alike: dict[tuple[str, str, str], list[int]] = {}
+    for row, reward, truth, metadata in rows:
+        if reward in _OF_NUMBERS and _NUMBER.fullmatch(truth):
+            continue
+        key = (reward, truth, metadata if reward in _BY_METADATA else "")
+        alike.setdefault(key, []).append(row)
+    tried: list[tuple[str, str, str]] = []
+    for key in alike:
+        why = _unread_tests(key[1]) if key[0] == "code" else _no_answer(key[0], key[1])
+        if why:
+            found.update(dict.fromkeys(alike[key], why))
+        elif key[0] != "code" and _can_be_tried(key[0]):
+            tried.append(key)
+    samples = [
+        Sample(reward, "", truth, extra_info={"metadata": metadata} if metadata else {})
+        for reward, truth, metadata in tried
+    ]
+    for key, score in zip(tried, scorer.score_batch(samples), strict=True):
+        if score.status == "invalid":
+            found.update(dict.fromkeys(alike[key], f"{key[0]} cannot score it: {score.detail}"))
+    return found
+
+
+def _can_be_tried(name: str) -> bool:
+    reward = REGISTRY.resolve(name)
+    cheap = reward.runs in ("inline", "process") and not reward.batch
+    return cheap and ships(reward) and reward.name not in SPANS
+
+
+def _unread_tests(truth: str) -> str:
+    try:
+        read(truth or "{}")
+    except GroundTruthError as error:
+        return f"its tests cannot be used: {error}"
+    return ""
+
+
+def _no_answer(reward: str, truth: str) -> str:
+    """Why a ground truth is none of maths though any text could be one: it is an object of another reward."""
+    if reward not in _OF_ANSWERS or not truth.lstrip().startswith("{"):
+        return ""
+    try:
+        value = msgspec.json.decode(truth)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    if not isinstance(value, dict):
+        return ""
+    keys = ", ".join(list(value)[:4])
+    return (
+        f"{reward} cannot score it: the ground truth is a JSON object ({keys}), which no answer equals; "
+        "expected the answer (--map \"ground_truth=COLUMN|json('KEY')\"), or another reward "
+        "(--data-source-key COLUMN where a column says which)"
+    )

@@ -1,0 +1,185 @@
+"""What scores a user's rows: one data source for all of them, or a column that names each row's.
+
+A name that no reward knows gets the reward that the user says, as a composition that goes beside the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.composition import compose
+from rewardkit.datasets_prep.custom.extractors import Expression, parse
+from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.registry import REGISTRY
+
+SOURCE_KEYS = ("dataset", "data_source", "source", "task", "ability", "domain")
+"""Columns that often say what a row of a mix is, and so what scores it."""
+
+_RESPONSES = {
+    **dict.fromkeys(("exact", "number", "contains", "bleu", "rouge_l", "chrf"), "{}"),
+    "gsm8k": "#### {}",
+    "math": "The answer is \\boxed{{{}}}.",
+    "math_dapo": "The answer is \\boxed{{{}}}.",
+    "geometry3k": "<think>See the figure.</think> The answer is \\boxed{{{}}}.",
+    "choice": "The answer is {}.",
+    "qa": "<answer>{}</answer>",
+}
+"""For each reward, how a bare answer is said as a response. The ground truths of others are no answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """A data source, and the name of the reward that scores it."""
+
+    data_source: str
+    reward: str
+
+    def as_response(self, ground_truth: str) -> str:
+        """Return the ground truth, said as a response; empty where it is no answer."""
+        return self.response.format(ground_truth) if self.response else ""
+
+    @property
+    def response(self) -> str | None:
+        """How a bare answer is said as a response, with `{}` for it; None where it is no answer."""
+        return _RESPONSES.get(self.reward)
+
+
+@dataclass(slots=True)
+class RowSources:
+    """The data source of every row, found as the rows come."""
+
+    one: RowSource | None
+    """Of all rows; None where a column names them."""
+    column: Expression | None = None
+    prefix: str = ""
+    """Goes before the column's words; with it none of them stands for itself."""
+    rewards: Mapping[str, str] = field(default_factory=dict)
+    """The rewards that the user gave to words of the column."""
+    composed: list[dict[str, Any]] = field(default_factory=list)
+    """What scores the data sources of new names."""
+    seen: set[str] = field(default_factory=set)
+    """Words of a column that may say what the rows are, and that the user did not name."""
+    _found: dict[str, RowSource | str] = field(default_factory=dict)
+
+    def of(self, word: str | None) -> RowSource | str:
+        """Return the data source of a row by its word in the column, or why there is none."""
+        if self.one is not None:
+            return self.one
+        if not word or word.isspace():
+            return f"'{self.column.column if self.column else ''}' names no data source"
+        if word not in self._found:
+            self._found[word] = self._named(word)
+        return self._found[word]
+
+    def overlooked(self, column: str) -> str:
+        """Return a line about rows that seem to be of several data sources and are scored as one."""
+        others = sorted(word for word in self.seen if self.one and _differs(word, self.one.reward))
+        if not others or len(self.seen) < 2 or self.one is None:
+            return ""
+        words = ", ".join(others[:4])
+        return (
+            f"column '{column}' holds {words}, which other rewards score than {self.one.reward}, which "
+            f"scores all rows now; with --data-source-key {column} each row is scored by its own"
+        )
+
+    def _named(self, word: str) -> RowSource | str:
+        name = f"{self.prefix}/{word}" if self.prefix else word
+        reward = self.rewards.get(word) or (word if self.prefix else None)
+        try:
+            source, composed = scored_by(name, reward)
+        except UnknownDataSourceError as error:
+            why = str(error).partition("; see")[0]
+            return f"{why}: say what scores it, --reward-of {word}=REWARD (`rewardkit list` has them)"
+        except InputError as error:
+            return f"{error}, --data-source PREFIX"
+        if composed:
+            self.composed.append(composed)
+        return source
+
+
+def _differs(word: str, reward: str) -> bool:
+    try:
+        return REGISTRY.resolve(word).name != reward
+    except UnknownDataSourceError:
+        return False
+
+
+def sources_of(said: Mapping[str, Any]) -> RowSources:
+    """Return what scores the rows, as the user said it.
+
+    Raises:
+        InputError: nothing says it, or two things do.
+        UnknownDataSourceError: no reward has a name that was given.
+    """
+    key = said.get("data_source_key")
+    rewards = dict(said.get("reward_of", {}))
+    if key is None:
+        if rewards:
+            raise InputError("--reward-of is for the words of a column: name it with --data-source-key")
+        one, composed = scored_by(said.get("data_source"), said.get("reward"))
+        return RowSources(one, composed=[composed] if composed else [])
+    if said.get("reward"):
+        raise InputError(
+            "--data-source-key names each row's data source, --reward one reward for all: pass one of them "
+            "(--reward-of WORD=REWARD gives one to a word of the column)"
+        )
+    for reward in rewards.values():
+        REGISTRY.resolve(reward)
+    return RowSources(None, parse(key), said.get("data_source") or "", rewards)
+
+
+def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
+    """Return a data source with its reward, and how it was registered if it was not.
+
+    Raises:
+        InputError: neither is given, or another reward scores the data source.
+        UnknownDataSourceError: no reward has the name that was given.
+    """
+    if reward is None:
+        if data_source is None:
+            raise InputError(
+                "say what scores the rows: --reward NAME, --data-source NAME, or both, "
+                "or --data-source-key COLUMN"
+            )
+        return RowSource(data_source, REGISTRY.resolve(data_source).name), None
+    named = REGISTRY.resolve(reward).name
+    if data_source is None:
+        return RowSource(reward, named), None
+    known = _scoring(data_source)
+    if known is None:  # new, or named so by a run before in this process
+        composed = {"data_sources": [data_source], "reward": named}
+        compose(data_source, composed)
+        return RowSource(data_source, named), composed
+    if known != named:
+        raise InputError(f"'{data_source}' is scored by {known}, not by {named}; give the data another name")
+    return RowSource(data_source, named), None
+
+
+def _scoring(data_source: str) -> str | None:
+    """The reward that scores a data source; None where it is a new name, or one like those that we write."""
+    try:
+        known = REGISTRY.resolve(data_source)
+    except UnknownDataSourceError:
+        return None
+    composition = getattr(known.target, "composition", None)
+    ours = (
+        composition is not None and len(composition.members) == 1 and composition.root in composition.members
+    )
+    return None if ours else known.name
+
+
+def reward_pairs(words: Sequence[str]) -> dict[str, str]:
+    """Read `WORD=REWARD` as the command line has it.
+
+    Raises:
+        InputError: a word without a reward.
+    """
+    made = {}
+    for text in words:
+        word, equals, reward = text.rpartition("=")
+        if not equals or not word.strip() or not reward.strip():
+            raise InputError(f"--reward-of {text!r}: expected WORD=REWARD, for example gsm8k=math")
+        made[word.strip()] = reward.strip()
+    return made
