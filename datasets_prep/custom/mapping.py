@@ -11,6 +11,7 @@ import yaml
 
 from rewardkit.datasets_prep.custom.extractors import Expression, parse
 from rewardkit.datasets_prep.custom.sources import SOURCE_KEYS, RowSources, reward_pairs, sources_of
+from rewardkit.datasets_prep.custom.unfit import why_unfit
 from rewardkit.errors import InputError, did_you_mean
 
 TARGETS = ("question", "ground_truth", "answer")
@@ -67,6 +68,9 @@ def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
         UnknownDataSourceError: no reward scores the data source, and none is named.
     """
     fields = {target: parse(text) for target, text in said.get("map", {}).items()}
+    said_answer = "ground_truth" in fields or said.get("answer_key")
+    if not said_answer and (unfit := why_unfit(there)):
+        raise InputError(unfit)
     prompt_key = said.get("prompt_key") or _first(QUESTION_KEYS, there)
     if "question" not in fields and prompt_key:
         fields["question"] = parse(prompt_key)

@@ -146,6 +146,41 @@ def test_a_mapping_that_does_not_fit_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+_TURNS = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"prompt": "Hi", "chosen": _TURNS, "rejected": _TURNS},
+            "preferences.*--prompt-key prompt --answer-key chosen",
+        ),
+        ({"chosen": _TURNS, "rejected": _TURNS}, "preferences.*--prompt-key chosen --answer-key chosen"),
+        ({"target": 98, "nums": [44, 19, 35]}, "Countdown's.*prep reasoning_gym --task countdown"),
+        (
+            {"title": "A", "description": "Add.", "generator": "g", "validator": "v", "checker": "c"},
+            "CodeContests.*without tests.*--config 1x",
+        ),
+    ],
+)
+def test_rows_that_no_mapping_helps_say_what_to_do(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        made(write_jsonl(tmp_path / "my.jsonl", [row]))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_the_refusal_of_preferences_says_can_be_done(tmp_path: Path) -> None:
+    raw = write_jsonl(tmp_path / "my.jsonl", [{"chosen": _TURNS, "rejected": _TURNS}])
+    said = {
+        "prompt_key": "chosen",
+        "answer_key": "chosen",
+        "reward": "exact",
+    }
+    (row,) = made(raw, **said)
+    assert row["prompt"] == _TURNS[:1]
+
+
 def test_an_unknown_reward_names_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UnknownDataSourceError, match="math"):
         made(write_jsonl(tmp_path / "my.jsonl"), reward="maht")
