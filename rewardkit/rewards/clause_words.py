@@ -38,6 +38,8 @@ SIGNS = (
     ),
     (re.compile(rf"(?<={X})[^\S\n]+100 ?%\s*\Z"), "."),
     (re.compile(rf"(?<![\w!?.{CANDIDATES[0]}-{CANDIDATES[-1]}])[!¬~](?=[*_\s(]{{0,3}}{X})"), " not "),
+    (re.compile(r"^(\*\*[^*\n]{0,79}[^*\n:.]\*\*)[^\S\n]+(?=[A-Z][a-z]*\s[a-z])", re.MULTILINE), r"\1. "),
+    (re.compile(r"(\\(?:boxed|fbox)\s?\{[^{}\n]{1,80}\}\$?)[^\S\n]+(?=[A-Z][a-z]*\s[a-z])"), r"\1. "),
     (re.compile(r"<(\w{1,20})>"), r"\n\1: "),
     (re.compile(r"</\w{1,20}>"), "\n"),
     (re.compile(r"\btl;?dr\b", re.IGNORECASE), "in short"),
@@ -206,8 +208,8 @@ DISCONFIRMS = re.compile(
 )
 """After a question: it is not so."""
 SHAKES = re.compile(
-    r"(?:on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch (?:that|it)|strike that"
-    r"|sorry|oops"
+    r"(?:(?:up)?on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch (?:that|it)"
+    r"|strike that|sorry|oops"
     r"|never ?mind|(?:(?:al)?though|but),? come to think of it|come to think of it"
     r"|correction|edit|update|erratum|make that|hold on|jk"
     r"|hmm)\b"
@@ -224,7 +226,7 @@ SETTING_ASIDE = re.compile(
 )
 NO = re.compile(
     r"^(?:(?:but|and|so|or|although|though),?\s)?"
-    r"(?:(?:(?:on (?:second thoughts?|(?:further |closer )?(?:reflection"
+    r"(?:(?:(?:(?:up)?on (?:second thoughts?|(?:further |closer )?(?:reflection"
     r"|inspection))|nope|nah|wait|(?:scratch|strike) (?:that|it)|actually|sorry|hold on|my bad|correction"
     r"|edit|update|erratum|make that|never ?mind|ah,? no|oh,? no|come to think of it"
     r"|i mean|oops|hmm+|jk|just kidding|no)(?:\s?[,:.–—-]+\s*|\s(?=it's|its|i )"
@@ -264,6 +266,18 @@ AS_WELL = re.compile(
     rf"|tell|describe|help|see|check|compare|look)\b)|equally)\b[^,]*{X}"
 )
 """Another one is said to be right, too."""
+_JUDGED = (
+    r"(?:possible|plausible|likely|probable|conceivable|right|correct|valid|defensible|acceptable|accept"
+    r"|good|fine|(?:an? |the )?(?:\w+ )?(?:answer|option|choice|candidate|reading))"
+)
+_ADDING = r"(?:also|too|as well|likewise|equally|(?:just|every bit) as)"
+ADDED = re.compile(
+    rf"\b(?:is|are|was|be|seems?|looks?|remains?|would|could|can|might|may)\s(?:\w+\s){{0,2}}?"
+    rf"{_ADDING}\s(?:be )?{_JUDGED}\b"
+    rf"|\b{_JUDGED}\b[^,]{{0,20}},?\s{_ADDING}\W*$|\b{_ADDING}\s(?:\w+\s)?accept\b"
+    rf"|\baccept\b[^,]{{1,40}}\s{_ADDING}\W*$|\b(?:could|may|might|can)\s(?:(?:\w+)\s)?be\s{_JUDGED}"
+)
+"""What is said of another answer beside one."""
 AFFIRMS = re.compile(
     r"\b(?:right|correct|the answer|the one|best"
     r"|my (?:\w+ )?(?:answer|pick|choice|response|reply|decision))\b"

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from rewardkit.rewards.clause_words import (
+    ADDED,
     AFFIRMS,
     AND,
     AS_WELL,
@@ -70,6 +71,7 @@ from rewardkit.rewards.denying_words import (
     WITHDRAWN,
 )
 from rewardkit.rewards.other_languages import in_english
+from rewardkit.rewards.own_words import stance
 from rewardkit.rewards.remarks import without_remarks
 from rewardkit.rewards.steps import OTHER, SHAKEN, Does, Reading, Step
 
@@ -122,6 +124,10 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
     confirmed: frozenset[int] = frozenset()
     told = refuted = False
     for sentence, asked in _sentences(text):
+        own = None if asked or told else stance(sentence)
+        if own is not None:
+            yield Step("resets" if own == "disowns" else "nothing")
+            continue
         if not asked and _withdraws(sentence, told=told, refuted=refuted):
             yield Step("resets")
             continue
@@ -257,7 +263,7 @@ def _read(
             return Step("resets"), opened
         return _read_without(plain, before, opened, asked, shaken=plain != clause), opened
     if CONCEDED.match(own):
-        return Step("nothing"), scope
+        return (Step("resets", named) if ADDED.search(own) else Step("nothing")), scope
     if asked and OFFER.match(plain):
         return Step("nothing"), opened
     if opened != "reported" and AS_WELL.search(own):

@@ -15,6 +15,7 @@ from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.clause_words import REPORTED
 from rewardkit.rewards.denials import denied
 from rewardkit.rewards.math.reading.extraction import final_part
+from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.wordings import (
     ALTERNATIVE,
     CHOOSING,
@@ -79,12 +80,21 @@ class Statement:
 def visible(response: str) -> tuple[str, str]:
     """Return what is said to the reader, and the code in it: after the reasoning, before any end token,
     without comments, and of a very long text the end."""
+    if "<" in response or "[" in response:
+        response = _FILLER.sub("", response)
     text = _ROLE.sub("", final_part(_with_reply(response)))
     if "</" in text:
         text = _MARKUP.sub("", text)
     if "```" not in text:
         return text[-_WINDOW:], ""
     return _FENCE.sub(" ", text)[-_WINDOW:], "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
+
+
+_FILLER = re.compile(
+    r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
+    r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
+)
+"""Tokens that say nothing and end nothing."""
 
 
 def _with_reply(response: str) -> str:
@@ -164,7 +174,10 @@ _WORD = re.compile(r"[^\W_]")
 
 def retracted(text: str, end: int) -> bool:
     """Return True when what follows the last statement takes it back, or begins with another answer."""
-    return begins_again(text, end) or _RETRACTION.search(text, end, end + _MAX_STATED) is not None
+    rest = text[end : end + _MAX_STATED]
+    if begins_again(text, end) or disowned(rest):
+        return True
+    return _RETRACTION.search(without_upheld(rest)) is not None
 
 
 def begins_again(text: str, end: int) -> bool:
@@ -332,6 +345,8 @@ _RETURNS = re.compile(
     r"(?:Wait|Not|Here|But|Actually|However|Hmm|So|On (?:second|reflection)"
     r"|The (?:answer|other|correct|right|reason|rest|final|best|option)"
     r"|[A-Z]\w+\s(?:answer|choice|response)\s?:|Answer\s?:"
-    r"|I (?:was|mean|am|think|hope|will|would|believe|almost"
-    r"|first|nearly|initially|had|have|know|also|take)|Should|If|Please|Feel|Hope|Thanks?)\b|No[,.!;:]"
+    r"|I (?:\w+ )?(?!and\b|of\b|was (?:born|king|queen)\b)[a-z]\w*|Should|If|Please|Feel|Hope|Thanks?"
+    r"|(?:This|That|These|It|My|Our|We|You|Your) [a-z]\w*"
+    r"|[A-Z][a-z]+ (?:this|that|it|my|me|what I|all of|everything)"
+    r"|On (?:further |closer )?\w+ ?,)\b|No[,.!;:]"
 )

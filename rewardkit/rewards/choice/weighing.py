@@ -83,7 +83,8 @@ def marked(text: str, choices: ChoiceList) -> str:
 
 
 _TWICE = re.compile(
-    rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[\s.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b|\boption\b"
+    rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[^\S\n]|[.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b"
+    r"|\boption\b"
     rf"|\bnamely\b|\bchoice\b){{0,12}}\1"
 )
 _ITEM = re.compile(

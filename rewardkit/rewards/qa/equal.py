@@ -63,6 +63,8 @@ class ComparedForm:
     words: tuple[str, ...]
     joined: str
     """The words without blanks, where deleting punctuation changes nothing else; else empty."""
+    signs: str = ""
+    """Of arithmetic, beside numbers and single letters: `x/2` is not `x^2`."""
 
     @property
     def empty(self) -> bool:
@@ -80,6 +82,7 @@ def form(text: str) -> ComparedForm:
 @lru_cache(maxsize=65_536)
 def _form(text: str) -> ComparedForm:
     if not text.isascii():
+        text = _RAISED.sub("^", text)
         text = unicodedata.normalize("NFKD", text.translate(_QUOTES))
         text = "".join(c for c in text if not unicodedata.combining(c))
     if "\\" in text or "$" in text:
@@ -90,7 +93,15 @@ def _form(text: str) -> ComparedForm:
     words = _without_articles(_TOKEN.findall(_DROPPED.sub("", stripped)))
     words = [w.replace(",", "") if w[-1].isdigit() else w for w in words]
     plain = not any(c.isdigit() or c in "+#" for c in stripped)
-    return ComparedForm(number, _date(stripped), tuple(words), "".join(words) if plain else "")
+    signs = "".join(sign.strip() for sign in _SIGN.findall(stripped))
+    return ComparedForm(number, _date(stripped), tuple(words), "".join(words) if plain else "", signs)
+
+
+_RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
+_SIGN = re.compile(
+    r"(?:(?<=[\d()])|(?<=\b[^\W\d_]))\s?(?:[\^/*<>=]|(?<!\d)-|-(?=\s?[^\W\d_]\b))(?=\s?(?:[\d(]|[^\W\d_]\b))"
+)
+"""A dash between two numbers is none: `9-11` is `9/11`."""
 
 
 _EMPTY = ComparedForm(None, None, (), "")
@@ -138,6 +149,8 @@ def _date(text: str) -> tuple[int, int, int] | None:
 def same(a: ComparedForm, b: ComparedForm) -> bool:
     """Return True when two answers are the same; an empty one equals none."""
     if not a.words or not b.words:
+        return False
+    if a.signs and b.signs and a.signs != b.signs:
         return False
     if a.number is not None or b.number is not None:
         return a.number == b.number

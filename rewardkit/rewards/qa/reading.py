@@ -275,7 +275,7 @@ _NO_REASON = re.compile(
 _NO_ANSWER = re.compile(
     r"(?:[\W_]|\b(?:so|thus|therefore|hence|the|my|final|correct|right)\b)*", re.IGNORECASE
 )
-_IT_IS = re.compile(r"\s*(?:it|this|that)(?:['’]s|\s(?:is|was))\s(?=\S)", re.IGNORECASE)
+_IT_IS = re.compile(r"\A\s*(?:it|this|that)(?:['’]s|\s(?:is|was))\s(?=\S)", re.IGNORECASE)
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")
 
 

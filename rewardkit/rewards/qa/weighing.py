@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from rewardkit.rewards.clause_words import CANDIDATES, CUE, X
+from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CUE, PRONOUN, X
 from rewardkit.rewards.commitment import committed
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.denying_words import NOT
@@ -109,7 +109,7 @@ def _refined(
         return read
     if scope is None and _FINALLY.match(clause) and not OTHER_ANSWER.match(clause) and not NOT.search(clause):
         return Step("commits", frozenset((OTHER,)))
-    if scope is None and _SAID_RIGHT.match(clause):
+    if scope is None and (_SAID_RIGHT.match(clause) or _INVERTED.fullmatch(clause)):
         return Step("commits", frozenset((OTHER,)))
     if scope is None and any(_fills(clause, head, tail) for head, tail in frames):
         return Step("commits", frozenset((OTHER,)))
@@ -146,6 +146,11 @@ _SAID_RIGHT = re.compile(
 """Something else is said to be the answer."""
 
 
+_INVERTED = re.compile(
+    r"(?!(?:so|there|here|that|this|and|but|what|how|where)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,3}\sit (?:is|was)"
+)
+
+
 def _fills(clause: str, head: str, tail: str) -> bool:
     """Whether a clause says of something else what was said of an answer."""
     clause = clause.rpartition(": ")[2]
@@ -165,7 +170,7 @@ def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str
         return Step("nothing")
     if here or scope not in (None, "before") or step.does not in ("nothing", "commits"):
         return step
-    if MAY_BE.match(clause):
+    if MAY_BE.match(clause) or _added(clause, given):
         return Step("resets")
     if _ANOTHER_QUESTION.search(clause):
         return Step("nothing")
@@ -180,6 +185,15 @@ def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str
     return step
 
 
+def _added(clause: str, given: frozenset[str]) -> bool:
+    """Whether a clause says of something else that it is right, too."""
+    found = ADDED.search(clause)
+    if found is None or _NEGATED.search(found[0]) or PRONOUN.match(clause) or _REMARK.search(clause):
+        return False
+    return any(_stem(word) not in given for word in _content(ADDED.sub(" ", clause)))
+
+
+_NEGATED = re.compile(r"\b(?:not|\w+n't|cannot|never|no|hardly|neither|nor)\b")
 _ANOTHER_QUESTION = re.compile(r"\b(?:previous|earlier|last|different|next) (?:question|one|problem)\b")
 _OTHER_DENIED = re.compile(
     r"\b(?:confuse\w*|mix\w* up|mistaken) (?:with|for)\b|(?:\bnot|n't)\s(?:an?\s|the\s)?[-$]?\d"
@@ -235,12 +249,13 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
     label = _LABEL.match(clause)
     if label is not None and not _OF_ANSWER.search(label[0]):
         return False
-    words = _WORDS.findall(clause[label.end() if label else 0 :])
+    said = clause[label.end() if label else 0 :]
+    words = _WORDS.findall(said)
     if not 1 <= len(words) <= 5:
         return False
     if len(words) == 1 and _NUMBER.fullmatch(words[0]):
         return True
-    if COURTESY.match(clause) and not any(word[0].isdigit() for word in words):
+    if COURTESY.match(said) and not any(word[0].isdigit() for word in words):
         return False
     words = words[:-1] if words[-1] == "i" and len(words) > 1 else words  # James I
     return SENTENCE_WORDS.isdisjoint(words) and any(
@@ -259,7 +274,7 @@ _NAMELY = re.compile(r".*\bnamely\s")
 _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
 """What stands before a colon announces what follows."""
 _OF_ANSWER = re.compile(
-    r"\b(?:answer|votes?|majority|consensus|result|output|final\w*|definitive|solution|correct\w*|value"
+    r"\b(?:answer|reflection|revis\w+|chang\w+|votes?|majority|consensus|result|output|final\w*|definitive|solution|correct\w*|value"
     r"|found|verdict|conclusion|right|prediction|guess|is"
     r"|decision|response|pick|choice|a)\b"
 )
