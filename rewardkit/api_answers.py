@@ -1,7 +1,8 @@
 """Answers as the APIs of models return them, where a text is expected: what the model said in them.
 
 OpenAI's chat completions, completions and responses (vLLM's and SGLang's too), Anthropic's messages, Gemini's
-candidates, single chat messages, and the parts of a message's content. Plain data only.
+candidates, the answers of Ollama, Cohere, Bedrock and TGI, single chat messages, and the parts of a message's
+content. Plain data only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+_OBJECTS = frozenset({"chat.completion", "text_completion", "response"})
+"""What OpenAI's answers call themselves."""
 
 
 def texts_of(answer: Mapping[str, Any]) -> list[str]:
@@ -27,7 +31,25 @@ def texts_of(answer: Mapping[str, Any]) -> list[str]:
         return [said_in(answer)]
     if is_content([answer]):
         return [said_in({"content": [answer]})]
+    if (text := _single(answer)) is not None:
+        return [text]
     return [json.dumps(answer, ensure_ascii=False)]
+
+
+def _single(answer: Mapping[str, Any]) -> str | None:
+    """What an answer that holds one message, or one text, or nothing says; None for another object."""
+    output = answer.get("output")
+    for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama, Cohere; Bedrock
+        message = holder.get("message")
+        if isinstance(message, Mapping) and isinstance(message.get("role"), str) and "content" in message:
+            return said_in(message)
+    if isinstance(answer.get("generated_text"), str):  # TGI
+        return str(answer["generated_text"])
+    if isinstance(answer.get("response"), str) and isinstance(answer.get("done"), bool):  # Ollama's generate
+        return str(answer["response"])
+    lists = [answer[name] for name in ("choices", "output") if name in answer]
+    is_empty = answer.get("object") in _OBJECTS and lists == [[]]
+    return "" if is_empty else None  # a request cut off before anything was said
 
 
 def is_content(parts: Sequence[Any]) -> bool:
@@ -56,8 +78,12 @@ def said_in(message: Mapping[str, Any]) -> str:
     """Return what a message says: its text, and after it the calls that it makes."""
     content = message.get("content")
     calls = [*_calls(message.get("tool_calls")), *_uses(content)]
-    blocks = [f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>" for call in calls]
-    return "\n".join(filter(None, [content_text(content), *blocks]))
+    return "\n".join(filter(None, [content_text(content), *map(_block, calls)]))
+
+
+def _block(call: Mapping[str, Any]) -> str:
+    """A call as Hermes' templates write it."""
+    return f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>"
 
 
 def _calls(calls: Any) -> list[dict[str, Any]]:
@@ -91,11 +117,23 @@ def choice_text(choice: Mapping[str, Any]) -> str:
 
 
 def output_text(items: list[Any]) -> str:
-    """Return the texts of the messages in the `output` of OpenAI's responses."""
-    said = [item for item in items if isinstance(item, Mapping) and item.get("type") == "message"]
-    parts = [part for item in said for part in item.get("content") or () if isinstance(part, Mapping)]
-    texts = [part["text"] for part in parts if part.get("type") == "output_text" and "text" in part]
-    return "".join(map(str, texts))
+    """Return what the `output` of OpenAI's responses says: its messages' texts, and the calls of functions
+    that nothing has answered. Reasoning, results and what others wrote are not said.
+    """
+    things = [item for item in items if isinstance(item, Mapping)]
+    said = [
+        item
+        for item in things
+        if item.get("type", "message") == "message" and item.get("role", "assistant") == "assistant"
+    ]
+    texts = [content_text(item.get("content")) for item in said]
+    answered = [item.get("call_id") for item in things if item.get("type") == "function_call_output"]
+    calls = [
+        {"name": item.get("name"), "arguments": _arguments(item.get("arguments"))}
+        for item in things
+        if item.get("type") == "function_call" and item.get("call_id") not in answered
+    ]
+    return "\n".join(filter(None, ["".join(texts), *map(_block, calls)]))
 
 
 def _choices(choices: list[Any]) -> list[str]:
@@ -111,9 +149,10 @@ def choice_index(choice: Mapping[str, Any]) -> int:
 
 def _candidates(candidates: list[Any]) -> list[str]:
     contents = [candidate.get("content") for candidate in candidates]
-    if not all(isinstance(content, Mapping) for content in contents):
+    ended = [candidate.get("finishReason") for candidate in candidates]
+    if not all(isinstance(one, Mapping) or end for one, end in zip(contents, ended, strict=True)):
         return []
-    return [_spoken(content.get("parts")) for content in contents]
+    return [_spoken(one.get("parts")) if isinstance(one, Mapping) else "" for one in contents]
 
 
 def _spoken(parts: Any) -> str:
@@ -122,5 +161,9 @@ def _spoken(parts: Any) -> str:
     return content_text(spoken)
 
 
+_ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output"})
+
+
 def _output(items: list[Any]) -> list[str]:
-    return [output_text(items)] if any(item.get("type") == "message" for item in items) else []
+    """One text, empty where the model was cut off in its reasoning: that is not what it said."""
+    return [output_text(items)] if any(item.get("type") in _ITEMS for item in items) else []

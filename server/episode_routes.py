@@ -26,6 +26,7 @@ from fastapi import APIRouter, Request, Response
 
 from rewardkit.agents.types import Call
 from rewardkit.errors import InputError, OverloadedError
+from rewardkit.rows import ground_truth_text
 from rewardkit.server.dialects.background import elsewhere
 from rewardkit.server.episodes import EpisodeFailed, Episodes, EpisodeStart, UnknownEpisode
 from rewardkit.server.request import CURRENT
@@ -39,7 +40,7 @@ _MORE_S = 30.0
 class _Opening(msgspec.Struct, forbid_unknown_fields=True):
     tools: list[str] | None = None
     interaction: str | None = None
-    ground_truth: str = ""
+    ground_truth: Any = ""
     data_source: str = ""
     extra_info: dict[str, Any] | None = None
 
@@ -54,7 +55,7 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
     messages: list[dict[str, Any]]
     session: str | None = None
     name: str | None = None
-    ground_truth: str = ""
+    ground_truth: Any = ""
     data_source: str = ""
     extra_info: dict[str, Any] | None = None
 
@@ -100,7 +101,11 @@ class _Routes:
         """Open an episode in this process."""
         asked = _decode_opening(await request.body())
         row = EpisodeStart(
-            asked.tools, asked.interaction, asked.ground_truth, asked.data_source, asked.extra_info or {}
+            asked.tools,
+            asked.interaction,
+            ground_truth_text(asked.ground_truth) or "",
+            asked.data_source,
+            asked.extra_info or {},
         )
         return await _answer(self._episodes.open(row, _client()))
 
@@ -124,7 +129,8 @@ class _Routes:
             return await self._at_home("respond", asked.session, asked.messages)
         if not asked.name:
             raise InputError("say which interaction answers: the session of an episode, or a name")
-        row = EpisodeStart((), asked.name, asked.ground_truth, asked.data_source, asked.extra_info or {})
+        truth = ground_truth_text(asked.ground_truth) or ""
+        row = EpisodeStart((), asked.name, truth, asked.data_source, asked.extra_info or {})
         return await _answer(self._episodes.once(row, asked.messages))
 
     async def asked(self, argument: Any) -> Any:

@@ -38,9 +38,11 @@ _CODER_MARK = re.compile(r"<tool_call>|<function=|</function>|<parameter=|</tool
 _CODER_ENDS = ("</function>", "</tool_call>")
 _CODER_CLOSE = re.compile(r"\s*(?:</tool_call>)?")
 _REACT_MARK = re.compile(
-    r"^[ \t]*(Thought|Action Input|Action|Observation|Final Answer)[ \t]*:[ \t]*",
+    r"^[ \t]*(?:[-*>#]{1,6}[ \t]+)?[*_`]{0,3}(Thought|Action Input|Action|Observation|Final Answer)"
+    r"(?:[ \t]{1,3}\d{1,3})?[*_`]{0,3}[ \t]*:[*_`]{0,3}[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
+"""A label at a line's beginning, as plain text, in Markdown or with the number of its step."""
 _REACT_BRACKETS = re.compile(r"([^\[\]()\n]+)\[(.*)\]", re.DOTALL)
 
 

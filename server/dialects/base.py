@@ -16,7 +16,7 @@ from fastapi import APIRouter, Request, Response
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
 from rewardkit.registry import REGISTRY
-from rewardkit.rows import ground_truth_text
+from rewardkit.rows import ground_truth_text, has_value, value_at
 from rewardkit.server.admission import Admission
 from rewardkit.server.chat import content_text, messages_of, split
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
@@ -38,6 +38,10 @@ _NO_DATA_SOURCE = (
 )
 
 
+_SPEAKERS = frozenset({"assistant", "model"})
+"""Roles of those whose messages are responses."""
+
+
 class ScoreSamples(Protocol):
     """Scores samples: one Score for each, in order."""
 
@@ -45,6 +49,9 @@ class ScoreSamples(Protocol):
         self, samples: Sequence[Sample], *, timeout_s: float | None = None
     ) -> Awaitable[list[Score]]: ...
 
+
+_TRUTHS = ("ground_truth", "reward_model.ground_truth")
+"""The names by which a label that is an object holds a ground truth; under others it is one itself."""
 
 _MAX_KINDS = 1_000
 """Kinds of complaints that are remembered as logged."""
@@ -126,35 +133,54 @@ def ask_messages(
     label: object = None,
     data_source: str | None = None,
 ) -> SampleOrProblem:
-    """Make a sample of a conversation whose last message is the response."""
+    """Make a sample of a conversation whose last message is the response.
+
+    One that ends with a user's or a tool's message holds no response: what others wrote earns nothing.
+    """
     if not messages:
         raise InputError("there are no messages; the last one is what is scored")
     *prompt, last = messages
+    role = last.get("role") or "assistant"
+    if role not in _SPEAKERS:
+        problem = f"the last message is of the role {role!r}; the assistant's response must be the last"
+        return SampleOrProblem(Sample("", "", "", [dict(message) for message in messages]), problem)
     return ask(
         context, content_text(last.get("content")), prompt=prompt, label=label, data_source=data_source
     )
 
 
 def _envelope(label: object) -> KnownRow | None:
-    """What a label says that names its data source itself."""
-    if isinstance(label, str) and label.lstrip()[:1] == "{":
-        with contextlib.suppress(ValueError, RecursionError):
-            label = json.loads(label)
-    if not isinstance(label, dict) or not isinstance(label.get("data_source"), str):
+    """What a label says that names its data source itself, as a prepared row or as verl's."""
+    label = _object(label)
+    if label is None or not isinstance(label.get("data_source"), str):
         return None
-    if "ground_truth" not in label:
-        return None
-    extra_info = label.get("extra_info")
-    return KnownRow(
-        label["data_source"],
-        ground_truth_text(label["ground_truth"]) or "",
-        extra_info if isinstance(extra_info, dict) else {},
-    )
+    name = next((name for name in _TRUTHS if has_value(label, name)), None)
+    return None if name is None else _known(label["data_source"], label, name)
 
 
 def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
     """A data source given by itself. Without a label the ground truth is empty: reward models need none."""
-    return KnownRow(data_source, ground_truth_text(label) or "", {}) if data_source else None
+    if not data_source:
+        return None
+    row = _object(label)
+    name = next((name for name in _TRUTHS if has_value(row, name)), None)
+    if row is not None and name is not None:
+        return _known(data_source, row, name)
+    return KnownRow(data_source, ground_truth_text(label) or "", {})
+
+
+def _object(label: object) -> Mapping[str, Any] | None:
+    """A label that is an object, or the JSON of one."""
+    if isinstance(label, str) and label.lstrip()[:1] == "{":
+        with contextlib.suppress(ValueError, RecursionError):
+            label = json.loads(label)
+    return label if isinstance(label, dict) else None
+
+
+def _known(data_source: str, row: Mapping[str, Any], name: str) -> KnownRow:
+    extra_info = row.get("extra_info")
+    truth = ground_truth_text(value_at(row, name)) or ""
+    return KnownRow(data_source, truth, extra_info if isinstance(extra_info, dict) else {})
 
 
 def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous | None) -> SampleOrProblem:

@@ -16,7 +16,9 @@ import yaml
 from fastapi import APIRouter, Response
 from fastapi import Request as HttpRequest
 
+from rewardkit.api_answers import output_text
 from rewardkit.errors import InputError
+from rewardkit.rows import value_at
 from rewardkit.server.chat import content_text
 from rewardkit.server.dialects.base import (
     DialectContext,
@@ -35,7 +37,14 @@ SERVER_NAME = "rewardkit"
 
 _TASK = "_ng_task_index"
 _LARGEST = 1e100
-_GROUND_TRUTHS = ("ground_truth", "expected_answer", "label")
+_GROUND_TRUTHS = (
+    "ground_truth",
+    "expected_answer",
+    "label",
+    "reward_model.ground_truth",
+    "verifier_metadata.ground_truth",
+    "verifier_metadata.expected_answer",
+)
 
 
 _BASES = ("", "/nemo_gym", "/nemo_gym/{data_source:path}")
@@ -103,27 +112,22 @@ def _asked(context: DialectContext, row: Mapping[str, Any], data_source: str | N
 
 
 def _named(row: Mapping[str, Any]) -> str | None:
-    source = row.get("data_source")
-    return source if isinstance(source, str) and source else None
+    named = (value_at(row, name) for name in ("data_source", "verifier_metadata.data_source"))
+    return next((source for source in named if isinstance(source, str) and source), None)
 
 
 def _label(row: Mapping[str, Any]) -> Any:
     """The row's ground truth; with its data source where it names one, since a row says all there is."""
-    reward_model = row.get("reward_model")
-    nested = reward_model.get("ground_truth") if isinstance(reward_model, dict) else None
-    truths = [row[name] for name in _GROUND_TRUTHS if row.get(name) is not None]
-    ground_truth = truths[0] if truths else nested
-    if ground_truth is None or _named(row) is None:
+    truths = (value_at(row, name) for name in _GROUND_TRUTHS)
+    ground_truth = next((truth for truth in truths if truth is not None), None)
+    source = _named(row)
+    if ground_truth is None or source is None:
         return ground_truth
-    return {
-        "data_source": row["data_source"],
-        "ground_truth": ground_truth,
-        "extra_info": row.get("extra_info"),
-    }
+    return {"data_source": source, "ground_truth": ground_truth, "extra_info": row.get("extra_info")}
 
 
 def _response_text(response: Any) -> str:
-    """The text that the assistant wrote, all its messages together, as OpenAI's `output_text` has it.
+    """The text that the assistant wrote, all its messages together, and the calls that it left open.
 
     Raises:
         InputError: this is no object of the Responses API.
@@ -131,10 +135,7 @@ def _response_text(response: Any) -> str:
     output = response.get("output") if isinstance(response, dict) else None
     if not isinstance(output, list):
         raise InputError("response must be an object of OpenAI's Responses API, with a list `output`")
-    messages = [
-        item for item in output if isinstance(item, dict) and item.get("type", "message") == "message"
-    ]
-    return "".join(content_text(m.get("content")) for m in messages if m.get("role") == "assistant")
+    return output_text(output)
 
 
 def _prompt(params: Any) -> str | list[dict[str, Any]] | None:

@@ -150,6 +150,27 @@ def test_react_reads_plain_text_and_brackets_and_no_observation_of_the_models_ow
     assert parse("react", "Thought: I know.\nFinal Answer: 4\nAction: f\nAction Input: 1")[1] == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '**Thought:** I add.\n**Action:** add\n**Action Input:** {"a": 1}',
+        '**Thought**: I add.\n**Action**: `add`\n**Action Input**: {"a": 1}\n**Observation:** 5',
+        'Thought 1: I add.\nAction 1: add\nAction Input 1: {"a": 1}',
+        '- Thought: I add.\n- Action: add\n- Action Input: {"a": 1}',
+        '### Thought: I add.\n### Action: add\n### Action Input: {"a": 1}',
+    ],
+)
+def test_react_reads_labels_in_markdown_and_with_numbers(text: str) -> None:
+    content, (call,) = parse("react", text)
+    assert (call.name, call.arguments, call.error) == ("add", {"a": 1}, None)
+    assert "I add." in content and "add\n" not in content
+
+
+def test_a_final_answer_in_markdown_ends_a_react_turn() -> None:
+    text = "**Final Answer:** 3\n**Action:** add\n**Action Input:** {}"
+    assert parse("react", text) == (text, [])
+
+
 def test_a_turn_of_calls_alone_is_bounded() -> None:
     for name in ("hermes", "qwen3_coder", "llama3_json"):
         _, calls = parse(name, (WRITTEN[name] + ";" * (name == "llama3_json")) * 1_000)

@@ -123,6 +123,28 @@ def test_slime_labels_may_be_anything(http: TestClient) -> None:
     assert post(http, "/slime_dict", {**request, "label": None})["status"] == "invalid"
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        {"ground_truth": "72"},
+        '{"ground_truth": 72}',
+        {"data_source": "gsm8k", "reward_model": {"style": "rule", "ground_truth": "72"}},
+        '{"reward_model": {"ground_truth": "72"}, "extra_info": {"index": 1}}',
+    ],
+)
+def test_a_label_may_be_a_row(http: TestClient, label: Any) -> None:
+    request = {"prompt": "Unknown?", "label": label}
+    assert post(http, "/slime/gsm8k", {**request, "response": RIGHT}) == 1.0
+    assert post(http, "/slime/gsm8k", {**request, "response": WRONG}) == 0.1
+
+
+def test_a_row_under_other_names_is_no_ground_truth_of_maths(http: TestClient) -> None:
+    request = {"prompt": "Unknown?", "response": "\\boxed{84}", "label": {"answer": "84"}}
+    found = post(http, "/slime_dict/math", request)
+    assert (found["score"], found["status"]) == (FALLBACK, "invalid")
+    assert "field 'answer'" in found["detail"]
+
+
 def test_prompts_whose_rows_disagree_are_invalid(http: TestClient) -> None:
     found = post(http, "/slime_dict", {"prompt": "Twice?", "response": "#### 1"})
     assert found["status"] == "invalid"
@@ -185,6 +207,7 @@ def nemo_gym(text: str, **row: Any) -> dict[str, Any]:
         ("/verify", {"data_source": "gsm8k", "expected_answer": "72"}),
         ("/verify", {"data_source": "gsm8k", "reward_model": {"ground_truth": "72"}, "extra_info": {"a": 1}}),
         ("/nemo_gym/openai/gsm8k/verify", {"ground_truth": "72"}),
+        ("/verify", {"verifier_metadata": {"data_source": "gsm8k", "expected_answer": "72"}}),
     ],
 )
 def test_nemo_gym_echoes_the_whole_request_with_a_reward(
@@ -195,6 +218,15 @@ def test_nemo_gym_echoes_the_whole_request_with_a_reward(
     assert {name: answer[name] for name in request} == request
     added = {name: value for name, value in answer.items() if name not in request}
     assert added == {"reward": 1.0, "mask_sample": False, "reward_components": {"format": 1.0}}
+
+
+def test_nemo_gym_reads_the_calls_that_nothing_has_answered(http: TestClient) -> None:
+    call = {"type": "function_call", "name": "f", "arguments": '{"x": 1}', "call_id": "1"}
+    request = nemo_gym("", data_source="tool_call", ground_truth=[{"name": "f", "arguments": {"x": 1}}])
+    request["response"]["output"] = [call]
+    assert post(http, "/verify", request)["reward"] == 1.0
+    request["response"]["output"] = [call, {"type": "function_call_output", "call_id": "1", "output": "4"}]
+    assert post(http, "/verify", request)["reward"] == 0.0
 
 
 def test_nemo_gym_says_when_a_sample_is_to_be_masked(http: TestClient) -> None:
@@ -305,6 +337,18 @@ def test_reward_kit_gets_an_evaluate_result(http: TestClient, path: str, extra: 
     assert (answer["score"], answer["is_score_valid"], answer["error"]) == (1.0, True, None)
     assert answer["metrics"]["format"]["score"] == 1.0
     assert answer["metrics"]["format"]["is_score_valid"] is True
+
+
+@pytest.mark.parametrize("role", ["user", "tool", "system"])
+def test_what_others_say_last_is_not_paid(http: TestClient, role: str) -> None:
+    messages = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": WRONG}]
+    messages.append({"role": role, "content": RIGHT})
+    request = {"messages": messages, "ground_truth": "72", "kwargs": {"data_source": "gsm8k"}}
+    answer = post(http, "/evaluate", request)
+    assert (answer["score"], answer["is_score_valid"]) == (FALLBACK, False)
+    assert f"the role '{role}'" in answer["error"]
+    vllm = http.post("/vllm/classify", json={"model": "gsm8k", "messages": messages})
+    assert vllm.headers["X-Rewardkit-Failed"] == "1"
 
 
 def test_reward_kit_is_told_when_a_score_is_not_valid(http: TestClient) -> None:

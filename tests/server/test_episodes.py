@@ -159,6 +159,9 @@ def test_episodes_are_apart_and_rows_of_a_dataset_open_them() -> None:
         ({"name": "probe", "arguments": "{"}, "bad_call", "not JSON"),
         ({"name": "probe", "arguments": "[1]"}, "bad_call", "not a JSON object"),
         ({"name": "probe", "arguments": {"what": "fail"}}, "error", "OSError: no"),
+        ({"name": "probe", "arguments": {"what": True}}, "bad_call", "expected string"),
+        ({"name": "calculator", "arguments": {"expression": 72}}, "ok", "72"),
+        ({"name": "calculator", "arguments": {"expression": 7.5}}, "ok", "7.5"),
         ({"name": "calculator", "arguments": {"expression": "9**9**9"}}, "bad_call", "too large"),
     ],
 )
@@ -203,6 +206,9 @@ def test_an_interaction_answers_within_an_episode_and_by_itself() -> None:
         second = http.post("/interaction", json={"session": session, "messages": right}).json()
         assert (first["done"], first["reward"], second["done"], second["reward"]) == (False, 0.0, True, 1.0)
         alone = http.post("/interaction", json={"name": "gsm8k", "messages": right, "ground_truth": "72"})
+        assert alone.json() == second
+        parts = [{"role": "assistant", "content": [{"type": "text", "text": "#### 72"}]}]
+        alone = http.post("/interaction", json={"name": "gsm8k", "messages": parts, "ground_truth": 72})
         assert alone.json() == second
         no_interaction = _open(http, tools=[])
         assert (

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from rewardkit.agents.tools.answers import score_answer
 from rewardkit.agents.types import UserTurn
+from rewardkit.api_answers import content_text
 from rewardkit.errors import InputError
+from rewardkit.rows import ground_truth_text
 from rewardkit.types import Message
 
 WRONG = (
@@ -26,11 +28,11 @@ class Gsm8k:
         self._wrong = wrong
         self._ground_truth = ""
 
-    async def start(self, ground_truth: str = "") -> None:
+    async def start(self, ground_truth: str | float = "") -> None:
         """Take the row's ground truth."""
-        if not ground_truth:
+        self._ground_truth = ground_truth_text(ground_truth) or ""
+        if not self._ground_truth:
             raise InputError("the interaction gsm8k needs the row's ground truth")
-        self._ground_truth = str(ground_truth)
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
         """Score the last answer, strictly: the number after `####`."""
@@ -44,6 +46,5 @@ def last_answer(messages: Sequence[Message]) -> str:
     """Return the text of the last assistant's turn."""
     for message in reversed(messages):
         if message.get("role") == "assistant":
-            content = message.get("content")
-            return content if isinstance(content, str) else ""
+            return content_text(message.get("content"))
     return ""

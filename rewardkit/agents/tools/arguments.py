@@ -1,8 +1,8 @@
 """Whether a call's arguments fit a tool's JSON schema, and what becomes of those that are nearly right.
 
 Texts that stand for a number, a list or an object become one (qwen3_coder and ReAct write nothing but
-texts); a text where a list of texts should be is a list of it; a text without a name is the only argument.
-Everything else that does not fit is a `BadCall`.
+texts); a number where a text should be is its figures, a text where a list of texts should be is a list of
+it; a text without a name is the only argument. Everything else that does not fit is a `BadCall`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rewardkit.rewards.tool_call.calls import PLAIN
+from rewardkit.rows import ground_truth_text
 
 _MAX_DEPTH = 32
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -104,6 +105,8 @@ def _typed(schema: Mapping[str, Any], value: Any, place: str) -> Any:
             return read
         if "array" in wanted and (schema.get("items") or {}).get("type") == "string":
             return [value]
+    if "string" in wanted and isinstance(value, int | float) and not isinstance(value, bool):
+        return ground_truth_text(value)  # a number in figures: many models leave the quotes out
     if "integer" in wanted and isinstance(value, float) and value.is_integer():
         return int(value)
     raise BadCall(f"argument '{place}' is {_shown(value)}; expected {' or '.join(map(str, wanted))}")

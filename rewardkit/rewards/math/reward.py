@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,7 @@ from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolv
 from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.visible import without_question
+from rewardkit.rows import GROUND_TRUTH
 from rewardkit.types import Sample, Score
 
 _LINE = 200
@@ -95,6 +97,8 @@ def malformed(ground_truth: str) -> str:
 
     A text that cannot be read as maths is none of these: an answer may repeat it.
     """
+    if (field := _field_of_row(ground_truth)) is not None:
+        return f"the ground truth {ground_truth!r:.60} is an object: give what stands in its field {field!r}"
     side = prepare(ground_truth)
     if not side.text or (side.reading is None and not side.words):
         return f"nothing is in the ground truth {ground_truth!r:.60}"
@@ -107,6 +111,17 @@ def malformed(ground_truth: str) -> str:
         or side.text.count("\\begin") != side.text.count("\\end")
     )
     return f"the ground truth {ground_truth!r:.60} is cut off: {side.problem}" if cut else ""
+
+
+def _field_of_row(ground_truth: str) -> str | None:
+    """The field that holds the ground truth, where a whole row was given as one; else None."""
+    if not ground_truth.lstrip().startswith("{") or '"' not in ground_truth:
+        return None
+    try:
+        row = json.loads(ground_truth)
+    except (ValueError, RecursionError):
+        return None
+    return next((name for name in GROUND_TRUTH if name in row), None)
 
 
 _OPENINGS = ("(", "[", "\\{")
