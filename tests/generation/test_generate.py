@@ -11,7 +11,7 @@ import sys
 import textwrap
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ class Server:
         self.asked: list[dict[str, Any]] = []
         self.refuse: dict[str, list[int]] = {}
         self.retry_after = ""
+        self.says: Callable[[dict[str, Any]], tuple[int, Any]] | None = None
+        """A status and an answer in place of the usual ones."""
         self.holds_after: int | None = None
         """From how many requests on it answers none."""
         self.released = threading.Event()
@@ -52,7 +54,10 @@ class Server:
                     held = outer.holds_after is not None and len(outer.asked) > outer.holds_after
                 if held:
                     outer.released.wait()
-                content = json.dumps(_answer(body, question) if code == 200 else {"error": "no"}).encode()
+                said: Any = _answer(body, question) if code == 200 else {"error": "no"}
+                if outer.says is not None:
+                    code, said = outer.says(body)
+                content = json.dumps(said).encode()
                 self.send_response(code)
                 if code != 200 and outer.retry_after:
                     self.send_header("Retry-After", outer.retry_after)
@@ -167,6 +172,57 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(
     assert run([*given, "--resume"]) == 0
     assert [body["messages"][-1]["content"] for body in server.asked] == [QUESTIONS[1]]
     assert len(pq.read_table(out)) == 12
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "#### 2"},
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"text": "#### 9"}]},
+                {"type": "text", "text": "#### 2"},
+            ]
+        },
+    ],
+)
+def test_what_other_servers_answer_is_read(
+    server: Server, prompts: Path, tmp_path: Path, message: dict[str, Any]
+) -> None:
+    choice = {"message": {"role": "assistant", **message}, "logprobs": {"content": None}}
+    server.says = lambda body: (200, {"choices": [choice]})
+    given = ("--url", server.url + "/chat/completions", "--model", "m", "--limit", "1", "--retries", "0")
+    (row,) = generate(prompts, tmp_path / "a.parquet", *given)
+    assert (row["responses"], row["finish_reason"]) == (["#### 2"], ["stop"])
+
+
+def test_a_server_that_calls_the_limit_by_its_newer_name_is_asked_so(
+    server: Server, prompts: Path, tmp_path: Path
+) -> None:
+    def says(body: dict[str, Any]) -> tuple[int, Any]:
+        if "max_tokens" in body:
+            return 400, {"error": {"message": "Use 'max_completion_tokens' instead."}}
+        return 200, _answer(body, body["messages"][-1]["content"])
+
+    server.says = says
+    rows = generate(prompts, tmp_path / "a.parquet", "--url", server.url, "--model", "m", "--retries", "0")
+    assert len(rows) == len(QUESTIONS)
+    assert server.asked[-1]["max_completion_tokens"] > 0
+
+
+@pytest.mark.parametrize(("status", "step"), [(401, "OPENAI_API_KEY"), (404, "/v1/chat/completions")])
+def test_a_refusal_says_what_to_look_at(
+    server: Server,
+    prompts: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    status: int,
+    step: str,
+) -> None:
+    server.says = lambda body: (status, {"error": "no"})
+    given = ["--url", server.url, "--model", "m", "--limit", "1", "--out", str(tmp_path / "a.parquet")]
+    assert run(["generate", str(prompts), *given]) == 1
+    assert step in "".join(capsys.readouterr().err.split())
 
 
 def test_the_cost_is_printed(

@@ -14,6 +14,7 @@ import msgspec
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Call, Reply
+from rewardkit.api_answers import content_text
 from rewardkit.errors import ConfigError
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
@@ -26,6 +27,10 @@ from rewardkit.generation.types import (
 from rewardkit.http_retry import RETRIED, retry_after_s
 from rewardkit.types import Message
 
+_PATH = "/chat/completions"
+_LIMIT = "max_tokens"
+_NEW_LIMIT = "max_completion_tokens"
+"""What OpenAI's reasoning models call it; they refuse the other name."""
 _BACKOFF_S = 0.5
 _MAX_BACKOFF_S = 30.0
 
@@ -73,6 +78,9 @@ class EndpointEngine:
         self._engine = engine
         self._settings = settings
         self._player = None if settings.episodes is None else Player(settings)
+        self._address = f"{(engine.url or '').rstrip('/').removesuffix(_PATH)}{_PATH}"
+        self._limit = _LIMIT
+        """The name under which the server takes a limit on tokens."""
         self._resting_until = 0.0
         """When the server asked us to wait, no request starts before this time of the loop's clock."""
 
@@ -139,29 +147,46 @@ class EndpointEngine:
         raise PermanentError(last)
 
     async def _attempt(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
+        sent = {self._limit if name == _LIMIT else name: value for name, value in body.items()}
+        status, headers, content = await self._post(session, sent)
+        if status == 200:
+            return _answer(content)
+        if status == 400 and _LIMIT in sent and _NEW_LIMIT.encode() in content:
+            self._limit = _NEW_LIMIT
+            return await self._attempt(session, body)
+        said = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
+        message = f"the server answered {status}: {said}{self._next_step(status)}"
+        if status in RETRIED:
+            raise _TransientGenerationError(message, retry_after_s(headers))
+        raise PermanentError(message)
+
+    async def _post(
+        self, session: aiohttp.ClientSession, body: Mapping[str, Any]
+    ) -> tuple[int, Mapping[str, str], bytes]:
         key = os.environ.get(self._engine.api_key_env, "")
         try:
             async with session.post(
-                f"{(self._engine.url or '').rstrip('/')}/chat/completions",
+                self._address,
                 json=body,
                 headers={"Authorization": f"Bearer {key}"} if key else {},
                 timeout=aiohttp.ClientTimeout(total=self._engine.request_timeout_s),
                 allow_redirects=False,
             ) as answer:
-                content = await answer.read()
+                return answer.status, answer.headers, await answer.read()
         except TimeoutError:
             raise _TransientGenerationError(f"no answer in {self._engine.request_timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
             raise _TransientGenerationError(
                 f"the server cannot be reached: {type(error).__name__}: {error}"
             ) from None
-        if answer.status == 200:
-            return _answer(content)
-        said = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
-        message = f"the server answered {answer.status}: {said}"
-        if answer.status in RETRIED:
-            raise _TransientGenerationError(message, retry_after_s(answer.headers))
-        raise PermanentError(message)
+
+    def _next_step(self, status: int) -> str:
+        """What to look at, where a status says so."""
+        if status in (401, 403):
+            return f"; the key is taken from the variable {self._engine.api_key_env} (--api-key-env)"
+        if status == 404:
+            return f"; asked was {self._address} for the model '{self._engine.model}'"
+        return ""
 
     def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
         """Return what is asked of the server."""
@@ -221,14 +246,15 @@ def _answer(content: bytes) -> EndpointAnswer:
         usage: Mapping[str, Any] = answer.get("usage") or {}
         log_probs = choice.get("logprobs")
         text = message.get("content")
-        if text is not None and not isinstance(text, str):
+        if text is not None and not isinstance(text, str | list):
             raise TypeError("content is no text")
+        measured = (log_probs or {}).get("content")
         return EndpointAnswer(
-            text or "",
+            content_text(text),
             str(choice.get("finish_reason") or "stop"),
             usage.get("prompt_tokens"),
             usage.get("completion_tokens"),
-            [float(token["logprob"]) for token in log_probs["content"]] if log_probs else None,
+            None if measured is None else [float(token["logprob"]) for token in measured],
             [_call(one) for one in message.get("tool_calls") or ()],
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -243,7 +269,9 @@ def _call(one: Mapping[str, Any]) -> Call:
     error = None if name else "the call has no name"
     arguments: Any = {}
     try:
-        arguments = msgspec.json.decode(function.get("arguments") or "{}")
+        arguments = function.get("arguments") or "{}"
+        if isinstance(arguments, str):  # some servers send the object itself
+            arguments = msgspec.json.decode(arguments)
         if not isinstance(arguments, dict):
             raise msgspec.DecodeError("no object")
     except msgspec.DecodeError:
