@@ -273,6 +273,22 @@ def _nemo_rl_evaluation(row: RawRow) -> Fields:
     return Fields(row["response"], truth, row["prompt"], row.get("data_source"), None, row["prompt"])
 
 
+def _skyrl(row: RawRow) -> Fields:
+    """A row of SkyRL's `dumped_evals/*/*.jsonl`; the ground truth stands in the row of the environment."""
+    extras = row.get("env_extras")
+    truths = (value_at(extras, f"{holder}.ground_truth") for holder in ("reward_spec", "reward_model"))
+    truth = next((truth for truth in truths if truth is not None), value_at(extras, "ground_truth"))
+    prompt = row["input_prompt"]
+    return Fields(row["output_response"], truth, prompt, row.get("data_source"), None, str(prompt))
+
+
+def _skyrl_facts(row: RawRow) -> Mapping[str, Any]:
+    """A score is one number, or one for each token of the response."""
+    score = row.get("score")
+    score = sum(score) if isinstance(score, list) else score
+    return {"score": score, "finish_reason": row.get("stop_reason")}
+
+
 def _fields(read: Callable[[RawRow], chats.ChatParts]) -> Callable[[RawRow], Fields]:
     """What takes a row apart, of a function that finds its response, ground truth and prompt."""
 
@@ -309,6 +325,7 @@ KINDS = (
         _verifiers,
     ),
     LogKind("verl rollout dump", frozenset({"input", "output", "gts", "score", "step"}), _verl_dump, _step),
+    LogKind("SkyRL evaluation", frozenset({"input_prompt", "output_response"}), _skyrl, facts=_skyrl_facts),
     LogKind("TRL completions", frozenset({"step", "prompt", "completion", "advantage"}), _trl, _step),
     LogKind(
         "LLaMA-Factory predictions", frozenset({"predict", "label"}), _fields(chats.under("predict", "label"))

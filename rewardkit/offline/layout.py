@@ -76,6 +76,8 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     kind = None if chosen.response else recognise(columns, first)
     found = find_names(lambda name: _has(file, first, name))
     names = RowNames(*(getattr(chosen, name) or getattr(found, name) for name in _FIELDS))
+    if kind is None and names.response is None and not options.to_score:
+        names = replace(names, response=_response_of_scored(first, names))
     layout = RowLayout(
         kind=kind.name if kind else None,
         names=names,
@@ -94,6 +96,28 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     return replace(layout, many=_has_many(layout, file, first), batches=batches)
 
 
+def score_prefix(columns: Collection[str]) -> str:
+    """Return what stands before the names of the columns that scoring added last, if anything does."""
+    names = list(columns)
+    found = [name.removesuffix("scorer") for name in names if name.endswith("scorer")]
+    return next((p for p in reversed(found) if f"{p}score" in names and f"{p}status" in names), "")
+
+
+def _response_of_scored(first: RawRow, names: RowNames) -> str | None:
+    """The column that was named as the response when a file was scored: the one text that is nothing else."""
+    prefix = score_prefix(first)  # the names are those of the columns, as scoring writes all of them
+    if f"{prefix}scorer" not in first:
+        return None
+    known = {name.partition(".")[0] for name in (getattr(names, field) for field in _FIELDS) if name}
+    known |= {prefix + name for name in SCORE_COLUMNS} | set(PROMPT_IDS)
+    texts = [name for name, value in first.items() if isinstance(value, str) and name not in known]
+    return texts[0] if len(texts) == 1 else None
+
+
+SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
+"""What scoring adds to a row."""
+PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
+"""Columns that tell prompts apart where the prompt itself is not there."""
 _FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
 _KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
 

@@ -21,7 +21,7 @@ from rewardkit.errors import InputError
 from rewardkit.offline.formats import columns_of
 from rewardkit.offline.inputs import find_inputs
 from rewardkit.offline.kinds import by_name
-from rewardkit.offline.layout import ReadOptions, RowLayout
+from rewardkit.offline.layout import PROMPT_IDS, SCORE_COLUMNS, ReadOptions, RowLayout, score_prefix
 from rewardkit.offline.reader import PLAIN, opened
 from rewardkit.offline.samples import SampleBatch, parsed, to_batch
 from rewardkit.rows import GROUND_TRUTH, PROMPT, RESPONSE
@@ -33,9 +33,9 @@ NAMES = {
     "extracted": ("extracted", "pred"),
 }
 """Our names of what scoring adds to a row, and the others it goes by."""
-SCORED = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
-PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
-"""Columns that tell prompts apart where the prompt itself is not there."""
+SCORED = SCORE_COLUMNS
+_HAVE_SCORES = {"scorer", *NAMES["score"]}
+"""A file with one of these columns needs no prefix to be looked at."""
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
 """Columns with the number of tokens of a response; without one its characters are counted."""
 
@@ -173,8 +173,10 @@ def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> I
     number = 0
     for source in find_inputs(paths):
         with opened(source, replace(options, to_score=False)) as (file, layout):
+            columns = columns_of(file)
+            added = prefix or ("" if _HAVE_SCORES & set(columns) else score_prefix(columns))
             for records in file.chunks():
-                for row in _rows_of(to_batch(records, layout), layout, prefix):
+                for row in _rows_of(to_batch(records, layout), layout, added):
                     row["row"] = number
                     yield row
                     number += 1
@@ -215,7 +217,8 @@ def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str) -> ScoredRow:
         row = {name: value for name, value in raw.items() if name not in taken}
     else:
         row = {name: value for name, value in raw.items() if name not in _OF_A_SAMPLE}
-        row = {n: v for n, v in row.items() if n in SCORED or not isinstance(v, Mapping | list)}
+        own = SCORED if layout.many else ("parts",)  # of one response, a list is the log's own
+        row = {n: v for n, v in row.items() if n in own or not isinstance(v, Mapping | list)}
         row = _facts(raw, layout.kind) | row
     for name in SCORED:
         if prefix and prefix + name in row:

@@ -280,3 +280,49 @@ def test_a_damaged_part_costs_its_own_rows_alone(tmp_path: Path, capsys: Capture
     assert [row["status"] for row in found] == ["invalid"] * 4 + ["ok"] * 4
     assert "row group 0 is damaged" in found[0]["detail"]
     assert figures(capsys, tmp_path / "flipped.parquet", "--data-source", "gsm8k")["judged"] == 4
+
+
+def test_what_scoring_was_told_need_not_be_said_again(tmp_path: Path, capsys: Capture) -> None:
+    rows = [{"data_source": "gsm8k", "my_out": text, "ground_truth": "7"} for text in (RIGHT, WRONG)]
+    path = write(tmp_path / "log.jsonl", rows)
+    for out, prefix in (("a.jsonl", ""), ("b.parquet", ""), ("c.jsonl", "new_"), ("d.parquet", "new_")):
+        words = ["score", str(path), "--response-key", "my_out", "--out", str(tmp_path / out)]
+        assert run([*words, *(["--prefix", prefix] if prefix else [])]) == 0
+        capsys.readouterr()
+        found = shown(capsys, tmp_path / out)
+        assert [(row["response"], row["score"]) for row in found] == [(RIGHT, 1.0), (WRONG, 0.1)]
+        assert run(["compare", str(tmp_path / "a.jsonl"), str(tmp_path / out), "--json"]) == 0
+        (source,) = json.loads(capsys.readouterr().out)["sources"].values()
+        assert source["score"]["mean"] == 0.0
+
+
+def test_of_two_texts_neither_is_guessed_to_be_the_response(tmp_path: Path, capsys: Capture) -> None:
+    rows = [{"data_source": "gsm8k", "out": RIGHT, "other": "x", "ground_truth": "7"}]
+    path = write(tmp_path / "log.jsonl", rows)
+    out = tmp_path / "scored.jsonl"
+    assert run(["score", str(path), "--response-key", "out", "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert run(["view", str(out)]) == 2
+    assert "--response-key" in capsys.readouterr().err
+
+
+def test_skyrls_evaluations_are_scored_beside_their_own_scores(tmp_path: Path, capsys: Capture) -> None:
+    truth = {"reward_spec": {"method": "rule", "ground_truth": "7"}}
+    rows = [
+        {
+            "input_prompt": "p",
+            "output_response": text,
+            "score": score,
+            "stop_reason": "stop",
+            "env_class": "gsm8k",
+            "env_extras": truth,
+            "data_source": "gsm8k",
+        }
+        for text, score in ((RIGHT, [0.0, 1.0]), (WRONG, 0.0))
+    ]
+    path = write(tmp_path / "gsm8k.jsonl", rows)
+    assert [row["score"] for row in shown(capsys, path)] == [1.0, 0.0]
+    out = tmp_path / "scored.jsonl"
+    assert run(["score", str(path), "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert [row["score"] for row in shown(capsys, out)] == [1.0, 0.1]
