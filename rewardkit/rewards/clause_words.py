@@ -19,19 +19,23 @@ def words(*alternatives: str) -> re.Pattern[str]:
 SIGNS = (
     (re.compile(r"\b[Nn]o\.\s?(?=\d)"), "number "),
     (
-        re.compile(r"[^\n.]*?(?:[-=]+>|→)\s*([^\n]{1,80}?)\s*\((?:corrected|revised|updated|fixed|final)\)"),
+        re.compile(
+            r"(?<![^\n.])[^\n.]*?(?:(?<![-=])[-=]+>|→)\s*([^\n]{1,80}?)\s*"
+            r"\((?:corrected|revised|updated|fixed|final)\)"
+        ),
         r"\1",
     ),
     (
         re.compile(
-            r"(?:[-=]+>|→)\s*(?=(?:corrected|revised|updated|final|fixed|correction)\b)", re.IGNORECASE
+            r"(?:(?<![-=])[-=]+>|→)\s*(?=(?:corrected|revised|updated|final|fixed|correction)\b)",
+            re.IGNORECASE,
         ),
         ". ",
     ),
     (re.compile(rf"({X}\s?[✓✔✅☑❌✗✘✖]\ufe0f?)\s+[/|]\s+(?={X})"), r"\1. "),
     (
         re.compile(
-            rf"(?<={X})[^\S\n]*,?[^\S\n]*\b(?:ofc|full stop|period|what else|any day)\b[.?!]*\s*\Z",
+            rf"(?<={X})[^\S\n]*(?:,[^\S\n]*)?\b(?:ofc|full stop|period|what else|any day)\b[.?!]*\s*\Z",
             re.IGNORECASE,
         ),
         ".",
@@ -60,9 +64,9 @@ SIGNS = (
     (re.compile(r"\b100\s?%\s(?=correct|right|accurate|true|certain|sure)"), ""),
     (re.compile(r"[✓✔✅☑]\ufe0f?|[(\[]x[)\]](?=\s)|:white_check_mark:", re.IGNORECASE), " is correct "),
     (re.compile(r"[❌✗✘✖🚫⛔]\ufe0f?|(?:\[ \]|\( \))(?=\s)"), " is wrong "),
-    (re.compile(r"\s*(?:<-+|←|<=)\s*"), " is "),
+    (re.compile(r"\s{0,8}(?:<-+|←|<=)\s*"), " is "),
     (re.compile(r"\\(?:Long)?[Rr]ightarrow|\\implies|\\to\b"), "→"),
-    (re.compile(r"[^\S\n]*\$?(?:[-=]+>|→|➜|⇒|⟹|∴|\\therefore)\$?\s*"), " : "),
+    (re.compile(r"[^\S\n]{0,8}\$?(?:(?<![-=])[-=]+>|→|➜|⇒|⟹|∴|\\therefore)\$?\s*"), " : "),
     (re.compile(r"\\neq?\b|≠|!="), " is not "),
     (re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s?\{|[{}$]|∎|□|\bQ\.?E\.?D\b\.?"), " "),
     (re.compile(r"[’‘]"), "'"),
