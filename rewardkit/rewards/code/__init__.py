@@ -28,7 +28,7 @@ from rewardkit.rewards.code.extract import (
     extract_like_verl,
 )
 from rewardkit.rewards.code.ground_truth import read
-from rewardkit.rewards.code.languages import Program, take, wanted
+from rewardkit.rewards.code.languages import Program, take, wanted, why_none
 from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError, StdinTest
 from rewardkit.rewards.code.running import (
     NOT_RUN,
@@ -132,7 +132,7 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     sandbox = _runner(options)
     program = _program(response, options, problem, sandbox)
     if program is None:
-        return _result(0.0, (), problem, None, "no code block in the response")
+        return _result(0.0, (), problem, None, why_none(response))
     first = options.first_k
     judged = problem if first is None else _first(problem, first)
     rules = _rules(judged, options, program.language)

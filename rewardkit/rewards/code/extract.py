@@ -79,6 +79,12 @@ class CodeBlock:
     """Where in the text to look for the next one."""
 
 
+def marks(response: str) -> list[str]:
+    """Return the first words behind the fences of a response, each once: languages, mostly."""
+    words = (found["info"].strip().partition(" ")[0].casefold() for found in _OPENING.finditer(response))
+    return list(dict.fromkeys(word for word in words if _OTHER.fullmatch(word)))
+
+
 def extract(
     response: str,
     fence: Fence = "last",

@@ -80,6 +80,21 @@ def take(
     return None if source is None else Program(source, language)
 
 
+def why_none(response: str) -> str:
+    """Return why there is no program in a response: for a block in a language that is not run here, that."""
+    programs = [mark for mark in extract.marks(response) if mark in _NOT_RUN]
+    if not programs:
+        return "no code block in the response"
+    known = ", ".join([PYTHON, *LANGUAGES])
+    return f"no code block in the response that is run here: it is in {programs[-1]}, there are {known}"
+
+
+_NOT_RUN = frozenset(
+    ("typescript", "ts", "ruby", "php", "kotlin", "swift", "scala", "haskell", "perl", "lua", "julia", "dart")
+) | {"pascal"}
+"""Languages that answers come in and that the sandbox has not."""
+
+
 def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -> Program | None:
     mark = None
     if fence != "whole":
