@@ -282,6 +282,17 @@ ADDED = re.compile(
     rf"|\baccept\b[^,]{{1,40}}\s{_ADDING}\W*$|\b(?:could|may|might|can)\s(?:(?:\w+)\s)?be\s{_JUDGED}"
 )
 """What is said of another answer beside one."""
+_NO_X = f"[^{X[1:-1]}]"
+SPLIT = re.compile(
+    rf"\b(?:some|one|many|half|most|several)\b{_NO_X}{{0,60}}{X}{_NO_X}{{1,60}}"
+    rf"\b(?:others?|another|the rest|(?:an)?other half)\b{_NO_X}{{0,40}}{X}"
+    r"|\bboth (?:have )?been (?:proposed|suggested|argued|named|claimed|defended)\b"
+    r"|\bno (?:agreed|accepted|settled|single|clear|definitive|universal) (?:\w+ )?"
+    r"(?:answer|consensus|winner)\b|\bno consensus\b"
+    r"|\b(?:not|\w+n't|never|cannot) (?:\w+ ){1,3}(?:to|with|for|between) "
+    r"(?:either|any of them|one over the other)$"
+)
+"""Others are divided, or nothing is settled."""
 AFFIRMS = re.compile(
     r"\b(?:right|correct|the answer|the one|best"
     r"|my (?:\w+ )?(?:answer|pick|choice|response|reply|decision))\b"
@@ -303,6 +314,12 @@ HEAD = re.compile(
     r"|therefore|yes|clearly|obviously|also|first|both|item|number)\b[\s,:]*)+"
 )
 """What may stand before a subject."""
+HEADS_NOTHING = re.compile(
+    r"(?:^|\n)\s{0,3}#{1,6}\s[*_]*(?:(?:analysis of|considering|evaluating)\s)?"
+    r"(?:the )?(?:option|choice|step|case)\b[^\n]*\s*\Z",
+    re.I,
+)
+"""At the end: what it announces has not been written."""
 CUT_OFF = re.compile(
     r"\b(?:which|the|an?|of|is|to|and|that|this|because|we|it|in|for|as|with|or|but|by|its|are|was|would"
     r"|can|if|than|from|on|at|so|who|when|where|(?:this|that) [a-z]+|need|have|want|i'd|we'd|might|could"

@@ -35,6 +35,7 @@ from rewardkit.rewards.clause_words import (
     FROM_TO,
     FUNCTION,
     HEAD,
+    HEADS_NOTHING,
     HEDGE,
     HEDGE_ALONE,
     IN_FAVOUR,
@@ -51,6 +52,7 @@ from rewardkit.rewards.clause_words import (
     SETTING_ASIDE,
     SHAKES,
     SIGNS,
+    SPLIT,
     SUM,
     SUPPOSED,
     TURNS,
@@ -101,6 +103,10 @@ def _complete(text: str) -> str:
     rows = text.rstrip().rsplit("\n", 2)[-2:]
     if "|" in rows[0] and rows[-1].lstrip().startswith("|") and rows[-1].count("|") < rows[0].count("|"):
         return text.rstrip().rpartition("\n")[0]  # a row of a table of which not all cells have been written
+    if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(
+        text[:-_TAIL] + text[-_TAIL:].rstrip().rpartition("\n")[0]
+    ):
+        return text.rstrip().rpartition("\n")[0]
     if CUT_OFF.search(text[-_TAIL:]) is None:
         return text
     ends = [end.end() for end in SENTENCE.finditer(text)]
@@ -128,7 +134,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         if own is not None:
             yield Step("resets" if own == "disowns" else "nothing")
             continue
-        if not asked and _withdraws(sentence, told=told, refuted=refuted):
+        withdrawn = not asked and _withdraws(sentence, told=told, refuted=refuted)
+        if withdrawn or SPLIT.search(sentence):
             yield Step("resets")
             continue
         scope: str | None = None

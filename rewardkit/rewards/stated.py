@@ -83,6 +83,8 @@ def visible(response: str) -> tuple[str, str]:
     if "<" in response or "[" in response:
         response = _FILLER.sub("", response)
     text = _ROLE.sub("", final_part(_with_reply(response)))
+    if "|" in text:
+        text = _ROW.sub(r"Answer: \1", text)
     if "</" in text:
         text = _MARKUP.sub("", text)
     if "```" not in text:
@@ -90,6 +92,11 @@ def visible(response: str) -> tuple[str, str]:
     return _FENCE.sub(" ", text)[-_WINDOW:], "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
 
 
+_ROW = re.compile(
+    r"^[^\S\n]*\|\s*\**(?:(?:the|final|correct|my)\s)*answer:?\**\s*\|\s*([^|\n]*[^|\s])\s*\|[^\S\n]*$",
+    re.I | re.M,
+)
+"""A row of two cells, the first of which announces the answer."""
 _FILLER = re.compile(
     r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
     r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
@@ -292,7 +299,16 @@ def _claimed(text: str, marker: int) -> bool:
         _CONTRARY.sub("", text[sentence:marker].casefold())
     ):
         return False
-    return not DENIAL.search(text, sentence, marker) or settled_before(text[sentence:marker])
+    head = _PUT_RIGHT.sub("", text[sentence:marker])
+    return not DENIAL.search(head) or settled_before(head)
+
+
+_PUT_RIGHT = re.compile(
+    r"\A(?!.*\b(?:if|whether|say|says|think|claim)\b).*\b(?:that|this|it)(?:['’]s|\s(?:is|was))\s"
+    r"(?:not\s(?:right|correct|true|it|quite right)|wrong|incorrect|false|a mistake)\s?[:;–—-]\s",
+    re.I | re.S,
+)
+"""What is put right before an answer: "that's not right: the answer is"."""
 
 
 _SHORT_HEAD = 12

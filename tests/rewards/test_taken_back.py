@@ -65,11 +65,14 @@ TAKEN_BACK = [
     "The answer is Paris, which is choice B. I retract this.", "The answer is Paris, which is choice B. That is not correct.",
     "The answer is B, not D.\n\nD", "It's B and not D.\n\n(D)", "I'd pick B instead of D.\n\nLille", "The answer is B rather than D.\n\nD it is.",
     "B (source: Wikipedia).\n\nUpon reflection: Lille.", "B. Though D is possible too.", "B<pad>. I retract this.", "B<|pad|> No, D.",
+    "## Analysis\n\nWe look at all.\n\n### Option B\n", "This is debated: some sources favour B, others D. I would not commit to either.",
+    '{"selected": "B", "final": "D"}', '{"selected": "B", "note": "that is wrong"}', '{"not_selected": "B"}', '{"selected": "B"} That is wrong.',
 ]  # fmt: skip
 KEPT = [
     "The answer is Paris, which is choice B. That is correct.", "The answer is B, not D.\n\nB", "It's B and not D.\n\n(B)", "The answer is Paris, which is choice B. I checked this.",
     "B (source: Wikipedia).\n\nUpon reflection: Paris.", "B<pad><pad>", "<pad><pad>B", "B[PAD]", "**B** I checked this.",
-    "B. I was not mistaken.",
+    "B. I was not mistaken.", '{"selected_option": "B", "selected_text": "Paris"}', "I first said D. But that's wrong: the answer is B.",
+    "Some say D, others A, but the answer is B.", "### Option B",
 ]  # fmt: skip
 
 
@@ -83,10 +86,13 @@ ANSWER_TAKEN_BACK = [
     "Answer: Canberra, not Sydney\n\nSydney it is.", "Canberra [1]. Let me correct that: Sydney.", "Canberra [1].\n\nUpon reflection: Sydney.",
     "Canberra. Sydney could also be right.", "Canberra\nConfidence: 85%\n\nThough Sydney is possible too.", "Canberra. Sydney is an equally good answer.",
     "Canberra. Hmm, Sydney is also plausible.", "Canberra<pad>. I retract this.", "Canberra<unk> Actually Sydney.",
+    "There is no agreed answer. Canberra and Sydney have both been proposed.", "| Answer | Canberra |\n| Answer | Sydney |",
 ]  # fmt: skip
 ANSWER_KEPT = [
     "Canberra, not team K. That was easy.", "Answer: Canberra, not Sydney\n\nCanberra it is.", "Canberra [1]. Let me repeat that: Canberra.",
     "Canberra [1].\n\nUpon reflection: Canberra.", "Canberra\nConfidence: 85%\n\nThis is well known.", "Canberra. This is also the generally accepted answer.",
+    "| Field | Value |\n|---|---|\n| Answer | Canberra |", "**Final Answer**\n\n\\[ \\boxed{Canberra} \\]",
+    "The capital of Australia is Canberra. It is one of those facts that everyone knows.",
     "Canberra<pad><pad>", "Canberra <unk>", "**Canberra** I checked this.",
 ]  # fmt: skip
 

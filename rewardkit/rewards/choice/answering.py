@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, mentions, named
 from rewardkit.rewards.choice.question import ChoiceList, fold
 from rewardkit.rewards.choice.weighing import left_in_force, weighed
@@ -82,6 +84,7 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
     found = (
         _stated(text, choices)
         or _stated(code, choices, response.rpartition("```")[2])
+        or _of_entries(*((code, text) if code.strip() else (text, "")), choices)
         or _on_a_line(text if text.strip() else value_of_code(code), choices)
     )
     if found[0] is None or not found[1] or found[2].endswith(_UNDECIDED):
@@ -261,6 +264,44 @@ def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
     if not _in_force(read, rest, choices):
         return "several", False, "taken back afterwards"
     return read, False, "alone on a line"
+
+
+def _of_entries(text: str, after: str, choices: ChoiceList) -> ChoiceAnswer | None:
+    """The option that a JSON object, the whole response, gives under a key that chooses, where none of its
+    values names another."""
+    found = None if _SAYS.search(after) else _object(text)
+    if found is None or any(_DENYING_KEY.search(key) for key in found):
+        return None
+    said = [(key, value) for key, value in found.items() if isinstance(value, str)]
+    reads = [exactly(value, choices) for _, value in said]
+    chosen = {read for read, (key, _) in zip(reads, said, strict=True) if _CHOOSING_KEY.search(key)} - {None}
+    rest = [value for read, (_, value) in zip(reads, said, strict=True) if read is None]
+    if len(chosen) != 1 or {*reads} - {None} != chosen or len(said) < len(found) - 1:
+        return None
+    one = next(iter(chosen))
+    kept = all(not mentions(value, choices) and _in_force(one, value, choices) for value in rest)
+    return (one, True, "an entry that chooses") if kept else None
+
+
+def _object(text: str) -> dict[str, object] | None:
+    """The JSON object that a text is, None where it is anything else."""
+    plain = text.strip().removeprefix("json").strip()
+    if not plain.startswith("{") or not plain.endswith("}") or len(plain) > _LONGEST_OBJECT:
+        return None
+    try:
+        return msgspec.json.decode(plain.encode(), type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+_SAYS = re.compile(r"\w")
+_LONGEST_OBJECT = 2_000
+_CHOOSING_KEY = re.compile(r"select|chosen|choice|pick|predict|verdict|decision|decided", re.IGNORECASE)
+_DENYING_KEY = re.compile(
+    r"reject|wrong|elimin|exclu|discard|altern|second|other|not|dis|incorrect|confus|previous|first|revis"
+    r"|correct|status|valid|user|student|human|their|people|common|old|example",
+    re.IGNORECASE,
+)
 
 
 def _opening_label(text: str, choices: ChoiceList) -> frozenset[int] | None:

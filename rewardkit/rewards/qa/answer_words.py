@@ -91,8 +91,9 @@ PREDICATE = re.compile(
     r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes"
     r"|often|said|all|it|mentioned|given|considered|based|\w+ly \w+ed|(?:well|widely|long|much)-\w+"
     r"|(?:[\w-]+ )*"
-    r"(?:fact|question|topic|one|matter|answer|example|detail|point|distinction|subject|trivia"
-    r"|knowledge)(?: \w+){0,4}$)\b.*"
+    r"(?:facts?|questions?|topics?|one|matter|answer|examples?|details?|points?|distinction|subject|trivia"
+    r"|knowledge)(?:(?: \w+){0,4}|,? (?:that|which|you|people|everyone|we|every)"
+    r" (?!.*\b(?:false|wrong|not|no|never|myths?|untrue|incorrect|disputed)\b).*)$)\b.*"
 )
 """What is said of an answer that names none."""
 SENTENCE_WORDS = table(

@@ -205,12 +205,14 @@ def tidy(text: str) -> str:
     if "\\" in text:
         text = _LATEX_TEXT.sub(r"\1", _LATEX_TEXT.sub(r"\1", text))
         text = _LATEX_BLANK.sub(" ", text)
+        text = _DISPLAYED.sub(r"\1", text)
     text = text.strip("*_` \t\r\n…").strip('"“”「」').strip()
     if _BRACKETED.fullmatch(text):
         text = text[1:-1].strip()
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "$" else text
 
 
+_DISPLAYED = re.compile(r"\A\s*(?:\\\[(?=.*\\\]\s*\Z)|\\\((?=.*\\\)\s*\Z))\s*(.*?)\s*\\[\])]\s*\Z", re.S)
 _LATEX_BLANK = re.compile(r"\\[ ,;:!~](?=\S|\s)|(?<=\d)~(?=\w)")
 _BRACKETED = re.compile(r"\([^()\[\]]+\)|\[[^()\[\]]+\]")
 
@@ -233,7 +235,7 @@ def _bare(text: str) -> str | None:
 
 def without_unit(text: str, question: str) -> str | None:
     """The number in "212 degrees Fahrenheit" where the question asks for it in that unit, None elsewhere."""
-    found = _WITH_UNIT.fullmatch(tidy(text))
+    found = _WITH_UNIT.fullmatch(tidy(text).rstrip("✅✔☑\ufe0f "))
     if found is None:
         return None
     unit = " ".join(found["unit"].casefold().split())
@@ -241,7 +243,14 @@ def without_unit(text: str, question: str) -> str | None:
     percent = unit in ("percent", "per cent") and "percent" in asked
     years = unit in ("years", "years old") and "how old" in asked
     of_unit = re.search(rf"\b(?:how many|in) {re.escape(unit)}\b", asked)
-    return found["number"] if percent or years or of_unit else None
+    counted = _HOW_MANY.search(asked) and re.search(rf"\d\s{re.escape(unit)}\b", asked)
+    return found["number"] if percent or years or of_unit or counted else None
+
+
+_HOW_MANY = re.compile(
+    r"\bhow many (?:does|do|did|are|were|is|was|will|can|of (?:them|these|those)|remain|has|have)\b"
+)
+"""Of what, the sentences before it say."""
 
 
 _WITH_UNIT = re.compile(r"(?P<number>-?\d[\d,.]*)\s+(?P<unit>[^\W\d_]+(?:[ /][^\W\d_]+){0,3})\.?")

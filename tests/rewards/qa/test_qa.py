@@ -125,11 +125,24 @@ def test_an_answer_that_is_part_of_a_name_replaced_or_looked_at_is_none(said: st
     assert not score(Sample("qa", said, '["Canberra"]', CAPITAL), QaOptions()).correct, said
 
 
-CEILINGS = {"e": 16, "f": 35, "h": 26, "l": 53, "o": 12, "p": 68, "q": 13, "r": 121, "s": 10, "t": 23}
+CEILINGS = {
+    "e": 16,
+    "f": 35,
+    "h": 26,
+    "l": 53,
+    "o": 12,
+    "p": 68,
+    "q": 13,
+    "r": 121,
+    "s": 10,
+    "t": 23,
+    "u": 11,
+    "v": 15,
+}
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("name", "abcdefghijklmopqrst")
+@pytest.mark.parametrize("name", "abcdefghijklmopqrstuv")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
