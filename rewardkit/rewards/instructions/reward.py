@@ -1,8 +1,8 @@
 """Instructions that a program can verify: does the response keep all of them.
 
 The ground truth is JSON with `instruction_id_list` and `kwargs` as in IFEval's and IFBench's rows (or
-`instruction_id`, as in the training sets of open-instruct; a list with one such object will do). `None` among
-the kwargs means "not given". What each instruction asks stands with its checker.
+`instruction_id`, as in the training sets of open-instruct; a list with one such object, or a Python literal,
+will do). `None` among the kwargs means "not given". What each instruction asks stands with its checker.
 
 - `mode="strict"` looks at the response as it is. `loose` accepts what holds when the first line, the last one
   or both are left out, with or without asterisks (each instruction may use another of the eight).
@@ -14,6 +14,7 @@ the kwargs means "not given". What each instruction asks stands with its checker
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 from collections.abc import Mapping
@@ -105,12 +106,20 @@ def _loosely(text: str) -> list[str]:
     return [*readings[1:], *(reading.replace("*", "") for reading in readings)]
 
 
+def _decoded(ground_truth: str) -> Any:
+    """JSON, or a Python literal: open-instruct's sets hold the latter."""
+    try:
+        return msgspec.json.decode(ground_truth.encode())
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return ast.literal_eval(ground_truth)
+
+
 @lru_cache(maxsize=8_192)
 def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | None]:
     """The instructions of a ground truth, or what is wrong with it."""
     try:
-        row = msgspec.json.decode(ground_truth.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        row = _decoded(ground_truth)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return (), "the ground truth is not JSON"
     if isinstance(row, list) and row:
         row = row[0]

@@ -180,3 +180,12 @@ def test_arguments_that_ask_for_nothing_are_invalid(name: str, arguments: Any) -
 
 def test_every_interrobang_is_tried() -> None:
     assert scored("x‽ .,!?;:", ("count:punctuation", {})).correct
+
+
+def test_a_ground_truth_may_be_a_python_literal() -> None:
+    truth = "[{'instruction_id': ['punctuation:no_comma'], 'kwargs': [None]}]"
+    kept, broken = (score(Sample("ifeval", said, truth), InstructionOptions()) for said in ("a b", "a, b"))
+    assert (kept.status, kept.score, broken.status, broken.score) == ("ok", 1.0, "ok", 0.0)
+    for other in ("open('x')", "{'a': b}", "[" * 100_000, "call()"):
+        found = score(Sample("ifeval", "a b", other), InstructionOptions())
+        assert (found.status, found.detail) == ("invalid", "the ground truth is not JSON")
