@@ -280,6 +280,7 @@ def test_another_run_s_journal_is_refused(
         (["--model", "m"], "--out"),
         (["--model", "m", "--out", "x.txt", "--url", "http://127.0.0.1:1/v1"], ".parquet or .jsonl"),
         (["--model", "m", "--out", "x.parquet", "--prompt-key", "promt"], "did you mean prompt"),
+        (["--model", "m", "--out", "x.parquet", "--url", "localhost:8000/v1"], "must begin with http://"),
         (["--model", "/nowhere", "--out", "x.parquet", "--engine", "hf"], "no such model folder: /nowhere"),
     ],
 )

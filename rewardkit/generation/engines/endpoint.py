@@ -27,6 +27,7 @@ from rewardkit.generation.types import (
 from rewardkit.http_retry import RETRIED, retry_after_s
 from rewardkit.types import Message
 
+_EXAMPLE = "http://127.0.0.1:8000/v1"
 _PATH = "/chat/completions"
 _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
@@ -64,10 +65,12 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Endpoin
     """Return the engine; nothing is asked before the first request.
 
     Raises:
-        ConfigError: there is no address.
+        ConfigError: there is no address, or it is none of HTTP.
     """
     if not engine.url:
-        raise ConfigError("the engine 'endpoint' needs --url, such as http://127.0.0.1:8000/v1")
+        raise ConfigError(f"the engine 'endpoint' needs --url, such as {_EXAMPLE}")
+    if not engine.url.lower().startswith(("http://", "https://")):
+        raise ConfigError(f"--url '{engine.url}' must begin with http:// or https://, such as {_EXAMPLE}")
     return EndpointEngine(engine, settings)
 
 
