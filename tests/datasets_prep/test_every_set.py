@@ -280,6 +280,7 @@ def test_verl_itself_reads_images_and_tools(prepared: Prepare, tmp_path: Path) -
     assert (row["agent_name"], row["index"]) == ("tool_agent", 0)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_every_file_passes_check(prepared: Prepare, capsys: pytest.CaptureFixture[str]) -> None:
     made = [prepared(name, place)[1] for name, place in CASES if not place and name not in PREFERENCES]
@@ -292,6 +293,7 @@ def test_every_file_passes_check(prepared: Prepare, capsys: pytest.CaptureFixtur
     assert [finding for finding in found if finding["check"] not in repeats] == []
 
 
+@pytest.mark.unmeasured
 def test_no_test_problem_of_reasoning_gym_is_a_training_problem(tmp_path: Path) -> None:
     pytest.importorskip("reasoning_gym")
     prepare = DATASETS["reasoning_gym"].load()

@@ -374,6 +374,7 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
     assert pq.read_table(out).num_rows == 4
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     path = write(tmp_path / "in.jsonl", _plain(60_000))

@@ -77,6 +77,7 @@ def settings(tmp_path: Path, model: Path, *more: str) -> list[str]:
     ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 @pytest.mark.parametrize("scores", ["all", pytest.param("rest", marks=pytest.mark.unmeasured)])
 def test_a_reward_model_scores_everything_or_what_no_rule_scores(

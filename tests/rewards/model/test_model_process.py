@@ -122,6 +122,7 @@ def test_closing_leaves_no_process_and_takes_no_more(obedient: None) -> None:
         scorer.score(ask())
 
 
+@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_warming_up_loads_the_model_or_says_why_not(folder: Path, tmp_path: Path, registry: Registry) -> None:
     register_reward_model(folder, ["Dahoas/*"])
