@@ -93,11 +93,12 @@ def _form(text: str) -> ComparedForm:
     words = _without_articles(_TOKEN.findall(_DROPPED.sub("", stripped)))
     words = [w.replace(",", "") if w[-1].isdigit() else w for w in words]
     plain = not any(c.isdigit() or c in "+#" for c in stripped)
-    signs = "".join(sign.strip() for sign in _SIGN.findall(stripped))
+    signs = "" if _SIGNS.isdisjoint(stripped) else "".join(map(str.strip, _SIGN.findall(stripped)))
     return ComparedForm(number, _date(stripped), tuple(words), "".join(words) if plain else "", signs)
 
 
 _RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
+_SIGNS = frozenset("^/*<>=-")
 _SIGN = re.compile(
     r"(?:(?<=[\d()])|(?<=\b[^\W\d_]))\s?(?:[\^/*<>=]|(?<!\d)-|-(?=\s?[^\W\d_]\b))(?=\s?(?:[\d(]|[^\W\d_]\b))"
 )
