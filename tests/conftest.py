@@ -158,13 +158,28 @@ if "PYTEST_XDIST_WORKER" in os.environ and "coverage" in sys.modules:
                 importlib.import_module(library)
 
 
+THAWED: list[bool] = []
+"""Holds something where a test gave all that is imported back to the collector, as an engine of vLLM does when it is
+closed; the next one, as it opens, would send it through the collector five times: half of the time of its tests."""
+
+_unfreeze = gc.unfreeze
+
+
+def _noted_unfreeze() -> None:
+    """Unfreeze, and say so: to ask the collector (`get_freeze_count`) takes as long as to count all objects."""
+    _unfreeze()
+    THAWED.append(True)
+
+
+gc.unfreeze = _noted_unfreeze
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run a test, measured or not."""
-    if not gc.get_freeze_count():
-        # An engine that was closed gave all that is imported back to the collector, which the next one, as it
-        # opens, sends through it five times: half of the time of its tests.
+    if THAWED:
         gc.freeze()
+        THAWED.clear()
     whole_file = item.path.relative_to(Path(__file__).parent).as_posix() in UNMEASURED
     if not whole_file and item.get_closest_marker("unmeasured") is None:
         return (yield)
