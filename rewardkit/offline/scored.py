@@ -33,7 +33,6 @@ NAMES = {
     "extracted": ("extracted", "pred"),
 }
 """Our names of what scoring adds to a row, and the others it goes by."""
-SCORED = SCORE_COLUMNS
 _HAVE_SCORES = {"scorer", *NAMES["score"]}
 """A file with one of these columns needs no prefix to be looked at."""
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
@@ -213,14 +212,14 @@ def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str) -> ScoredRow:
     """A row's columns but those of its Sample, those of scoring under our names."""
     if layout.kind is None:
         heads = (layout.names.response, layout.names.ground_truth, layout.names.prompt)
-        taken = {name.partition(".")[0] for name in heads if name} - set(SCORED)
+        taken = {name.partition(".")[0] for name in heads if name} - set(SCORE_COLUMNS)
         row = {name: value for name, value in raw.items() if name not in taken}
     else:
         row = {name: value for name, value in raw.items() if name not in _OF_A_SAMPLE}
-        own = SCORED if layout.many else ("parts",)  # of one response, a list is the log's own
+        own = SCORE_COLUMNS if layout.many else ("parts",)  # of one response, a list is the log's own
         row = {n: v for n, v in row.items() if n in own or not isinstance(v, Mapping | list)}
         row = _facts(raw, layout.kind) | row
-    for name in SCORED:
+    for name in SCORE_COLUMNS:
         if prefix and prefix + name in row:
             row[name] = row.pop(prefix + name)
     for name, others in NAMES.items():
@@ -240,7 +239,7 @@ def _facts(raw: Mapping[str, Any], kind: str) -> ScoredRow:
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:
     """What scoring and generation say of one response of a row that has several."""
     row = own.copy()
-    for name in (*SCORED, *LENGTHS, *OF_EPISODES, "finish_reason"):
+    for name in (*SCORE_COLUMNS, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)
         if isinstance(values, list):
             row[name] = values[place] if place < len(values) else None

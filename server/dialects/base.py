@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fastapi import APIRouter, Request, Response
@@ -16,7 +17,7 @@ from fastapi import APIRouter, Request, Response
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
 from rewardkit.registry import REGISTRY
-from rewardkit.rows import ground_truth_text, has_value, value_at
+from rewardkit.rows import first_of, ground_truth_text, has_value, value_at
 from rewardkit.server.admission import Admission
 from rewardkit.server.chat import content_text, messages_of, split
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
@@ -154,8 +155,7 @@ def _envelope(label: object) -> KnownRow | None:
     label = _object(label)
     if label is None or not isinstance(label.get("data_source"), str):
         return None
-    name = next((name for name in _TRUTHS if has_value(label, name)), None)
-    return None if name is None else _known(label["data_source"], label, name)
+    return _known(label["data_source"], label)
 
 
 def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
@@ -163,10 +163,8 @@ def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
     if not data_source:
         return None
     row = _object(label)
-    name = next((name for name in _TRUTHS if has_value(row, name)), None)
-    if row is not None and name is not None:
-        return _known(data_source, row, name)
-    return KnownRow(data_source, ground_truth_text(label) or "", {})
+    known = None if row is None else _known(data_source, row)
+    return known or KnownRow(data_source, ground_truth_text(label) or "", {})
 
 
 def _object(label: object) -> Mapping[str, Any] | None:
@@ -177,7 +175,11 @@ def _object(label: object) -> Mapping[str, Any] | None:
     return label if isinstance(label, dict) else None
 
 
-def _known(data_source: str, row: Mapping[str, Any], name: str) -> KnownRow:
+def _known(data_source: str, row: Mapping[str, Any]) -> KnownRow | None:
+    """What a label that is an object says; None where it holds no ground truth."""
+    name = first_of(_TRUTHS, partial(has_value, row))
+    if name is None:
+        return None
     extra_info = row.get("extra_info")
     truth = ground_truth_text(value_at(row, name)) or ""
     return KnownRow(data_source, truth, extra_info if isinstance(extra_info, dict) else {})
