@@ -44,6 +44,7 @@ _CUT = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )  # fmt: skip
 """Comments, escaped ones too, declarations, instructions to programs, and thoughts."""
+_COMMENTS = (*_CUT[:2], ("&lt;!--", "--&gt;"))
 _has_tag = re.compile(r"<[/|｜!?\\a-zA-Z]").search
 _ATTRIBUTE = (
     r"\s{1,20}[\w:@.-]{1,40}(?:\s{0,3}=\s{0,3}(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'|[^\s\"'<>=]{1,500}))?"
@@ -115,7 +116,7 @@ def visible(response: str) -> str:
     if "\\" in text:
         text = without_hidden_latex(text)
     if "&" in text and "&lt;!--" in text:
-        text = _cut(text, "&lt;!--", "--&gt;")
+        text = _cut(text, *_COMMENTS[-1])
     if "~" in text and "~~" in text:  # one sign is found far faster than two
         text = _STRUCK_OUT.sub("", _TILDE_FENCE.sub("```", text))
     return text
@@ -141,6 +142,13 @@ def _may_be_comment(text: str) -> bool:
     while at > 0 and not text[at - 1].isspace():
         at = text.find("%", at + 1)
     return at >= 0
+
+
+def without_comments(text: str) -> str:
+    """Return a text without HTML's and Markdown's comments, in which no call and no answer stands."""
+    for opening, closing in _COMMENTS:
+        text = _cut(text, opening, closing) if opening in text else text
+    return _MARKDOWN_COMMENT.sub("", text) if "]:" in text else text
 
 
 def without_question(response: str, prompt: str | list[Message] | None) -> str:
