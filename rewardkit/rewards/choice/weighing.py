@@ -74,9 +74,9 @@ def _echo(options: int) -> re.Pattern[str]:
 def marked(text: str, choices: ChoiceList) -> str:
     """Return a text with each option, by label or text or both, as the one character that stands for it."""
     text = between_scripts(text)
-    pattern, by_text = _patterns(tuple(choices.texts.items()))
-    if pattern is not None:
-        text = pattern.sub(lambda m: CANDIDATES[by_text[m.lastgroup or ""]], text)
+    if found := _pattern(frozenset(choices.texts)):
+        pattern, named = found
+        text = pattern.sub(lambda m: CANDIDATES[choices.texts[named[m.lastgroup or ""]]], text)
     if len(items := _ITEM.findall(text)) > 1 or (items and not text.startswith(items[0])):
         text = _ITEM.sub(r"\1:", text)
     text = _LABEL.sub(lambda m: _label(m, choices), text)
@@ -125,22 +125,21 @@ def _small(found: re.Match[str], choices: ChoiceList) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _patterns(texts: tuple[tuple[str, int], ...]) -> tuple[re.Pattern[str] | None, dict[str, int]]:
-    """A pattern of all options' texts, the longest first; each is a group."""
-    if not texts:
-        return None, {}
-    by_group = {f"t{i}": index for i, (_, index) in enumerate(texts)}
-    ordered = sorted(enumerate(texts), key=lambda item: -len(item[1][0]))
-    parts = []
-    for i, (folded, _) in ordered:
-        if len(folded) == 1 and folded.isalpha():
-            continue  # a letter is read as a label
-        words = r"[\W_]{0,3}(?:(?:an?|the)\s)?".join(map(re.escape, folded.split()))
-        before = _OF_MORE + (_NUMBERED if folded.isdecimal() else "")
-        parts.append(rf"(?P<t{i}>(?:\b(?:an?|the)\s)?{before}{words}(?!\w|[.,]\d|-\w))")
-    return (re.compile("|".join(parts), re.IGNORECASE) if parts else None), by_group
+def _pattern(texts: frozenset[str]) -> tuple[re.Pattern[str], dict[str, str]] | None:
+    """A pattern of options' texts, in whatever order they are offered, the longest first; each is a group."""
+    named = {f"t{i}": text for i, text in enumerate(sorted(texts, key=lambda text: (-len(text), text)))}
+    parts = [
+        f"{_NUMBERED if text.isdecimal() else ''}(?P<{name}>{_GAP.join(map(re.escape, text.split()))})"
+        for name, text in named.items()
+        if not (len(text) == 1 and text.isalpha())  # a letter is read as a label
+    ]
+    if not parts:
+        return None
+    return re.compile(rf"(?:\b(?:an?|the)\s)?{_OF_MORE}(?:{'|'.join(parts)}){_ENDS}", re.IGNORECASE), named
 
 
+_GAP = r"[\W_]{0,3}(?:(?:an?|the)\s)?"
+_ENDS = r"(?!\w|[.,]\d|-\w)"
 _OF_MORE = r"(?<![\w.−+^-])(?<!\^\{)(?<!\d,)"
 """Before a text: it is no part of a word, a number or a power."""
 _NUMBERED = r"(?<!step\s)(?<!part\s)(?<!line\s)(?<!point\s)(?<!reason\s)(?<!run\s)(?<!attempt\s)(?<!trial\s)"
