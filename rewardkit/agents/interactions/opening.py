@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit.agents.sources import SourceForm, names_in, open_parts, parts_of, read_entries, said_of
 from rewardkit.agents.tools.declaring import accepted
-from rewardkit.agents.tools.opening import names_in, read_entries, said_of
 from rewardkit.agents.tools.results import called, number
 from rewardkit.agents.types import UserTurn
 from rewardkit.agents.verl_modules import import_user_file, import_user_module
@@ -30,6 +30,7 @@ SHIPPED = {
     "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
     "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
 }
+_FORM = SourceForm("interaction", "interaction", ("name", "class_name", "config"), ("config",))
 _VERLS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
 """Classes that verl shipped (0.9 has removed them)."""
 
@@ -104,10 +105,7 @@ def load_interactions(source: str | Path | Sequence[str]) -> Mapping[str, Maker]
         ConfigError: there is no such interaction, or its configuration does not fit.
         InputError: a file cannot be read.
     """
-    if isinstance(source, Path):
-        return _load((str(source),))
-    parts = source.split(",") if isinstance(source, str) else source
-    return _load(tuple(part.strip() for part in parts if part.strip()))
+    return _load(parts_of(source))
 
 
 def user_turn(said: Any) -> UserTurn:
@@ -133,14 +131,12 @@ def user_turn(said: Any) -> UserTurn:
 
 @functools.cache
 def _load(parts: tuple[str, ...]) -> Mapping[str, Maker]:
-    makers: dict[str, Maker] = {}
-    for part in parts:
-        is_file = part.endswith((".yaml", ".yml"))
-        for name, maker in _from_file(Path(part)) if is_file else [(_name_of(part), _maker(part, {}))]:
-            if name in makers:
-                raise ConfigError(f"there are two interactions of the name '{name}'")
-            makers[name] = maker
-    return makers
+    return open_parts(parts, _FORM, _opened)
+
+
+def _opened(entry: Mapping[str, Any]) -> list[tuple[str, Maker]]:
+    class_name = entry["class_name"]
+    return [(str(entry.get("name") or _name_of(class_name)), _maker(class_name, entry.get("config") or {}))]
 
 
 def check_interactions(source: str) -> None:
@@ -149,7 +145,7 @@ def check_interactions(source: str) -> None:
     Raises:
         ConfigError, InputError: one is not there, or a file cannot be read.
     """
-    for name, where in names_in(source, "interaction"):
+    for name, where in names_in(source, _FORM.key):
         with said_of(where):
             _target(_VERLS.get(name, name))
 
@@ -160,26 +156,8 @@ def interaction_names(path: Path) -> list[str]:
     Raises:
         ConfigError, InputError: the file cannot be read.
     """
-    entries = read_entries(path, "interaction")
+    entries = read_entries(path, _FORM.key)
     return [str(entry.get("name") or _name_of(str(entry.get("class_name") or ""))) for entry in entries]
-
-
-def _from_file(path: Path) -> list[tuple[str, Maker]]:
-    found = []
-    for place, entry in enumerate(read_entries(path, "interaction"), 1):
-        name = entry.get("name")
-        class_name = entry.get("class_name")
-        config = entry.get("config")
-        where = f"{path}, interaction {place}"
-        unknown = entry.keys() - {"name", "class_name", "config"}
-        if unknown or not isinstance(class_name, str):
-            what = f"there is no key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
-            raise ConfigError(f"{where}: {what}; an entry has name, class_name and config")
-        if config is not None and not isinstance(config, Mapping):
-            raise ConfigError(f"{where}: config is {config!r:.40}; expected a mapping")
-        with said_of(f"{where}: "):
-            found.append((str(name or _name_of(class_name)), _maker(class_name, config or {})))
-    return found
 
 
 def _name_of(class_name: str) -> str:
