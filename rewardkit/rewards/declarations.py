@@ -237,7 +237,7 @@ def number() -> Function:
     return number
 
 
-@reward("json", version=6, runs="process", parts=("valid", "fields"), reads=())
+@reward("json", version=5, runs="process", parts=("valid", "fields"), reads=())
 def json() -> Function:
     """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import json
@@ -245,7 +245,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=6, runs="process", parts=("valid", "fields"), reads=())
+@reward("yaml", version=5, runs="process", parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -253,7 +253,7 @@ def yaml() -> Function:
     return yaml
 
 
-@reward("xml", version=5, runs="process", parts=("valid", "fields"), reads=())
+@reward("xml", version=4, runs="process", parts=("valid", "fields"), reads=())
 def xml() -> Function:
     """Tags once each, in order and filled, or the texts in them: 1.0, 0.0, or the share of tags"""
     from rewardkit.rewards.structure.data import xml
@@ -286,7 +286,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=5, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=4, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """The query gives the rows of the ground truth's, on sqlite in the sandbox: 1.0 or 0.0"""
@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=6,
+    version=5,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),

@@ -18,7 +18,6 @@ from rewardkit.rewards.denials import denied
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.unwrapped import unwrapped
-from rewardkit.rewards.visible import FILLER
 from rewardkit.rewards.wordings import (
     ALTERNATIVE,
     CHOOSING,
@@ -35,6 +34,7 @@ from rewardkit.rewards.wordings import (
     UNSURE,
     settled_before,
 )
+from rewardkit.special_tokens import FILLER
 
 StatedKind = Literal["tags", "boxed", "marker", "choosing", "heading"]
 

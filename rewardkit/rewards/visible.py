@@ -12,25 +12,13 @@ import unicodedata
 
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.hidden_latex import without_hidden_latex
-from rewardkit.special_tokens import strip_end
+from rewardkit.special_tokens import END_OF_TEXT, strip_end
 from rewardkit.types import Message
 
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and pictures that are not seen; controls and characters of no width are none."""
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
-_END_OF_TEXT = re.compile(
-    r"<\|(?!begin|end_of_(?:box|thought|solution)|channel|message|constrain|python_tag|tool"
-    r"|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
-    r"|</s>|<｜|\[/?INST\]|\[EOS\]"
-    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
-)
-"""Special tokens of any model, but those that announce what comes: a box, a channel, a call, a solution."""
-FILLER = re.compile(
-    r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
-    r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
-)
-"""Tokens that say nothing and end nothing."""
 _THOUGHT_TAG = re.compile(r"<(/?)think>")
 _TURN = "<|im_start|>assistant"
 _BEGINNING = "<s>"
@@ -44,7 +32,6 @@ _CUT = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )  # fmt: skip
 """Comments, escaped ones too, declarations, instructions to programs, and thoughts."""
-_COMMENTS = (*_CUT[:2], ("&lt;!--", "--&gt;"))
 _has_tag = re.compile(r"<[/|｜!?\\a-zA-Z]").search
 _ATTRIBUTE = (
     r"\s{1,20}[\w:@.-]{1,40}(?:\s{0,3}=\s{0,3}(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'|[^\s\"'<>=]{1,500}))?"
@@ -116,7 +103,7 @@ def visible(response: str) -> str:
     if "\\" in text:
         text = without_hidden_latex(text)
     if "&" in text and "&lt;!--" in text:
-        text = _cut(text, *_COMMENTS[-1])
+        text = _cut(text, "&lt;!--", "--&gt;")
     if "~" in text and "~~" in text:  # one sign is found far faster than two
         text = _STRUCK_OUT.sub("", _TILDE_FENCE.sub("```", text))
     return text
@@ -142,13 +129,6 @@ def _may_be_comment(text: str) -> bool:
     while at > 0 and not text[at - 1].isspace():
         at = text.find("%", at + 1)
     return at >= 0
-
-
-def without_comments(text: str) -> str:
-    """Return a text without HTML's and Markdown's comments, in which no call and no answer stands."""
-    for opening, closing in _COMMENTS:
-        text = _cut(text, opening, closing) if opening in text else text
-    return _MARKDOWN_COMMENT.sub("", text) if "]:" in text else text
 
 
 def without_question(response: str, prompt: str | list[Message] | None) -> str:
@@ -237,7 +217,7 @@ def _without_markup(text: str) -> str:
 
 
 def _before_end(text: str) -> str:
-    ended = _END_OF_TEXT.search(text)
+    ended = END_OF_TEXT.search(text)
     return text[: ended.start()] if ended else text
 
 
