@@ -1,8 +1,9 @@
-"""Tools by name or by a file -> those of an episode. What can be wrong is said here, before a model loads.
+"""Loads the tools of a run from names and files. Whatever is wrong with them is an error before a model
+loads.
 
-A source is the path of a YAML (verl's `tools:` list), or names, with commas between: shipped ones, those that
-`@tool` has declared in `path.py` or `path.py:name`, or in a package behind an entry point of the group
-`rewardkit.tools`.
+A source is YAML files (verl's `tools:` list) and names, with commas between them. A name is that of a tool
+that ships with rewardkit, `path.py` or `path.py:name` for tools of your own (`@tool`), or that of an entry
+point of the group `rewardkit.tools`.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ SHIPPED = {
 }
 _FORM = SourceForm("tools", "tool", ("class_name", "config", "tool_schema"), ("config", "tool_schema"))
 MCP = "mcp"
-"""Stands for all tools of MCP servers; it needs a configuration."""
+"""The name of all tools of MCP servers together. It needs a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools of a run."""
+    """The tools of a run, by name."""
 
     kinds: Mapping[str, ToolKind]
 
@@ -49,17 +50,17 @@ class Toolbox:
 
     @property
     def makers(self) -> dict[str, Callable[[], OpenTool]]:
-        """What makes a fresh tool, by name."""
+        """By name, a function that makes a new tool for an episode."""
         return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:
-        """Return tools for one episode.
+        """Return new tools for one episode.
 
         Args:
-            names: Of these; None: all.
+            names: Which; None: all of the run.
 
         Raises:
-            InputError: there is none of a name.
+            InputError: the run has no tool of that name.
         """
         return [self._kind(name).open() for name in (self.kinds if names is None else names)]
 
@@ -73,25 +74,28 @@ class Toolbox:
 def open_tools(
     source: str | Path | Sequence[str], extra_info: Mapping[str, Any] | None = None
 ) -> list[OpenTool]:
-    """Return fresh tools for one episode: those of `source` that the row selects, or all.
+    """Return new tools for one episode.
 
     Args:
-        source: A YAML's path, or names. Read once.
-        extra_info: The row's; its `tool_selection` restricts the tools.
+        source: As for `load_tools`. It is read once in a process.
+        extra_info: Of the row. If it has `tool_selection`, only those tools are returned.
 
     Raises:
-        ConfigError: `load_tools` says why.
-        InputError: the row selects a tool that is not there.
+        ConfigError, MissingDependencyError: as `load_tools`.
+        InputError: the row selects a tool that `source` does not have, or a file cannot be read.
     """
     selected = (extra_info or {}).get("tool_selection")
     return load_tools(source).open(None if selected is None else list(selected))
 
 
 def load_tools(source: str | Path | Sequence[str]) -> Toolbox:
-    """Return the tools of a YAML's path or of names: their code imported, their indexes and servers opened.
+    """Return the tools of a source. Their code is imported, their indexes are read and their servers asked.
+
+    Args:
+        source: The path of a YAML file, or names and such paths, in a list or with commas between them.
 
     Raises:
-        ConfigError: there is no such tool, or its configuration does not fit.
+        ConfigError: a tool does not exist, or its configuration does not fit.
         InputError: a file cannot be read.
         MissingDependencyError: a tool needs an extra that is not installed.
     """
@@ -109,10 +113,14 @@ def _opened(entry: Mapping[str, Any]) -> Iterator[tuple[str, ToolKind]]:
 
 
 def check_tools(source: str) -> None:
-    """Make sure that all tools of a source are there; nothing is opened.
+    """Make sure that all tools of a source exist. No index is read and no server is asked.
+
+    Args:
+        source: Names and paths of YAML files, with commas between them.
 
     Raises:
-        ConfigError, InputError: one is not there, or a file cannot be read.
+        ConfigError: a tool does not exist, or a file is no list of tools.
+        InputError: a file cannot be read.
     """
     for name, where in names_in(source, _FORM.key):
         if verl.ours(name) is None and name not in SHIPPED and name != MCP:
@@ -121,10 +129,13 @@ def check_tools(source: str) -> None:
 
 
 def tool_names(path: Path) -> list[str]:
-    """Return the names of a YAML's tools as far as the file says them; nothing is opened.
+    """Return the names of the tools of a YAML file, without importing them.
+
+    A name is that of the entry's schema, else that of our tool for a class of verl's, else that of the class.
 
     Raises:
-        ConfigError, InputError: the file cannot be read.
+        InputError: the file cannot be read.
+        ConfigError: it is no list of tools.
     """
     names = []
     for entry in read_entries(path, _FORM.key):
@@ -198,7 +209,7 @@ def _declared_in(module: ModuleType, path: str) -> list[Any]:
 
 
 def _declarations(module: ModuleType) -> list[Declared]:
-    """What stands under `@tool`, or under verl's `@function_tool`."""
+    """Return what is declared by `@tool` or by verl's `@function_tool`."""
     own = [one for one in map(declared, vars(module).values()) if one is not None]
     return [*own, *(verl.function_declared(one) for one in function_tools(module))]
 
