@@ -25,9 +25,9 @@ from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome, SandboxUn
 from rewardkit.sandbox.worker import Job, Worker
 
 SECRET = "EXPECTED-OUTPUT-HIDE-me"
-LIMITS = Limits(cpu_s=0.5, wall_s=60.0, memory_mb=512, output_bytes=1 << 20)
+LIMITS = Limits(cpu_s=0.3, wall_s=60.0, memory_mb=320, output_bytes=1 << 20)
 """Wall time is far off: how an attack ends must not depend on what else the machine does."""
-SHORT_WALL_S = 1.0
+SHORT_WALL_S = 0.5
 """For those that only wait, and may be ended by it."""
 
 

@@ -1,13 +1,14 @@
 """Runs the attacks in other languages at one level with canaries around them; a script, so that any uid can.
 
-    python native_corpus.py LEVEL [NAME ...]      prints one JSON object: attack -> what was not held
+    python native_corpus.py LEVEL [NAME ...] < BUILT      prints one JSON object: attack -> what was not held
 
-An attack whose language cannot be run there is told with the reason, under `unavailable`.
+An attack whose language cannot be run there is told with the reason, under `unavailable`. Under `built` are the
+programs as they were built, by language and source, in base 64; the next run is given them (`{}` for the first).
 """
 
 from __future__ import annotations
 
-import functools
+import base64
 import json
 import os
 import sys
@@ -21,15 +22,21 @@ from corpus import Canaries, descendants
 from native_attacks import ATTACKS, COMPILERS, SECRET, Attack
 
 from rewardkit.sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, building
+from rewardkit.sandbox.building import Build, Builds, RunJob
 from rewardkit.sandbox.languages import LANGUAGES
 from rewardkit.sandbox.outcome import IsolationLevel
+from rewardkit.sandbox.worker import Job
 
 PATIENT = replace(building.BUILD_LIMITS, cpu_s=4.0, wall_s=300.0)
-BOMB = replace(PATIENT, cpu_s=0.5)
+BOMB = replace(PATIENT, cpu_s=0.25)
 """A bomb for a compiler is no different in 30 s."""
-LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=256, output_bytes=1 << 20)
+JAVA_BOMB = replace(PATIENT, memory_mb=128)
+"""Java's compiler takes half a second for any program; a bomb fills 640 MB as it does 2.5 GB."""
+LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=256, output_bytes=1 << 20, threads=32)
 DOZING = replace(LIMITS, idle_s=0.5)
 """For what does nothing from its beginning, and is to be ended for that."""
+BUSY = replace(LIMITS, cpu_s=0.4)
+"""For what is to be ended for running on, which it does within a tenth of a second."""
 
 
 building.BUILD_LIMITS = PATIENT
@@ -37,13 +44,37 @@ LANGUAGES["cpp17"] = replace(LANGUAGES["cpp17"], hello=LANGUAGES["c"].hello)
 """C++ is proved with the library of C: that all of its own compiles is for the languages' tests, and takes seconds."""
 
 
+class Kept(Builds):
+    """Builds that know the programs which an earlier run has built, and keep its own for the next.
+
+    What a program tries does not depend on where it was built; what is to be held as it is built is built anew.
+    """
+
+    def __init__(self, built: dict[str, str]) -> None:
+        super().__init__()
+        self.built = dict(built)
+
+    def get(self, job: Job, level: IsolationLevel, run: RunJob) -> Build | Outcome:
+        """Return the build of a job's program, from an earlier run if that has built it."""
+        source = job.program.decode()
+        key = f"{job.language}\n{source}"
+        if key in self.built and building.BUILD_LIMITS == PATIENT:
+            tools = self.prove(LANGUAGES[job.language], level, run)
+            return Build(LANGUAGES[job.language], tools, source, base64.b64decode(self.built[key]))
+        made = super().get(job, level, run)
+        if isinstance(made, Build):
+            self.built[key] = base64.b64encode(made.program).decode()
+        return made
+
+
 def not_held(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
     port = str(canaries.listeners[0].getsockname()[1])
-    _prove(sandbox, attack.language)
-    building.BUILD_LIMITS = BOMB if attack in COMPILERS.values() and attack.language != "java" else PATIENT
+    sandbox.prove(attack.language)  # once, while it is given enough time for that
+    if attack in COMPILERS.values():
+        building.BUILD_LIMITS = JAVA_BOMB if attack.language == "java" else BOMB
     code = attack.code.replace("@CANARY@", str(canaries.file)).replace("@PORT@", port)
-    limits = DOZING if attack.ends == ("idle_timeout",) else LIMITS
+    limits = {("idle_timeout",): DOZING, ("cpu_timeout", "idle_timeout"): BUSY}.get(attack.ends, LIMITS)
     outcome = sandbox.run(code, "", limits, language=attack.language)
     building.BUILD_LIMITS = PATIENT
     wrong = [*canaries.hurt(), *_seen(outcome)]
@@ -61,12 +92,6 @@ def not_held(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     return wrong
 
 
-@functools.cache
-def _prove(sandbox: Sandbox, language: str) -> None:
-    """Have the compiler proved once, while it is given enough time for that."""
-    sandbox.run(LANGUAGES[language].hello, "", LIMITS, language=language)
-
-
 def _seen(outcome: Outcome) -> list[str]:
     """What stands in the output that may not; the compiler may show the source."""
     said = outcome.stdout if outcome.status == "compile_error" else outcome.stdout + outcome.stderr
@@ -74,13 +99,14 @@ def _seen(outcome: Outcome) -> list[str]:
     return found + (["leaked"] if SECRET.encode() in outcome.stdout + outcome.stderr else [])
 
 
-def run(level: IsolationLevel, names: list[str]) -> dict[str, Any]:
+def run(level: IsolationLevel, names: list[str], built: dict[str, str]) -> dict[str, Any]:
     """Run attacks at `level`; return what was not held, by name."""
     os.environ["REWARDKIT_CANARY"] = SECRET
-    found: dict[str, Any] = {"unavailable": {}}
+    builds = Kept(built)
+    found: dict[str, Any] = {"unavailable": {}, "built": builds.built}
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        with Sandbox(level) as sandbox, closing(Canaries(Path(folder))) as canaries:
+        with Sandbox(level, builds=builds) as sandbox, closing(Canaries(Path(folder))) as canaries:
             for name in names or ATTACKS:
                 try:
                     wrong = not_held(sandbox, ATTACKS[name], canaries)
@@ -93,4 +119,4 @@ def run(level: IsolationLevel, names: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], sys.argv[2:])))  # type: ignore[arg-type]
+    print(json.dumps(run(sys.argv[1], sys.argv[2:], json.load(sys.stdin))))  # type: ignore[arg-type]
