@@ -1,7 +1,7 @@
-"""One episode: its turns as messages and as token ids, what is left of its limits, and why it ended.
+"""One episode: what was said, as messages and as token ids, what it may still use, and why it ended.
 
-Loops drive it by four methods: `generate`, `execute`, `respond` and `append`. Each raises `EpisodeEnded` when
-a limit is reached, so a loop does not check limits itself. `runner.py` makes episodes and ends them.
+Loops drive it by four methods: `generate`, `execute`, `respond` and `append`. Each leaves the loop when a
+limit is reached, by raising `EpisodeEnded`: a loop need not look. `runner.py` makes episodes and ends them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ FAILED: Mapping[str, Status] = {
     "cancelled": "error",
     "error": "error",
 }
-"""The status of an episode that ended for a reason other than the model. After every other reason it is
-`ok`."""
+"""The ends that say nothing of the model, as a status. All others are `ok`."""
 
 
 class EpisodeEnded(Exception):
@@ -72,19 +71,18 @@ class Episode:
         interaction: Interaction | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start with the prompt.
+        """Begin with the row's prompt.
 
         Args:
-            messages: The prompt; None: the row's messages.
-            schemas: Of the tools that the chat template or the chat endpoint shows.
-            tools_as_text: The text of the prompt describes the tools, and their observations are put into a
-                user message, `Observation: ...`.
-            clock: Returns seconds; a test may pass its own.
+            messages: the prompt, where it is not the row's own (an agent's `prepare` has added to it).
+            schemas: of the tools that the chat template, or the chat endpoint, shows.
+            tools_as_text: the model is told of tools by the prompt's text, and of what they came to by a
+                user's message, `Observation: ...`.
         """
         self.row = row
         self.limits = limits
         self.seed = seed
-        """Seed of the whole episode. The seeds of its turns are derived from it by `turn_seed`."""
+        """Of the whole episode; each turn's is derived from it, see `turn_seed`."""
         self.agent_name = agent_name or row.agent_name or ""
         self.messages: list[Message] = [dict(one) for one in (row.messages if messages is None else messages)]
         """The prompt and all turns."""
@@ -98,26 +96,25 @@ class Episode:
         self.prompt_ids: list[int] = []
         """Empty before the first turn, and with a ChatModel."""
         self.response_ids: list[int] = []
-        """The tokens that the model produced and those appended between its turns. Empty with a ChatModel."""
+        """What the model has produced, as it was, and what was appended between. Empty with a ChatModel."""
         self.response_mask: list[int] = []
-        """1 for a token that the model produced, 0 for an appended one."""
+        """1 where the model has produced the token."""
         self.log_probs: list[float] = []
-        """Log-probabilities in nats, as the engine gave them. 0.0 for appended tokens, and for all tokens if
-        the engine gives none."""
+        """As the engine gave them; 0.0 where nothing was drawn, and everywhere if the engine gives none."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """For the loop's own use."""
         self.ended: str | None = None
-        """Why it ended: one of `ENDED`. None while it goes on."""
+        """One of `ENDED`; None while it goes on."""
         self.status: Status = "ok"
-        """`ok`: the episode can be scored. `timeout`, `error`: it ended for a reason other than the model."""
+        """`ok`: the episode can be judged. `timeout`, `error`: it ended for a reason not the model's."""
         self.detail: str | None = None
         """One line: what failed."""
         self.tool_rewards: dict[str, float] = {}
-        """The reward for each tool's state at the end, by the tool's name."""
+        """What each tool's state was worth at the end, by the tool's name."""
         self.interaction_score: float | None = None
         self.metrics: Counter[str] = Counter()
-        """Sums of the metrics of observations and of the interaction's turns, by name."""
+        """Sums of what observations and users' turns have measured."""
         self._speaking = speaking
         self._counted = 0  # tokens of a ChatModel's turns
         self._clock = clock
@@ -137,12 +134,12 @@ class Episode:
 
     @property
     def counted_tokens(self) -> int:
-        """Tokens of a ChatModel's turns. Where it does not report them, one for every four characters."""
+        """How many tokens a ChatModel says that its turns have, or has about, where it does not count."""
         return self._counted
 
     @property
     def answer(self) -> str:
-        """The text of the model's last turn; empty if it has had none."""
+        """What the model said last: the text of its last turn, without what tools and users said."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:
@@ -150,14 +147,10 @@ class Episode:
         return sum(turn.role in roles for turn in self.turns)
 
     def end(self, reason: str, detail: str | None = None) -> None:
-        """Mark the episode as ended. Once it has ended, a further call changes nothing.
+        """End the episode, once; a later reason is not heard.
 
         Args:
-            reason: One of `ENDED`.
-            detail: One line on what failed.
-
-        Raises:
-            ValueError: the reason is not one of `ENDED`.
+            reason: one of `ENDED`.
         """
         if reason not in ENDED:
             raise ValueError(f"an episode cannot end by '{reason}'; expected one of {', '.join(ENDED)}")
@@ -167,7 +160,7 @@ class Episode:
             self.detail = detail
 
     def reward(self, value: float | None) -> None:
-        """Add to the reward of the model's last turn. None adds nothing."""
+        """Add a reward to the model's last turn."""
         turn = next((turn for turn in reversed(self.turns) if turn.role == "assistant"), None)
         if value is not None and turn is not None:
             turn.reward = (turn.reward or 0.0) + float(value)
@@ -175,16 +168,17 @@ class Episode:
     async def generate(
         self, *, stop: Sequence[str] = (), max_tokens: int | None = None, stop_token_ids: Sequence[int] = ()
     ) -> Reply:
-        """Generate the model's next turn, and return it with the calls that it makes.
+        """Generate the model's next turn, and return it with its calls found.
+
+        Its ids are kept as they were produced; its text is theirs.
 
         Args:
-            stop: Texts that end the turn, besides those of the format of calls. The token that completes one
+            stop: texts that end the turn, beside those of the format of calls; the token that completes one
                 is the last that is kept.
-            max_tokens: Of this turn, if that is less than what the limits leave.
-            stop_token_ids: Tokens that end the turn; without effect with a ChatModel.
+            max_tokens: of this turn, if less than the limits leave.
 
         Raises:
-            EpisodeEnded: no turn or no token is left, or the engine gave the request up.
+            EpisodeEnded: no turn, or no token, is left.
         """
         self._go_on()
         if self._speaking.transcript is not None and not self.prompt_ids:
@@ -203,14 +197,14 @@ class Episode:
         return reply
 
     async def execute(self, calls: Sequence[Call]) -> list[Observation]:
-        """Execute the calls of the model's last turn, append their observations, and return these.
+        """Execute the calls of the last turn, and append what they came to.
 
-        The first `limits.parallel_calls` calls are executed, all at once. The observation of a call that is
-        bad or not executed says why. Rewards of observations are added to the turn that made the calls.
+        At most `limits.parallel_calls` are executed, side by side; bad calls are observations that say why.
+        The rewards of the observations go to the turn that made the calls.
 
         Raises:
-            EpisodeEnded: a tool failed beyond its retries, a tool says that the episode is done, or a limit
-                is reached.
+            EpisodeEnded: a tool failed beyond its retries, or says that the episode is done, or a limit is
+                reached.
         """
         self._go_on()
         if not calls:
@@ -232,11 +226,10 @@ class Episode:
         return found
 
     async def respond(self) -> UserTurn:
-        """Ask the row's interaction for its answer to the last turn, append the answer and return it.
+        """Let the row's interaction answer the last turn, and append what it says.
 
         Raises:
-            EpisodeEnded: the interaction failed, it says that the episode is done, or a limit is reached.
-            RuntimeError: the row has no interaction.
+            EpisodeEnded: it has failed, or says that the episode is done, or a limit is reached.
         """
         self._go_on()
         if self.interaction is None:
@@ -260,31 +253,31 @@ class Episode:
         return said
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Append one turn that the model did not generate, as its chat template writes it, with mask 0.
+        """Append one turn that the model did not generate, in its chat template; its tokens get mask 0.
 
-        A turn that does not fit into the token limits, or that no turn of the model can follow, is kept as
-        messages and as a `Turn` without tokens.
+        Where it does not fit into the budget, or no turn of the model can follow, it is kept as messages and
+        a `Turn`, without tokens.
 
         Args:
-            messages: All of the role `user`, or all of the role `tool`.
+            messages: of the role `user`, or `tool`.
 
         Raises:
             EpisodeEnded: a limit is reached.
-            TemplateError: the template cannot take the messages behind a turn of the model.
+            TemplateError: the template cannot take them there.
         """
         self._go_on()
         self._user_turn_left()
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return why an episode ends whose loop returns: `answered`, or the limit that cut its answer."""
+        """Return why an episode ends whose loop is content: `answered`, or the budget that cut its answer."""
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"
         return self._why_too_long(1) or "answered"
 
     def _append(self, messages: Sequence[Message], role: Role, statuses: Sequence[str]) -> None:
-        """Append messages as one turn, and end the episode if no turn of the model can follow."""
+        """Keep messages as one turn; leave the loop where none of the model can follow."""
         start = len(self.response_ids)
         reason = self._why_no_turn()
         transcript = self._speaking.transcript
@@ -326,7 +319,7 @@ class Episode:
         self._go_on()
 
     def _observations(self, calls: Sequence[Call], found: Sequence[Observation]) -> list[Message]:
-        """The messages by which the model is told of the observations."""
+        """What the calls came to, as the model is told of it."""
         if self.tools_as_text:
             return [{"role": "user", "content": "\n".join(f"Observation: {one.text}" for one in found)}]
         made = self.messages[-1].get("tool_calls") or []
@@ -337,7 +330,7 @@ class Episode:
         ]
 
     async def _continue(self, transcript: Transcript, wanted: TurnRequest) -> Reply:
-        """Ask a TokenModel for a turn, and keep its ids as they were produced."""
+        """Have a TokenModel speak; its ids are kept as it produced them."""
         reply = await continue_ids(self._speaking, [*self.prompt_ids, *self.response_ids], wanted)
         ids = list(reply.token_ids)
         start = len(self.response_ids)
@@ -348,17 +341,17 @@ class Episode:
         return self._said(reply, turn, transcript.text_of(ids, special=True))
 
     async def _chat(self, wanted: TurnRequest) -> Reply:
-        """Ask a ChatModel for a turn."""
+        """Have a ChatModel speak."""
         reply = await continue_messages(self._speaking, list(self.messages), self.schemas, wanted)
         # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         return self._said(reply, Turn("assistant", reply.text, finish_reason=reply.finish_reason), reply.text)
 
     def _said(self, reply: Reply, turn: Turn, text: str) -> Reply:
-        """Keep a turn of the model, and parse its calls.
+        """Keep a turn of the model, and read its calls.
 
         Args:
-            text: Of the turn, special tokens included: the calls are in it.
+            text: in which the calls are, special tokens included.
         """
         content = reply.text
         calls = list(reply.calls or ())
@@ -386,7 +379,7 @@ class Episode:
         raise EpisodeEnded(self.ended)
 
     def _end_late(self, reason: str, detail: str) -> None:
-        """End as `seconds` if the episode's time is up, otherwise as `reason`."""
+        """End by `seconds` where the episode's time is up too, and by `reason` otherwise."""
         left = self._seconds_left()
         self.end("seconds" if left is not None and left <= 0 else reason, detail)
 
@@ -409,7 +402,7 @@ class Episode:
         return None
 
     def _budget(self) -> int:
-        """Return how many tokens the next turn may have; end the episode if there are none."""
+        """Tokens of the next turn; end the episode where there are none."""
         reason = self._why_no_turn() or self._why_too_long(1)
         if reason is not None:
             self._stop(reason)

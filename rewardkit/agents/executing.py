@@ -1,4 +1,4 @@
-"""Executes one call of a tool. The result is always an observation, after a bounded time."""
+"""One call of a tool, from what the model wrote to an observation: never an exception, never for ever."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rewardkit.errors import did_you_mean
 
 T = TypeVar("T")
 _GRACE_S = 1.0
-"""How long a cancelled task may take to end before it is no longer waited for."""
+"""How long what has been cancelled may take to end, before it is left behind."""
 
 
 async def execute_call(
     call: Call, tools: Mapping[str, Tool], limits: EpisodeLimits, seconds: float | None
 ) -> Observation:
-    """Return the observation of a call. For a bad call it says what is wrong.
+    """Return what a call came to; a bad one is an observation that says what is wrong.
 
     Args:
-        seconds: Time left to the episode; None: no limit.
+        seconds: left to the episode; None: no limit.
     """
     tool = tools.get(call.name)
     if call.error is not None:
@@ -60,14 +60,10 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
 
 
 async def within(work: Awaitable[T], seconds: float | None) -> T:
-    """Return what `work` returns. After `seconds` it is cancelled, and not waited for if it does not end
-    then.
-
-    Args:
-        seconds: None: no limit.
+    """Return what `work` returns; what does not end in time is cancelled, and left behind if it will not.
 
     Raises:
-        TimeoutError: it did not end in time, or raised this error itself.
+        TimeoutError: it has not ended in time, or has itself raised that.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -98,10 +94,9 @@ def _look_at(task: asyncio.Future[Any]) -> None:
 
 
 def cut(text: str, limit: int, side: str) -> str:
-    """Return at most `limit` characters of a text, with verl's mark where it was cut.
+    """Return at most `limit` characters of a text, and the word that it was cut, as verl writes it.
 
-    Args:
-        side: What is left out. `left` keeps the end, `right` the start, `middle` both.
+    `side` is where the cut is: `left` keeps the end, `right` the start, `middle` both.
     """
     if len(text) <= limit:
         return text
@@ -114,6 +109,6 @@ def cut(text: str, limit: int, side: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception as one line: its type, and up to 300 characters of its message."""
+    """Return an exception as one line."""
     first = (str(error).strip().splitlines() or [""])[0][:300]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

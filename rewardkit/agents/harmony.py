@@ -22,19 +22,15 @@ class Part:
     """One message of a turn."""
 
     channel: str
-    """`analysis`, `commentary` or `final`; empty if the message has none."""
+    """analysis, commentary, final, or nothing."""
     recipient: str
-    """A tool, as `functions.name`; empty for the user."""
+    """Whom it is to: a tool as `functions.name`; nothing: the user."""
     body: str | None
-    """None if the text ends before the body begins."""
+    """None: it ended within its head."""
 
 
 def parts_of(text: str) -> Iterator[Part]:
-    """Yield the messages of a turn.
-
-    Args:
-        text: Of the turn, with its special tokens.
-    """
+    """Yield the messages of a turn, special tokens spelled out in its text."""
     position = 0
     while (mark := text.find(_BEGIN, position)) >= 0:
         begin = mark + len(_BEGIN)

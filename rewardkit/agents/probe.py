@@ -1,8 +1,7 @@
-"""Tries a chat template at the start of a run: which turns can be appended, and which turns it rewrites.
+"""What a chat template allows: which turns can be appended as its own difference; what it does to history.
 
-A template that cannot take the turns of a run's agents is refused with the reason. For one that writes
-earlier turns anew when others follow, the user is told how, and that episodes keep them as they were
-produced.
+`probe` is for the start of a run: a template that cannot take tools is refused there, with the reason, and
+one that would write earlier turns anew is named, with what is done about it.
 """
 
 from __future__ import annotations
@@ -34,14 +33,13 @@ _HEARD: Message = {"role": "tool", "name": "zqtool", "tool_call_id": "call00000"
 
 @dataclass(frozen=True, slots=True)
 class TemplateReport:
-    """What `probe` found."""
+    """What the probe has found."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
     """Kind of turn (`user`, `tool`, `parallel tools`) -> why it cannot be appended."""
     rewrites: Mapping[str, str] = field(default_factory=dict)
-    """Kind of earlier turns -> how the template would rewrite them. Episodes keep them as produced."""
+    """Kind of history -> how the template would write it anew. Episodes keep what was produced."""
     notes: Sequence[str] = ()
-    """Further lines for the user."""
 
     def lines(self) -> list[str]:
         """Return one line for each thing that a user should know."""
@@ -56,7 +54,7 @@ class TemplateReport:
 
 
 def probe(transcript: Transcript) -> TemplateReport:
-    """Try the template on short conversations of each kind that some templates refuse or rewrite."""
+    """Try a template on short conversations of every kind that changes some template's history."""
     refused = {}
     kinds: dict[str, tuple[list[Message], Schemas]] = {
         "user": ([_MORE], ()),
@@ -74,10 +72,10 @@ def probe(transcript: Transcript) -> TemplateReport:
 
 
 def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateReport:
-    """Return what `probe` finds, and make sure that the template takes the turns that a run's agents append.
+    """Probe a template for the loops that a run uses.
 
     Raises:
-        TemplateError: it does not take those of one of them.
+        TemplateError: one of them appends turns that the template cannot take.
     """
     report = probe(transcript)
     for one in agents:
@@ -92,7 +90,7 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
 
 
 def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
-    """Raise TemplateError if the template writes a turn otherwise where more turns stand before it."""
+    """A second round must be written as the first, or the difference is not that of every place."""
     said: Message = {"role": "assistant", "content": "zqsaid"}
     later: list[str] = []
     for before in ([_ASKED, said], [_ASKED, said, {"role": "user", "content": "zqagain"}, said]):
@@ -110,7 +108,7 @@ def _shows_tools(transcript: Transcript) -> bool:
 
 
 def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
-    """Yield the kinds of earlier turns that the template rewrites or trims, and how."""
+    """Histories that the template writes otherwise once something follows, or not as they were said."""
     for kind, said, new, schemas in _histories():
         try:
             alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)

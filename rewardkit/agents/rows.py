@@ -1,4 +1,4 @@
-"""Reads what a row says of its episode: the agent, the tools and their settings, the interaction."""
+"""What a row says of its episode: the agent, the tools and their settings, the interaction."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class RowTools:
     """The tools of one row."""
 
     selection: tuple[str, ...] | None
-    """Names, from `tool_selection`; None: all tools of the run."""
+    """By `tool_selection`; None: all that the run has."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """By tool, `tools_kwargs[tool]["create_kwargs"]`. Tools without settings in the row are left out."""
+    """By tool: `tools_kwargs[tool]["create_kwargs"]`; not of tools that it says nothing of."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
     """Read `tools_kwargs` and `tool_selection`, which may be JSON texts.
 
     Raises:
-        InputError: one of them does not have verl's form.
+        InputError: one is not of the form that verl has.
     """
     given = _plain(extra_info, "tools_kwargs", Mapping)
     kwargs: dict[str, Mapping[str, Any]] = {}
@@ -55,10 +55,10 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
 
 
 def says_nothing(settings: Any) -> bool:
-    """Return whether a row's settings of a tool are mere filling: every value in them is null or empty.
+    """True for a tool's settings that are there for other rows alone: all in them is null or empty.
 
-    All rows of a file have the same columns, so a row has settings of tools that only other rows use. `prep`
-    writes empty texts there, since verl's loader takes no nulls.
+    A file's columns are the same for all rows, and verl's loader wants no null: what prep writes of the tools
+    that are not the set's own is empty texts.
     """
     create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
     if not isinstance(create, Mapping) or not create:

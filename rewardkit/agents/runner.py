@@ -1,7 +1,7 @@
-"""Runs episodes: makes the tools of each, lets its loop drive it, and releases its tools at the end.
+"""Runs episodes: makes their tools, lets a loop drive each, and gives everything back whatever happens.
 
-Each episode is a coroutine, and all share one model, so a slow tool holds up its own episode alone. Tools are
-released after an error, a timeout and a cancel too, and on SIGTERM where `drive` runs the coroutines.
+Each episode is a coroutine of its own on one model; a slow tool stalls nobody else. What is created is
+released: also on an error, a timeout, a cancel and, by `drive`, on SIGTERM.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class EpisodeSetup:
-    """What all episodes of a run have in common, except the model."""
+    """What all episodes of a run have in common, short of the model."""
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
-    """Of the model's tokenizer. None for a ChatModel."""
+    """Of the model's tokenizer; None with a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
-    """By name, a function that makes a new tool for an episode."""
+    """What makes a fresh tool for an episode, by the tool's name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
-    """By name, a function that makes a new interaction for an episode."""
     calls: str = "hermes"
     """The format in which the model writes calls, see `calls.py`."""
     default_agent: str = SINGLE_TURN
@@ -56,11 +55,11 @@ class EpisodePrompt:
     schemas: list[Mapping[str, Any]]
     """Of the tools that the template shows."""
     tools: dict[str, Tool]
-    """By name; `create` has not been called yet."""
+    """Made, and not yet created."""
 
 
 def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
-    """Raise InputError for the first row that names an agent, tool or interaction that does not exist."""
+    """Raise InputError for the first row whose agent, tools or interaction there is not."""
     for i, row in enumerate(rows):
         try:
             agent = agent_of(row, setting)
@@ -83,7 +82,7 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
     """Return what a row's episode begins with.
 
     Raises:
-        InputError: the row names an agent or a tool that does not exist.
+        InputError: an agent or a tool that there is not.
     """
     agent = agent_of(row, setting)
     tools = {name: setting.tools[name]() for name in _tool_names(row, agent, setting)}
@@ -95,10 +94,10 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
 
 
 def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
-    """Return the token ids of the prompt of a row's episode, without starting one. Empty for a ChatModel.
+    """Return the ids of the prompt that a row's episode begins with, without beginning it.
 
     Raises:
-        InputError: the row names an agent or a tool that does not exist.
+        InputError: an agent or a tool that there is not.
         TemplateError: the template refuses the prompt.
     """
     if setting.transcript is None:
@@ -112,11 +111,11 @@ async def run_episode(
 ) -> Episode:
     """Run one episode to its end and return it.
 
-    An exception of its loop or of the model ends it as `error`. If it is cancelled, it ends as `cancelled`,
-    releases its tools, and is still returned: a caller that cancels has to await it.
+    What its loop, a tool or the model raises ends it as `error`. If it is cancelled, it ends as
+    `cancelled`, releases its tools, and is still returned: a caller that cancels has to await it.
 
     Raises:
-        InputError: the row names an agent, a tool or an interaction that does not exist.
+        InputError: the row names an agent, a tool or an interaction that there is not.
     """
     prompt = begin(row, setting)
     interaction = _interaction_name(row, prompt.agent, setting)
@@ -145,7 +144,7 @@ async def run_episode(
 
 
 async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitable[None]]]) -> None:
-    """Create the tools, run the loop, and ask for the rewards of the whole episode."""
+    """From the first tool's `create` to the last word on what the episode is worth."""
     try:
         await _create(episode, begun)
         await agent.loop(episode)
@@ -156,7 +155,7 @@ async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitab
 
 
 async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) -> None:
-    """Create the tools and start the interaction. `begun` gets what releases each, before it is begun."""
+    """Begin the tools and the interaction; whatever is begun is in `begun`, to be given back."""
     kwargs = tools_of(episode.extra_info).create_kwargs
     seconds = episode.limits.tool_seconds
 
@@ -181,8 +180,7 @@ async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) 
 
 
 async def _judge(episode: Episode) -> None:
-    """Ask the tools and the interaction for their rewards of the episode; an exception makes it an
-    `error`."""
+    """Ask the tools and the interaction what the episode is worth; one that cannot say is a failure."""
     if episode.status != "ok":
         return
     seconds = episode.limits.tool_seconds
@@ -201,7 +199,7 @@ async def _judge(episode: Episode) -> None:
 
 
 async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
-    """Release everything once, even if this is cancelled."""
+    """Release everything, once, also when cancelled meanwhile."""
 
     async def release(give_back: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -226,16 +224,16 @@ async def run_episodes(
     concurrency: int | None = None,
     ended: Callable[[int, Episode], None] | None = None,
 ) -> list[Episode]:
-    """Run an episode for each row, all at once, and return them in the order of the rows.
+    """Run an episode for each row, all at once, and return them in the rows' order.
 
     Args:
-        seeds: One for each row. What an episode draws depends on its own seed alone.
-        concurrency: How many run at once; None: all.
-        ended: Called with the index of the row and its episode when the episode has ended.
+        seeds: one for each row; it alone decides what the row's episode draws.
+        concurrency: at most so many at once; None: all.
+        ended: told of each episode (its place among the rows, the episode) when it has ended.
 
     Raises:
-        InputError: a row names an agent, a tool or an interaction that does not exist. No episode has run.
-        CancelledError: it was cancelled. All tools have been released.
+        InputError: a row names an agent, a tool or an interaction that there is not; nothing has run then.
+        CancelledError: it was cancelled; every episode has given back what it held.
     """
     check_rows(rows, setting)
     gate = asyncio.Semaphore(concurrency or max(len(rows), 1))
@@ -265,10 +263,9 @@ async def run_episodes(
 
 
 def drive(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in an event loop of its own, and return its result.
+    """Run a coroutine to its end in an event loop of its own; SIGTERM cancels it first, and is then obeyed.
 
-    SIGTERM cancels the coroutine, which can release what it holds, and then has its usual effect. In a thread
-    other than the main one SIGTERM is not handled.
+    In a thread that is not the main one signals go their usual way.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)

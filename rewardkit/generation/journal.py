@@ -1,6 +1,6 @@
-"""The journal of a run on disk: one line for each finished response, appended as it ends.
+"""What a run has got done, on disk: one line for each finished response, appended as it ends.
 
-A process that is killed leaves at most a last line that is incomplete. The first line identifies the run.
+A killed process loses at most a torn last line. The first line says which run it is.
 """
 
 from __future__ import annotations
@@ -30,16 +30,11 @@ class Journal:
 
     @classmethod
     def open(cls, out: Path, about: dict[str, Any], *, resume: bool, restart: bool) -> Journal:
-        """Start a journal, or go on with the one that an interrupted run left.
-
-        Args:
-            about: What identifies the run: its prompts, model and settings.
-            resume: Go on with a journal that is there.
-            restart: Replace a journal that is there.
+        """Start a journal, or take up the one that an interrupted run has left.
 
         Raises:
-            InputError: there is a journal and neither `resume` nor `restart` is given, it belongs to another
-                run, or it cannot be written.
+            InputError: there is one and neither `resume` nor `restart` says what to do with it, it belongs to
+                a different run, or it cannot be written.
         """
         path = out.with_name(f".{out.name}.journal.jsonl")
         if not out.parent.is_dir():
@@ -66,12 +61,12 @@ class Journal:
         return cls(path, file, found)
 
     def add(self, completion: Completion) -> None:
-        """Write a finished response to the journal."""
+        """Keep a finished response."""
         self._file.write(msgspec.json.encode(completion) + b"\n")
         self._empty = False
 
     def remove(self) -> None:
-        """Delete the journal, once the output has been written."""
+        """Forget the run: its output is there."""
         self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Journal:
@@ -87,7 +82,7 @@ class Journal:
 
 
 def _whole_length(path: Path) -> int:
-    """Return the number of bytes up to the end of the last complete line."""
+    """Bytes up to and with the last whole line."""
     return path.read_bytes().rfind(b"\n") + 1
 
 

@@ -1,8 +1,7 @@
-"""Reads verl's `generation.yaml` (of `main_generation`, up to 0.7.0), or the composed config of later
-versions.
+"""verl's `generation.yaml` (of `main_generation`, up to 0.7.0), or the keys of later ones, as settings.
 
-Keys that change the responses become settings. Keys that only say how verl runs are named and ignored.
-Unknown keys are errors.
+A key that changes the responses is taken; one that only says how verl runs is named and left; an unknown one
+is an error.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ TAKEN = {
 """verl's key -> ours."""
 
 TOOLS = ("rollout.multi_turn.tool_config_path", "rollout.multi_turn.function_tool_path")
-"""Two keys of verl's that become the one setting `tools`."""
+"""Two keys there, one list of sources here."""
 COMPOSED = "actor_rollout_ref."
-"""The beginning of the keys of verl 0.8 and later, whose generation reads the trainer's config."""
+"""What the keys of verl 0.8 and later begin with: generation reads the trainer's config there."""
 _COMPOSED_ALSO = {"data.train_files": "data.path", "rollout.n": "data.n_samples"}
 
 _NOT_OF_GENERATION = (
@@ -105,7 +104,7 @@ def read_generation_config(path: Path) -> dict[str, Any]:
 
     Raises:
         InputError: there is no such file, or it is no YAML mapping.
-        ConfigError: verl does not have a key, or a value is not supported here.
+        ConfigError: a key that verl does not have, or a value that cannot be had here.
     """
     written = read_flat_yaml(path)
     given = _named_as_once(written)
@@ -130,7 +129,7 @@ def read_generation_config(path: Path) -> dict[str, Any]:
 
 
 def _named_as_once(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a composed config under the names that they had in `generation.yaml`."""
+    """The keys of a composed config by the names that they had in `generation.yaml`."""
     if not any(key.startswith(COMPOSED) for key in given):
         return dict(given)
     shorter = {key.removeprefix(COMPOSED): value for key, value in given.items()}

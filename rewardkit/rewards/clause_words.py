@@ -90,7 +90,7 @@ SIGNS = (
     (re.compile(r"[*_`\"“”#>|~^]+"), " "),
     (re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF]"), " "),
 )
-SENTENCE = re.compile(r"[.!?…]+(?=[\s)]|$)|\n+|;\s|\s[–—-]+\s|…")
+SENTENCE = re.compile(r"[.!?…]+(?=[\s)\]]|$)|\n+|;\s|\s[–—-]+\s|…")
 CLAUSE = re.compile(
     r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone)"
     r"(?<!ny option)(?<!ny choice)(?<!ny answer)"
@@ -142,6 +142,7 @@ SUPPOSED = words(
     r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend",
     r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case",
     r"hypothetical\w*", r"hypothes[ie]s", r"provided", r"devil's advocate",
+    r"for (?:people|those|anyone|anybody|someone|somebody|folks|everyone|readers|him|her) (?:who|that|with)",
     OF_SOMETHING_ELSE,
 )  # fmt: skip
 BUT_THIS = re.compile(rf"but (?:rather |instead )?(?:by |with |on )?(?:option |choice )?{X}\W*$")
@@ -190,7 +191,8 @@ REPORTED = re.compile(
     r"|(?<!dear )\b(?:student|reader|grader|examiner|beginner|novice|learner)s?\b"
     r"|\bwhat you(?: \w+)? (?:want|wish|like|hope|expect) to (?:hear|see|read)\b"
     r"|\b(?:internet|online \w+|quiz|website|blog|forum|reddit|film|movie|hero|assistant|chatbot|wikipedia)\b"
-    r"[^,]{0,20}\b(?:says?|said|gives?|gave|has|had|claims?|claimed|answers?|answered|replie[sd]|puts?|shows?)\b"
+    r"[^,]{0,20}\b(?:says?|said|gives?|gave|has|had|claims?|claimed|answers?|answered|replie[sd]|puts?"
+    r"|shows?)\b"
     r"|\b(?:he|she) (?:wants|wanted|likes|expects|prefers|gave)\b"
     r"|\b(?:he|she|they|somebody|someone) (?:shout|cr[iy]|whisper|call|repl|murmur)\w+\b|\b(?:it"
     r"|this) says\b[^,]*\bon\b"
@@ -243,7 +245,8 @@ TURNS = re.compile(
     r"\b(?:i meant?|wait|actually|hmm+|hold on|scratch|no|nope|oops|sorry|correction|apolog\w+|instead"
     r"|however|but"
     r"|rather|let me|correct\w*|mistake|reconsider\w*|second|so|therefore|thus|hence|in the end|finally"
-    r"|final\w*|conclu\w+|chang\w+|switch\w*|revis\w+|definitive|considered|update|typo|whoops|edit|ultimately"
+    r"|final\w*|conclu\w+|chang\w+|switch\w*|revis\w+|definitive|considered|update|typo|whoops|edit"
+    r"|ultimately"
     r"|came back|back|then|after|reali[sz]ed?"
     r"|overall|now|better|upon|in fact)\b"
 )

@@ -60,6 +60,7 @@ from rewardkit.rewards.clause_words import (
     X,
 )
 from rewardkit.rewards.denying_words import (
+    AFAR,
     AFTERTHOUGHT,
     CONTRASTED,
     CORRECTED,
@@ -100,13 +101,13 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
 
 def _complete(text: str) -> str:
     """A text without the sentence in which it breaks off."""
-    before, _, last = text.rstrip().rpartition("\n")
-    above = before.rpartition("\n")[2]
-    if "|" in above and last.lstrip().startswith("|") and last.count("|") < above.count("|"):
-        return before  # a row of a table of which not all cells have been written
-    # What the tail does not hold of a long last line counts as text before it.
-    if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(text, 0, max(len(before), len(text) - _TAIL)):
-        return before
+    rows = text.rstrip().rsplit("\n", 2)[-2:]
+    if "|" in rows[0] and rows[-1].lstrip().startswith("|") and rows[-1].count("|") < rows[0].count("|"):
+        return text.rstrip().rpartition("\n")[0]  # a row of a table of which not all cells have been written
+    if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(
+        text[:-_TAIL] + text[-_TAIL:].rstrip().rpartition("\n")[0]
+    ):
+        return text.rstrip().rpartition("\n")[0]
     if CUT_OFF.search(text[-_TAIL:]) is None:
         return text
     ends = [end.end() for end in SENTENCE.finditer(text)]
@@ -159,6 +160,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             if CORRECTED.match(clause):
                 yield Step("resets")
                 clause = CORRECTED.sub("", clause)
+            if AFAR.search(clause):
+                scope = scope or "reported"
             clause = AFTERTHOUGHT.sub("", TWICE_DENIED.sub(" ", TWICE_BY_OTHER.sub(" must be ", clause)))
             clause = FROM_TO.sub("to", clause)
             step, opened = _read(clause, within, scope, asked)

@@ -21,7 +21,7 @@ Function = Callable[..., Any]
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=6,
+    version=7,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -53,7 +53,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=7,
+    version=8,
     # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
     timeout_s=60.0,
     parts=("format",),
@@ -72,7 +72,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=7,
+    version=8,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -133,7 +133,7 @@ def code() -> Function:
         "openbookqa",
         "multiple_choice",
     ),
-    version=11,
+    version=12,
     runs="inline",
     parts=("format",),
     reads=("prompt", "extra_info"),
@@ -162,7 +162,7 @@ def choice() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=9,
+    version=10,
     runs="inline",
     parts=("f1",),
     reads=("prompt",),
@@ -177,7 +177,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=7,
+    version=8,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
@@ -229,7 +229,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=4, runs="inline", reads=())
+@reward("number", version=5, runs="inline", reads=())
 def number() -> Function:
     """The one number stated is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -237,7 +237,7 @@ def number() -> Function:
     return number
 
 
-@reward("json", version=5, runs="process", parts=("valid", "fields"), reads=())
+@reward("json", version=6, runs="process", parts=("valid", "fields"), reads=())
 def json() -> Function:
     """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import json
@@ -245,7 +245,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=5, runs="process", parts=("valid", "fields"), reads=())
+@reward("yaml", version=6, runs="process", parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -253,7 +253,7 @@ def yaml() -> Function:
     return yaml
 
 
-@reward("xml", version=4, runs="process", parts=("valid", "fields"), reads=())
+@reward("xml", version=5, runs="process", parts=("valid", "fields"), reads=())
 def xml() -> Function:
     """Tags once each, in order and filled, or the texts in them: 1.0, 0.0, or the share of tags"""
     from rewardkit.rewards.structure.data import xml
@@ -286,7 +286,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=4, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=5, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """The query gives the rows of the ground truth's, on sqlite in the sandbox: 1.0 or 0.0"""
@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=5,
+    version=6,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),

@@ -10,7 +10,15 @@ import re
 from functools import lru_cache
 
 from rewardkit.rewards.counted import table
-from rewardkit.rewards.wordings import ASSURED, HAVE_DOUBTS, OTHER_QUESTION, SLIPPED, UNSUPPORTED, YOURS
+from rewardkit.rewards.wordings import (
+    ASSURED,
+    DENIED_AFAR,
+    HAVE_DOUBTS,
+    OTHER_QUESTION,
+    SLIPPED,
+    UNSUPPORTED,
+    YOURS,
+)
 
 
 def _pattern(phrases: str) -> re.Pattern[str]:
@@ -54,7 +62,7 @@ _DENIED_CLAUSE = _pattern(
     r"|guesse[sd])\s{0,3}[:,]?\s{0,3}"
     r"(?:that )?(?:(?:it|this|(?:the|their|his|her) (?:\w{1,12} )?(?:answer|result|solution))\s{0,3})?"
     r"(?:(?:is|was|be|equals)\s{0,3})?$"
-    rf"|{UNSUPPORTED}"
+    rf"|{UNSUPPORTED}|{DENIED_AFAR}"
 )
 """A clause that denies, asks, supposes, or reports as another's, all of what it goes on to say."""
 _DENIED_NEXT = _pattern(
@@ -111,6 +119,8 @@ _TAKEN_BACK = _pattern(
     r"(?:</[a-z]{1,10}>)?[\s*_)\]\\%.,;:!?(\[<←–—-]{0,12}(?:or (?:maybe|perhaps|possibly|not|so"
     r"|something else|it\s)\b"
     r"|or else [$]?\d"
+    r"|(?:if|unless|provided(?: that)?|(?:as|so) long as) (?:you|one|they|people) (?:\w{1,12} )?"
+    r"(?:like|prefer|love|hate|enjoy|fancy|feel|insist)s?\b"
     r"|(?:give or take|vs|versus|xor|i think not)\b|"
     + _LEADING_BACK
     + rf"(?:(?:a slip|the slip|{SLIPPED})|(?:i |we )?(?:still )?{HAVE_DOUBTS}|i doubt it\b|{YOURS})|"
@@ -139,7 +149,7 @@ _TAKEN_BACK = _pattern(
     r"|[\s*]{0,3}(?:değil|नहीं|(?:[이가은는] )?아[니닙]|では(?:な|あり)|じゃ(?:な|あり))"
 )
 _DOUBTED = _pattern(
-    r"(?:</[a-z]{1,10}>)?[\s*_)\]\\]{0,8}\?"
+    r"(?:</[a-z]{1,10}>)?[\s*_()\[\]\\]{0,8}\?"
     r"|(?:</[a-z]{1,10}>)?[\s*_)\]\\%.,;:!(\[–—…-]{0,12}"
     r"(?:(?:but|however|which|that|this|it|and|so|well|oh|wait|the answer)[\s,.!:;]{1,3}){0,4}(?:"
     r"(?:no|nope|oops|sorry|correction|scratch that|i mean|make that)"
@@ -196,7 +206,7 @@ _MAY_DENY = table(
     "nothing none little scant scarcely barely without insufficient zero further farther yet remains "
     "remained still unclear uncertain undecided unknown doubtful debatable questionable unproven "
     "unconfirmed disputed open means way another practice warm warmup trial training demo "
-    "dummy mock toy similar related easier analogous"
+    "few circumstances worse question chance dummy mock toy similar related easier analogous"
 )
 """Without one of these words a clause denies nothing that comes next: most have none."""
 _MAY_TAKE_BACK = table(
@@ -210,7 +220,8 @@ _MAY_TAKE_BACK = table(
     "disregard forget strike discard answer avoid maybe perhaps possibly alternatively give vs versus xor "
     "think what retract withdraw revoke recant take es est ist niet non "
     "slip blunder misprint oversight lapse gaffe goof misclick typo brain misspoke misspoken mistyped "
-    "misclicked misremembered miswrote slipped doubts doubt misgivings qualms reservations decide choose "
+    "prefer like love hate enjoy fancy feel insist neq ne misclicked misremembered miswrote slipped "
+    "doubts doubt misgivings qualms reservations decide choose "
     "pick judge yours your reader up leave leaving"
 )
 """Without one of these words, or a question mark, what follows an answer takes nothing back."""
@@ -317,8 +328,29 @@ def taken_back(text: str, position: int) -> bool:
     window = text[position : position + _LOOKED_AT]
     if not window.strip(_INERT) or not ("?" in window or _has_any(_MAY_TAKE_BACK, window.lower())):
         return False
-    shown = _plain(window)
+    shown = _plain(
+        _of_formula(window) if "\\" in window or window[:3].strip(" $\n")[:1] in ("&", "=") else window
+    )
     return _TAKEN_BACK.match(shown) is not None or _DOUBTED.match(shown) is not None
+
+
+def _of_formula(text: str) -> str:
+    """What follows an answer within a formula, in words: `\\quad\\text{(wrong)}`, `&= \\text{not it}`."""
+    text = _UNEQUAL.sub(" is not ", _LEADS_TO.sub(" leads to a contradiction", text))
+    return _BLANKS.sub(" ", _RELATION.sub(" ", text))
+
+
+_LEADS_TO = re.compile(
+    r"\\(?:implies|Rightarrow|Longrightarrow|to)\s*(?:\\\w{1,10}\s?\{\s*)?(?:a )?contradiction", re.I
+)
+_UNEQUAL = re.compile(r"\\neq?(?![a-zA-Z])|\\not\s?=|≠")
+_RELATION = re.compile(
+    r"\A[\s$]*&?\s?=?|\\(?:implies|Rightarrow|Longrightarrow|to|xrightarrow\s?\{[^{}]*\})(?![a-zA-Z])"
+)
+_BLANKS = re.compile(
+    r"\\(?:q?quad(?![a-zA-Z])|[,;:! ])|~|&|\\(?:textcolor|color)\s?\{\w{1,12}\}|\\(?:small|large|bf|it|rm"
+    r"|sf)(?![a-zA-Z])"
+)
 
 
 def _plain(text: str) -> str:

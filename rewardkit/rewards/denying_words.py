@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.clause_words import X, words
-from rewardkit.rewards.wordings import ASSURED, HAVE_DOUBTS, SLIPPED, UNSUPPORTED, YOURS
+from rewardkit.rewards.wordings import ASSURED, DENIED_AFAR, HAVE_DOUBTS, SLIPPED, UNSUPPORTED, YOURS
 
 NOT = words(
     r"the last (?:thing|option|choice|answer|one|place|letter) (?:i|we|you|anyone|anybody|one"
@@ -123,7 +123,11 @@ TWICE_DENIED = re.compile(
     r"|\(?(?:i'm |i am )?\d{1,3} ?% (?:sure|certain"
     r"|confident)\)?"
     r"|\bif you(?:'re| are)? (?:looking for|want|need|like|prefer|would like|after|insist on|must have"
-    r"|only want)\b[^,:]*"
+    r"|only want)\b(?=[^,:]*\b(?:answer|letter|choice|option|pick|word|name|one|short|quick|quickly|number"
+    r"|figure|me|mine"
+    r"|my|it|version|summary|verdict|opinion|guess|line|final|single|response|reply|term|title|details?"
+    r"|explanation"
+    r"|more|this|that|certainty|commitment|decision|to)\b)[^,:]*"
     r"|\baccording to (?:most|all|the|my|our|every)(?: \w+)? (?:sources?|records?|historians?|experts?"
     r"|textbooks?|articles?"
     r"|passage|text|context|document|data|table|definition|definitions|law|rules?|legend|theorem|notes"
@@ -149,6 +153,8 @@ TWICE_DENIED = re.compile(
     r"|\bno other (?:option|choice|answer|candidate|one)s?\b|\bnot only\b|\bno longer in doubt\b"
     r"|\bnot going to lie\b|\bno surprise\b|\bno need\b"
 )
+AFAR = re.compile(rf"{DENIED_AFAR}|\bno (?:way|sense|respect|reading) (?:in|by)$")
+"""What denies the rest of its sentence, though "no question" or "no argument" alone denies nothing."""
 TWICE_BY_OTHER = re.compile(
     r"\bcan be (?:nothing|none|no one|no other) (?:but|other than|except|than)\b|\b(?:\w+n't|cannot|not"
     r"|never)\b[^,]{0,40}\b(?:anything|anyone|any|something) (?:other than|but"

@@ -37,7 +37,13 @@ from typing import Literal
 from rewardkit.rewards.behind_units import taken_back_behind_unit
 from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose, harmless, names_in
 from rewardkit.rewards.denials import OPEN_ENDS, denied, taken_back
-from rewardkit.rewards.visible import outside_code, question_of, visible, without_question
+from rewardkit.rewards.visible import (
+    outside_code,
+    question_of,
+    visible,
+    without_code_comments,
+    without_question,
+)
 from rewardkit.types import Message, Sample, Score, failure
 
 
@@ -129,8 +135,8 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if options.method == "flexible":
         response = without_question(response, sample.prompt)
     text = visible(response)
-    if "`" in text and "####" in (outside := outside_code(text)):
-        text = outside
+    if "`" in text:
+        text = outside if "####" in (outside := outside_code(text)) else without_code_comments(text)
     if options.window is not None:
         text = text[-options.window :]
     found = _plain_ending(text)
@@ -299,6 +305,8 @@ def _last_number(text: str) -> _ReadAnswer | None:
     *_, found = _LAST_NUMBER.finditer(near)
     start = last_digit + 1 - len(near) + found.start()
     end = last_digit + 1
+    if _PART_OF_NAME.search(text, max(0, start - 2), start):
+        return found[0], None, False, "the last number is a part of another one, or of a name"
     if denied(text, start) or taken_back_behind_unit(text, end) or changed_in_prose(text, start, end):
         return found[0], None, False, "the last number is denied or changed"
     if _MAGNITUDE.match(text, end) or taken_back(text, _counted_to(text, end)):
@@ -306,6 +314,7 @@ def _last_number(text: str) -> _ReadAnswer | None:
     return found[0], _value(found), False, "the last number; no #### number"
 
 
+_PART_OF_NAME = re.compile(r"[^\W_]_$")
 _MAGNITUDE = re.compile(
     r"(?:\\text\s?\{|[\s~{}$,]){0,4}(?:hundred|thousand|million|billion|trillion|lakh|crore)s?\b"
     r"|(?:\\text\s?\{|[\s~{}$]){0,4}(?:if|unless)\s[a-z]\b",

@@ -39,6 +39,7 @@ _SAYS = re.compile(r"\w")
 
 def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     """Return a response up to the first question or turn after its beginning that is not the prompt's."""
+    response = before_users_turn(response)
     if "\n" not in response or not any(map(response.__contains__, _NAMES)):
         return response
     start = max(response.rfind("</think>"), response.rfind("<|message|>"), 0) if "<" in response else 0
@@ -57,6 +58,26 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
         if _SAYS.search(before) and not _restates(turn["said"], _words(question_of(prompt))):
             return response[: turn.start()]
     return response
+
+
+def before_users_turn(response: str, *, on_lines: bool = False) -> str:
+    """Return a response up to a turn of the user's that begins within a line: "I don't know. User: Paris".
+
+    `on_lines`: or with a line, where nobody else asks whether that repeats the prompt.
+    """
+    if "ser:" not in response and "uman:" not in response and "SER:" not in response:
+        return response
+    start = max(response.rfind("</think>"), 0)
+    turn = (_ANYWHERE if on_lines else _WITHIN_LINE).search(response, start)
+    if turn is None or _DIALOGUE.match(response) or ("<think>" in response and start == 0):
+        return response
+    return response[: turn.start()] if _SAYS.search(response[start : turn.start()]) else response
+
+
+_USERS = r"[*_]{0,3}(?:User|Human|USER|HUMAN)[*_]{0,3}:[*_]{0,3}(?=\s)"
+_WITHIN_LINE = re.compile(rf"(?<=[.!?…\"'”’)\]}}>*])[^\S\n]+{_USERS}")
+_ANYWHERE = re.compile(rf"{_WITHIN_LINE.pattern}|\n\s*{_USERS}")
+"""A turn that opens behind the end of a sentence."""
 
 
 def without_own_question(response: str) -> str:

@@ -14,14 +14,16 @@ from typing import Literal
 from rewardkit.rewards.acts import acted
 from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.clause_words import REPORTED
-from rewardkit.rewards.denials import denied
+from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.unwrapped import unwrapped
+from rewardkit.rewards.visible import FILLER, without_code_comments
 from rewardkit.rewards.wordings import (
     ALTERNATIVE,
     CHOOSING,
     DENIAL,
+    DENIED_AFAR,
     HEARSAY,
     HINTS,
     LABELLED_OTHERWISE,
@@ -34,7 +36,6 @@ from rewardkit.rewards.wordings import (
     UNSURE,
     settled_before,
 )
-from rewardkit.special_tokens import FILLER
 
 StatedKind = Literal["tags", "boxed", "marker", "choosing", "heading"]
 
@@ -95,8 +96,8 @@ def visible(response: str) -> tuple[str, str]:
         text = _MARKUP.sub("", text)
     if "```" not in text:
         return text[-_WINDOW:], ""
-    code = "\n".join(_FENCE.findall(text)).replace("```", " ")[-_WINDOW:]
-    return _FENCE.sub(" ", text)[-_WINDOW:], _without_comments(code)
+    code = "\n".join(_FENCE.findall(without_code_comments(text))).replace("```", " ")[-_WINDOW:]
+    return _FENCE.sub(" ", text)[-_WINDOW:], code
 
 
 _ROW = re.compile(
@@ -104,24 +105,6 @@ _ROW = re.compile(
     re.I | re.M,
 )
 """A row of two cells, the first of which announces the answer."""
-
-
-def _without_comments(code: str) -> str:
-    """Code that says what its answer is without its comments; in other code they may hold the answer."""
-    if "#" not in code and "//" not in code:
-        return code
-    bare = _COMMENT.sub("", code)
-    return bare if _SAYS_VALUE.search(bare) else code
-
-
-_COMMENT = re.compile(r"(?:(?<=\s)|^)(?:#|//)[^\n]*", re.MULTILINE)
-_SAYS_VALUE = re.compile(
-    r"^[^\S\n]*(?:(?:const|let|var|final|my)\s)?(?:return\b|print\s?\(|console\.log\(|(?:\w{0,20}_)?"
-    r"(?:answer|result|ans|choice|solution)\s?=)[^\S\n]*(?:\"[^\"\n]{0,200}\""
-    r"|'[^'\n]{0,200}'|-?\d[\d,.]*|None|null|nil"
-    r"|undefined|NaN|\.\.\.|float\(['\"]nan['\"]\))[^\S\n]*\)?;?[^\S\n]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
 
 
 def value_of_code(code: str) -> str:
@@ -251,11 +234,10 @@ def _box_claimed(text: str, start: int, end: int) -> bool:
         or denied(text, start)
     ):
         return False
-    return _ASKED.match(text, end + 1) is None
+    return not taken_back(text, end + 1)
 
 
 _UNEQUAL = ("\\neq", "\\ne", "≠", "!=")
-_ASKED = re.compile(r"[}$\\)\]*_\s]{0,6}[?？]")
 
 
 def _closing(text: str, start: int) -> int | None:
@@ -329,7 +311,7 @@ _PUT_RIGHT = re.compile(
 
 
 _SHORT_HEAD = 12
-_UNSUPPORTED = re.compile(UNSUPPORTED, re.IGNORECASE)
+_UNSUPPORTED = re.compile(f"{UNSUPPORTED}|{DENIED_AFAR}", re.IGNORECASE)
 _CONTRARY = re.compile(r"\bcontrary to [^,]*,")
 _CLAUSE_ENDS = ("\n", ". ", "! ", "? ", "; ", " but ", ", so ")
 _ALL_BUT = ("nobody", "no one", "none", "nothing", "anything", "all")

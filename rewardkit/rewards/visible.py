@@ -12,13 +12,25 @@ import unicodedata
 
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.hidden_latex import without_hidden_latex
-from rewardkit.special_tokens import END_OF_TEXT, strip_end
+from rewardkit.special_tokens import strip_end
 from rewardkit.types import Message
 
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and pictures that are not seen; controls and characters of no width are none."""
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
+_END_OF_TEXT = re.compile(
+    r"<\|(?!begin|end_of_(?:box|thought|solution)|channel|message|constrain|python_tag|tool"
+    r"|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
+    r"|</s>|<｜|\[/?INST\]|\[EOS\]"
+    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
+)
+"""Special tokens of any model, but those that announce what comes: a box, a channel, a call, a solution."""
+FILLER = re.compile(
+    r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
+    r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
+)
+"""Tokens that say nothing and end nothing."""
 _THOUGHT_TAG = re.compile(r"<(/?)think>")
 _TURN = "<|im_start|>assistant"
 _BEGINNING = "<s>"
@@ -32,12 +44,14 @@ _CUT = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )  # fmt: skip
 """Comments, escaped ones too, declarations, instructions to programs, and thoughts."""
+_COMMENTS = (*_CUT[:2], ("&lt;!--", "--&gt;"))
 _has_tag = re.compile(r"<[/|｜!?\\a-zA-Z]").search
 _ATTRIBUTE = (
     r"\s{1,20}[\w:@.-]{1,40}(?:\s{0,3}=\s{0,3}(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'|[^\s\"'<>=]{1,500}))?"
 )
 _ELEMENT = re.compile(
-    rf"<(?P<name>[a-zA-Z][\w:-]{{0,30}})(?P<attributes>(?:{_ATTRIBUTE}){{0,20}}(?=\s{{0,20}}/?>)|\s[^<>]{{0,300}})"
+    rf"<(?P<name>[a-zA-Z][\w:-]{{0,30}})(?P<attributes>(?:{_ATTRIBUTE}){{0,20}}(?=\s{{0,20}}/?>)"
+    rf"|\s[^<>]{{0,300}})"
     r"\s{0,20}/?>"
 )
 """An element's beginning, with what stands in it: attributes, whose values may hold signs of elements."""
@@ -103,7 +117,7 @@ def visible(response: str) -> str:
     if "\\" in text:
         text = without_hidden_latex(text)
     if "&" in text and "&lt;!--" in text:
-        text = _cut(text, "&lt;!--", "--&gt;")
+        text = _cut(text, *_COMMENTS[-1])
     if "~" in text and "~~" in text:  # one sign is found far faster than two
         text = _STRUCK_OUT.sub("", _TILDE_FENCE.sub("```", text))
     return text
@@ -131,6 +145,13 @@ def _may_be_comment(text: str) -> bool:
     return at >= 0
 
 
+def without_comments(text: str) -> str:
+    """Return a text without HTML's and Markdown's comments, in which no call and no answer stands."""
+    for opening, closing in _COMMENTS:
+        text = _cut(text, opening, closing) if opening in text else text
+    return _MARKDOWN_COMMENT.sub("", text) if "]:" in text else text
+
+
 def without_question(response: str, prompt: str | list[Message] | None) -> str:
     """Return a response without the question, where it repeats it: what is asked is no answer."""
     question = question_of(prompt).strip()
@@ -149,6 +170,54 @@ def outside_code(text: str) -> str:
     without answers in code within a line."""
     pieces = text.split("```")
     return _INLINE_CODE.sub(" ", "\n".join(pieces[::2]))
+
+
+def without_code_comments(text: str) -> str:
+    """Return a text without the comments in its fences of code: what code says beside its work is no answer.
+
+    A fence with nothing but comments, and one of text, stay as they are.
+    """
+    return _FENCE.sub(_without_comments_of_fence, text) if "```" in text else text
+
+
+def _without_comments_of_fence(fence: re.Match[str]) -> str:
+    code = fence["code"]
+    unnamed = "code" if not fence["language"] and _CODE_LINE.search(code) else "slashes"
+    comment = _COMMENT_IN[_FAMILY.get(fence["language"].casefold(), unnamed)]
+    bare = comment.sub(lambda m: m["text"] or "", code)
+    return fence["head"] + (bare if _SAYS.search(bare) else code)
+
+
+_SAYS = re.compile(r"\w")
+_FENCE = re.compile(
+    r"(?P<head>```[ \t]*(?P<language>[\w+#.-]{0,20})[^\n`]*\n)(?P<code>.*?)(?=```|\Z)", re.DOTALL
+)
+_FAMILY = {
+    **dict.fromkeys(
+        ("python", "python3", "py", "py3", "pypy", "ruby", "rb", "r", "perl", "sh", "bash"), "hashes"
+    ),
+    **dict.fromkeys(("sql", "sqlite", "mysql", "postgresql", "lua", "haskell", "hs", "ada"), "dashes"),
+}
+"""Languages by what begins a comment; in all others slashes do."""
+_TEXT = r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+_COMMENT_IN = {
+    "hashes": re.compile(
+        rf"^[ \t]*(?:\"{{3}}.*?(?:\"{{3}}|\Z)|'{{3}}.*?(?:'{{3}}|\Z))|{_TEXT}|(?:(?<=\s)|^)\#[^\n]*",
+        re.DOTALL | re.M,
+    ),
+    "dashes": re.compile(rf"{_TEXT}|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL),
+    "slashes": re.compile(rf"{_TEXT}|(?:(?<=\s)|^)//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL | re.M),
+    "code": re.compile(rf"{_TEXT}|(?:(?<=\s)|^)(?:\#|//)[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL | re.M),
+}
+"""Texts, which are kept, and comments."""
+_CODE_LINE = re.compile(
+    r"^[ \t]*(?:(?:print|console\.log|printf)\s?\(|(?:return|import|from|def|class|elif)\b[^.\n]*$"
+    r"|(?:const|let|var|int|float|double|final|auto|my|local)\s\w{1,30}\s?=|(?:for|while"
+    r"|if)\b[^\n]*[:{][ \t]*$"
+    r"|(?:\w{0,20}_)?(?:answer|result|ans|choice|solution)\s?=\s?(?:[\"']|-?\d|None\b|null\b))",
+    re.M,
+)
+"""A line that can only be code, where no language is named."""
 
 
 def seen(text: str) -> bool:
@@ -217,7 +286,7 @@ def _without_markup(text: str) -> str:
 
 
 def _before_end(text: str) -> str:
-    ended = END_OF_TEXT.search(text)
+    ended = _END_OF_TEXT.search(text)
     return text[: ended.start()] if ended else text
 
 

@@ -43,7 +43,8 @@ _NOUN = (
     r"(?:\s(?!(?:least|less|worst|badly|poorly|not|no|never|neither|only)\b)\w{1,12}){0,4}?)"
 )
 _WRONG_ABROAD = (
-    r"(?:incorrect\w{1,2}|inexacte?|fals(?:ch\w*|[ao])|fau(?:x|sse)|mauvaise|err(?:ad|at)[ao]|erróne[ao]|sbagliat[ao]"
+    r"(?:incorrect\w{1,2}|inexacte?|fals(?:ch\w*|[ao])|fau(?:x|sse)|mauvaise|err(?:ad|at)[ao]|erróne[ao]"
+    r"|sbagliat[ao]"
     r"|equivocad[ao]|неверн\w+|неправильн\w+|yanlış)"
 )
 _LABEL_NEXT = r"(?=[\s*_(\[]{0,6}(?:(?:option|choice)\s\(?)?[A-J](?:[)\].:,;*_]|\s*$))"
@@ -79,7 +80,8 @@ MARKER = re.compile(
     rf"(?:\s(?!(?:no|non|não|pas|{_WRONG_ABROAD})\b)\w{{1,20}}){{0,3}}?"
     r"\s?(?:[:：]|\b(?:ist|lautet|est|es|è|é)\b)(?!\s(?:nicht|pas|kein\w?)\b)"
     r"(?:\s(?:donc|alors|also|somit|folglich|daher|portanto|então|pues|entonces|dunque|quindi)\b)?"
-    r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：])|(?:答え|正解|答)\s?(?:は|[:：])|정답은"
+    r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：])|(?:答え|正解|答)\s?(?:は"
+    r"|[:：])|정답은"
     r"|(?:故选|应选|應選|选择|選擇|选|選)[:：]?\s?(?=[(（]?[A-JＡ-Ｊ](?![A-Za-z]))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -93,7 +95,8 @@ HINTS = (
 )  # fmt: skip
 """Every marker has one of these in it, in lower case."""
 MARKED_OTHERWISE = re.compile(
-    rf"\b(?:{_WRONG_ABROAD}|wrong|incorrect|worst|least|less|un\w{{3,12}}|false|mistaken|bad|tempting|first|initial"
+    rf"\b(?:{_WRONG_ABROAD}|wrong|incorrect|worst|least|less|un\w{{3,12}}|false|mistaken|bad|tempting"
+    rf"|first|initial"
     r"|previous|old|original"
     r"|common|popular|typical|usual|frequent|widespread|improper|impossible|implausible|inappropriate"
     r"|inaccurate|invalid|inferior"
@@ -156,11 +159,39 @@ UNSUPPORTED = (
     rf"(?:shown|prove[dn]|established|demonstrated|confirmed) that\b){_NOT_OTHERWISE}"
 )
 """What denies that there are grounds for what a sentence goes on to say: "nothing suggests that"."""
+_BEARERS = (
+    r"(?:person|one|man|woman|experts?|scholars?|students?|teachers?|readers?|mathematicians?|historians?"
+    r"|sources?"
+    r"|books?|textbooks?|keys?|graders?|examiners?|reasoning|lines?|paths?|routes?|roads?|steps?|methods?"
+    r"|readings?"
+    r"|interpretations?|theor(?:y|ies)|chains?|trains?|considerations?|way|derivations?|computations?)"
+)
+_SURER = (
+    r"(?!(?:more )?(?:clear|sur|plain|simpl|eas|certain|obvious|evident|true|truer|safe|better|natural)\w*)"
+)
+DENIED_AFAR = (
+    rf"\b(?:(?:under no (?:circumstances?|conditions?)|in no (?:way|sense|case)|by no means|on no account"
+    r"|at no (?:point|time|stage|moment))"
+    r"|out of the question that"
+    r"|no (?:question|chance|way|possibility|hope|prospect|danger|likelihood|sense) (?:of|in which"
+    r"|by which|in saying)"
+    r"(?! (?:doubt|error|a mistake|being wrong|confusion|mistak))"
+    rf"|(?:no|nothing|few|hardly any)\b(?: \w{{1,12}}){{0,3}} (?:could|would|can|is"
+    rf"|was) (?:ever )?(?:possibly )?(?:be )?"
+    rf"{_SURER}(?:more \w+|\w+er|worse) than (?:to|that|saying|claiming|thinking|the (?:claim|idea|notion"
+    rf"|belief))"
+    rf"|no (?:\w{{1,12}} ){{0,2}}?(?:{_GROUNDS}|{_BEARERS})(?: (?:in|of|to|from|with"
+    rf"|on) \w{{1,12}}(?: \w{{1,12}})?)?"
+    rf" (?:(?:would|could|will|can|should|may|might|ever|possibly|actually|really|seriously) ){{0,2}}"
+    rf"(?:{_PROVES}|says?|comes?|ends?|arrives?|gives?|yields?|results?))\b(?!.{{0,80}}[,:;]){_NOT_OTHERWISE}"
+)
+"""What denies, far before it, what a sentence goes on to say: "no argument leads to the conclusion that"."""
 ASSURED = (
     r"\b(?:(?:there(?:['’]s| is| can be| could be) )?"
     r"(?:no|little|hardly any|not (?:an?|any|the (?:slightest|least))|without(?: an?| any)?"
     r"|beyond(?: an?| any| all)?)"
-    r" (?:reasonable |possible |shadow of a )?(?:doubt|question|mistake)(?: that| about it)?"
+    r" (?:reasonable |possible |shadow of a )?(?:doubt|question|mistake)(?! of\b| (?:could|would|can) be\b)"
+    r"(?: that| about it)?"
     r"|(?:no|little) (?:good |real )?(?:reason|cause|grounds?|need|basis) (?:to|for) (?:doubt|dispute"
     r"|question)(?:ing)?(?: that)?)\b"
 )
@@ -215,13 +246,15 @@ LABELLED_OTHERWISE = re.compile(
 )
 """Before a marker, on its line: what others answer, or an example."""
 ALTERNATIVE = re.compile(
-    r"\b(?:private|unofficial|back-?up|fall-?back|spare|reserve|secret|joke|second|third|fourth|fifth|alternative|another|other|different|further|additional|competing|rival"
+    r"\b(?:private|unofficial|back-?up|fall-?back|spare|reserve|secret|joke|second|third|fourth|fifth|2nd"
+    r"|3rd|[4-9]th|alternative|another|other|different|further|additional|competing|rival"
     r"|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces one answer of several."""
 SECOND_THOUGHT = re.compile(
-    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?(?!\?\sNo\b)|never\s?mind|actually|maybe"
+    r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?(?!\?\sNo\b)"
+    r"|never\s?mind|actually|maybe"
     r"|perhaps|possibly|rather\b|sorry"
     r"|wait\b(?!\s(?:for|until|and)\b|,?\slet me (?:also |just )?(?:explain|add|clarify|expand|note))"
     r"|hold\son\b|hmm\b|oops|scratch|correction|edit\b|update\b|i\smean|no[,.!:;]|nope|it\s(?:may|might"
@@ -314,8 +347,9 @@ _INSTEAD = re.compile(
     re.I | re.S,
 )
 _NOT_OTHER = re.compile(
-    r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but|et|und|e|en)\s)?\s?(?:not|pas|nicht|não|niet|rather\sthan|instead\sof"
-    r"|as\sopposed\sto)\s"
+    r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but|et|und|e|en)\s)?\s?(?:not|pas|nicht|não|niet"
+    r"|rather\sthan|instead\sof"
+    r"|as\sopposed\sto)\s(?!(?:\w{1,12}\s)?(?:sure|certain|confident|positive|convinced)\b)"
     r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.(?!\s[\w'’]+(?:[:,]|\s[a-z]))){1,200}?)[)\s.]*",
     re.I | re.S,
 )

@@ -269,3 +269,32 @@ def test_what_stands_in_a_call_does_not_deny_the_next_one(between: str) -> None:
 def test_punctuation_alone_is_no_abstention() -> None:
     assert scored("...", []).score == 0.0
     assert scored("No.", []).score == 1.0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<!-- {} -->", "I cannot help. <!-- {} -->", "<!--\n{}", "&lt;!-- {} --&gt;", "[//]: # ({})",
+        "<\\!-- {} -->", "```\n<!-- {} -->\n```",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>',
+        "<function=f><parameter=x>1</parameter></function>",
+        '<invoke name="f"><parameter name="x">1</parameter></invoke>',
+    ],
+)
+def test_a_call_in_a_comment_is_neither_made_nor_an_abstention(said: str, call: str) -> None:
+    wanted = '[{"name": "f", "arguments": {"x": 1}}]'
+    response = said.replace("{}", call)
+    assert not score(Sample("tool_call", response, wanted), ToolCallOptions()).correct
+    assert not score(Sample("tool_call", response, "[]"), ToolCallOptions()).correct
+
+
+def test_a_comment_beside_a_call_or_in_an_argument_leaves_the_call() -> None:
+    call = json.dumps({"name": "f", "arguments": {"x": "<!-- a --> b"}})
+    wanted = f"[{call}]"
+    for said in (f"<tool_call>{call}</tool_call>", f"<!-- why --> <tool_call>{call}</tool_call>", call):
+        assert score(Sample("tool_call", said, wanted), ToolCallOptions()).correct

@@ -1,4 +1,4 @@
-"""Tools in plain text (thought, action, observation), for models whose chat template has no tools."""
+"""Thought, action, observation, in plain text: tools for models whose chat template knows none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, An
 
 @agent("react_agent", tools="text", prepare=with_instructions, calls="react")
 async def react_agent(episode: Episode) -> None:
-    """As tool_agent, with calls and observations in plain text."""
+    """Think, act and observe, until a final answer; then as tool_agent."""
     await tool_agent(episode)
 
 

@@ -1,4 +1,4 @@
-"""`calculator`: exact arithmetic, by `arithmetic.py`."""
+"""`calculator`: arithmetic, exactly. `arithmetic.py` does it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""vLLM in this process, by the documented `vllm.LLM`. The loop over its steps is here, so that each response
-is passed on as soon as it ends.
-"""
+"""vLLM in this process, by the documented `vllm.LLM`; its steps are taken here, so that each response is told
+of when it ends."""
 
 from __future__ import annotations
 
@@ -27,17 +26,16 @@ from rewardkit.generation.types import (
 from rewardkit.trainer.rollout.stepping import Stepper
 
 DEFAULT_PROMPT = 4096
-"""Tokens for the prompt where no setting says how long prompts are. Otherwise vLLM would reserve memory for
-the model's whole context."""
+"""Tokens of the longest prompt where nothing says more; otherwise a whole context would be reserved."""
 CPU_CACHE_BYTES = 2 << 30
-"""Bytes of the KV cache on a CPU, at most. vLLM by itself would take nearly all memory."""
+"""Most that the KV cache takes on a CPU, where vLLM would take nearly all memory."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
     """Start vLLM.
 
     Raises:
-        MissingDependencyError: vLLM is not installed.
+        MissingDependencyError: it is not installed.
         ConfigError: the model cannot be loaded.
     """
     tokenizer = load_tokenizer(engine)
@@ -140,7 +138,7 @@ class VllmEngine:
         del self._llm
 
     def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
-        """Run episodes. Their turns are added to the batch between the engine's steps."""
+        """Run episodes: their turns are added between the engine's steps."""
         player.check(requests)
         config = self._llm.llm_engine.model_config
         stepper = Stepper(
@@ -155,7 +153,7 @@ class VllmEngine:
         stepper.run(player.play, requests)
 
     def _turn_parameters(self, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
-        """Return the sampling parameters of one turn of an episode. Episodes cut at stop texts themselves."""
+        """Of one turn of an episode, which cuts at stop texts itself."""
         given = self._common(seed, max_tokens)
         from vllm import SamplingParams
 
@@ -183,7 +181,7 @@ class VllmEngine:
 
 
 class _Alone:
-    """The group of processes that share the engine: this one alone. vLLM's own workers do not count."""
+    """Nobody shares the engine with this process: vLLM's own workers, if it has any, are behind it."""
 
     rank_in_group = 0
     world_size = 1
@@ -207,6 +205,6 @@ def _completion(request: GenerationRequest, result: Any) -> Completion:
 
 @contextlib.contextmanager
 def _no_compiling(on_cpu: bool) -> Iterator[None]:
-    """On a CPU, do not compile vLLM's small kernels: that needs g++ and takes seconds."""
+    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
     with torch._dynamo.config.patch(disable=True) if on_cpu else contextlib.nullcontext():
         yield

@@ -11,6 +11,7 @@ from rewardkit.rewards.choice.question import ChoiceList, fold
 from rewardkit.rewards.choice.ticks import with_ticks_read
 from rewardkit.rewards.choice.weighing import left_in_force, weighed
 from rewardkit.rewards.commitment import breaks_off
+from rewardkit.rewards.numbered import numbered_apart
 from rewardkit.rewards.stated import (
     Statement,
     first_box,
@@ -67,7 +68,7 @@ _CONDITIONAL = re.compile(
 )
 """Up to a conclusion: it holds on a condition."""
 _LIMITED = re.compile(
-    r"\b(?:only|when|provided|case|almost|partly|formally|and|so|as well|too|likewise|equally|were)\b",
+    r"\b(?:only|when|who|provided|case|almost|partly|formally|and|so|as well|too|likewise|equally|were)\b",
     re.IGNORECASE,
 )
 """After "is correct": only sometimes, or another one too."""
@@ -83,6 +84,8 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
     if quick is not None:
         return quick
     text, code = visible(response)
+    if numbered_apart(text):
+        return "several", True, "several numbered answers"
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
     text = with_ticks_read(text, choices)

@@ -14,7 +14,8 @@ from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
-from rewardkit.rewards.visible import without_question
+from rewardkit.rewards.math.tree.nodes import Based
+from rewardkit.rewards.visible import question_of, without_question
 from rewardkit.rows import GROUND_TRUTH
 from rewardkit.types import Sample, Score
 
@@ -59,6 +60,8 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
         return _score(options, False, None, in_format, f"no answer: {found.method}")
     kind = str(sample.extra_info.get("answer_kind") or "")
     verdict = best_verdict(ground_truths, found, options, kind)
+    if verdict.equal and "_" in found.answer and _in_unasked_base(found, ground_truths, sample, kind):
+        verdict = MathVerdict("not_equal", "tree", "in a base that nobody asked for")
     if (
         not verdict.equal
         and found.method != "boxed"
@@ -73,6 +76,23 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if verdict.outcome == "undecided":
         detail = f"{detail} (undecided, counted as wrong)"
     return _score(options, verdict.equal, found.answer, in_format, detail)
+
+
+def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
+    """Whether an answer is a number in a base that neither a ground truth nor the question names, and that is
+    not ten: `12_3` for 12."""
+    reading = prepare_answer(found, kind).reading
+    if not isinstance(reading, Based) or reading.base == _TEN:
+        return False
+    if any(isinstance(prepare(ground_truth, kind).reading, Based) for ground_truth in ground_truths):
+        return False
+    question = question_of(sample.prompt).casefold()
+    name = _BASE_NAMES.get(reading.base)
+    return not ((name and name in question) or ("base" in question and str(reading.base) in question))
+
+
+_TEN = 10
+_BASE_NAMES = {2: "binary", 8: "octal", 16: "hexadecimal"}
 
 
 def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:

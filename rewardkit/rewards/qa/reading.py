@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from rewardkit.rewards.numbered import numbered_apart
 from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, form
 from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, value_of_code, visible
 from rewardkit.rewards.wordings import before_verb, contrasted
@@ -124,6 +125,8 @@ def answer(response: str) -> QaAnswer:
     if quick is not None:
         return QaAnswer(tidy(quick), True, "tags")
     text, code = visible(response)
+    if numbered_apart(text):
+        return QaAnswer(None, True, "several numbered answers")
     for part, after in ((text, ""), (code, _after_code(response))):
         said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：$")]
         if said:

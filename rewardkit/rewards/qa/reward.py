@@ -110,10 +110,23 @@ _WITH_ANOTHER = re.compile(r"([^()]{1,200}?) ?\(([^()]{1,200})\)")
 
 
 def _is_asked(said: QaAnswer, sample: Sample) -> bool:
-    """Whether a whole response asks whether the answer is the right one: "Paris?"."""
-    if said.stated or not said.text or not said.text.endswith(("?", "？")):
+    """Whether a response asks about the right answer or doubts it: "Paris?", "Paris (?)".
+
+    The name of something may be a question itself: "Who framed Roger Rabbit?".
+    """
+    if not said.text or ("?" not in said.text and "？" not in said.text):
         return False
-    return not any(text.strip().endswith("?") for text in wordings(sample.ground_truth))
+    if any("?" in text for text in wordings(sample.ground_truth)):
+        return False
+    return not said.stated or _QUESTION.match(said.text) is None
+
+
+_QUESTION = re.compile(
+    r"(?:who|whom|whose|what|where|when|why|how|which|are|is|am|do|does|did|can|could|will|would|have|has"
+    r"|shall|should)"
+    r"(?:['’]\w+)?\s",
+    re.IGNORECASE,
+)
 
 
 _SENTENCE_WITHIN = ("tags", "boxed")

@@ -9,8 +9,9 @@ The ground truth is one of
   blanks outside; or an object of tags and the texts that they must hold.
 
 The data may stand in a code fence or in the `<answer>` that ends the response; without these it is all of the
-response. Duplicate keys, NaN and anything after the data are errors. YAML is read as 1.2 (`yaml12`), aliases
-refused; a lone word is a valid YAML text, but no data here. XML with a DTD is refused.
+response. A fence that the prose beside it calls wrong, and one within an HTML comment, holds none. Duplicate
+keys, NaN and anything after the data are errors. YAML is read as 1.2 (`yaml12`), aliases refused; a lone word
+is a valid YAML text, but no data here. XML with a DTD is refused.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from math import isinf
 from typing import Any, Literal
 
 from rewardkit.json_objects import object_of_pairs
+from rewardkit.rewards.structure.disclaimed import disclaimed
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.ground_truth import in_answer, last_fence
 from rewardkit.rewards.structure.schema import misfit
@@ -73,11 +75,23 @@ def _json_in(response: str) -> Any:
     try:
         return _read_json(whole)
     except ValueError:
-        return _read_json(last_fence(in_answer(reply(response)), "json", "jsonc"))
+        return _read_json(_fenced(response, "json", "jsonc"))
 
 
 def _yaml_in(response: str) -> Any:
-    return read_yaml(last_fence(in_answer(reply(response)), "yaml", "yml"))
+    return read_yaml(_fenced(response, "yaml", "yml"))
+
+
+def _fenced(response: str, *languages: str) -> str:
+    """The data in the last fence of a response, or in its answer.
+
+    Raises:
+        ValueError: the response itself calls it wrong.
+    """
+    said = reply(response)
+    if disclaimed(said):
+        raise ValueError("what stands in the fence is called wrong")
+    return last_fence(in_answer(said), *languages)
 
 
 def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> Score:

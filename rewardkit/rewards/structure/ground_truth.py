@@ -37,10 +37,15 @@ def last_fence(text: str, *languages: str) -> str:
 
 
 def fences(text: str) -> list[tuple[str, str]]:
-    """Return language and content of each code fence."""
+    """Return language and content of each code fence, but of those within an HTML comment."""
     found = []
     position = 0
     while (opening := _OPENING.search(text, position)) is not None:
+        commented = text.rfind("<!--", position, opening.start())
+        if commented >= 0 and text.find("-->", commented, opening.start()) < 0:
+            end = text.find("-->", commented)
+            position = len(text) if end < 0 else end
+            continue
         marks = opening["marks"]
         own_line = not text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip()
         if opening["rest"] and opening.end() < len(text) and text.startswith(marks, opening.end()):

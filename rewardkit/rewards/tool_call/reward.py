@@ -5,7 +5,7 @@ The ground truth is JSON:
   values means that the argument may be left out;
 - calls: `{"name": ..., "arguments": {...}}` or a list of them (or OpenAI's `{"function": {...}}`);
 - an empty list: the right thing is to call nothing. A call that cannot be read is a call, not an
-  abstention.
+  abstention, and neither is one in a comment, which no reader sees.
 
 `pay="all"` pays when every call is right and none is too many; `share` pays the mean share of right
 arguments over the calls. `parts`: `format` (calls can be read), `names` (the tools called are those),
@@ -25,7 +25,7 @@ import msgspec
 from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall
 from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
 from rewardkit.rewards.tool_call.reading import CallForm, read, read_marked
-from rewardkit.rewards.visible import outside_thoughts, reply, says
+from rewardkit.rewards.visible import outside_thoughts, reply, says, without_comments
 from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score, failure
 
@@ -78,9 +78,28 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
 
 
 def _calls(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
-    """The calls of a response. A mark that ends texts may stand within an argument, where cutting there would
-    leave half a call; and some models' calls begin with one."""
-    response = _PYTHON_MARKS.sub("", response)
+    """The calls of a response, of which none may stand in a comment."""
+    calls = _written(_PYTHON_MARKS.sub("", response), forms)
+    if any(map(response.__contains__, _SIGNS_OF_COMMENTS)) and _hides(response, forms, len(calls)):
+        raise UnreadableCall("a call stands in a comment")
+    return calls
+
+
+_SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "&lt;!--", "]:")
+
+
+def _hides(response: str, forms: tuple[CallForm, ...], calls: int) -> bool:
+    """Whether fewer calls are left of a response without its comments. One within an argument is a part of
+    it, and one that begins there may take the call's end along: that leaves nothing to be read."""
+    try:
+        return len(_written(without_comments(response), forms)) < calls
+    except UnreadableCall:
+        return False
+
+
+def _written(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
+    """The calls of a response, those in comments too. A mark that ends texts may stand within an argument,
+    where cutting there would leave half a call; and some models' calls begin with one."""
     if (marked := read_marked(response, forms)) is not None:
         return marked
     said = reply(response)

@@ -29,7 +29,8 @@ from rewardkit.rewards.math.reading.phrases import (
     span_text,
 )
 from rewardkit.rewards.math.reading.spelled import spelled_number
-from rewardkit.rewards.visible import outside_code, visible
+from rewardkit.rewards.numbered import numbered_apart
+from rewardkit.rewards.visible import outside_code, visible, without_code_comments
 
 _MAX_BOXES = 64
 _RUN_TOGETHER = re.compile(r"\\(?:begin|left|big|display|math|text)boxed(?![a-zA-Z])")
@@ -66,8 +67,12 @@ _STATING_METHODS = ("tags", "boxed", "marker")
 def extract(response: str, options: MathOptions = DEFAULT) -> Extraction:
     """Return the answer that a response gives, looking in the order of `options.methods`."""
     text = final_part(response)
+    if "`" in text:
+        text = without_code_comments(text)
     if not text or text.isspace():
         return Extraction(None, "empty")
+    if numbered_apart(text):
+        return Extraction(None, "several numbered answers")
     denied_one = False
     for method in options.methods:
         if denied_one and method not in _STATING_METHODS:
