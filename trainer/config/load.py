@@ -40,10 +40,14 @@ def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ())
             place here), a value of the wrong type, or a required key that is not set.
     """
     whole = merged(read_layers(recipe, overrides))
-    missing = sorted(_converted(OmegaConf.missing_keys, whole))
-    if missing:
-        raise ConfigError(f"{missing[0]} is not set; pass {missing[0]}=... or set it in the recipe")
-    config = _converted(OmegaConf.to_object, whole)
+    try:
+        config = _converted(OmegaConf.to_object, whole)
+    except ConfigError:
+        if missing := sorted(_converted(OmegaConf.missing_keys, whole)):
+            raise ConfigError(
+                f"{missing[0]} is not set; pass {missing[0]}=... or set it in the recipe"
+            ) from None
+        raise
     assert isinstance(config, Config)
     return config
 
