@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 from rewardkit.sandbox import Job, Limits, Outcome, Pool
+from tests.sandbox.corpus import descendants
 
 LIMITS = Limits(cpu_s=0.05, wall_s=20, output_bytes=1 << 16)
 PROGRAMS = (
@@ -29,26 +30,9 @@ PROGRAMS = (
 )
 
 
-def descendants() -> set[int]:
-    """Every process below this one."""
-    parents: dict[int, int] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                parents[int(entry)] = int(
-                    Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1]
-                )
-            except OSError:
-                continue
-    found = {os.getpid()}
-    while more := {p for p, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {os.getpid()}
-
-
 def state() -> tuple[int, int, int]:
     """Resident KiB of this process and those below it, its descriptors, how many processes there are."""
-    below = descendants()
+    below = descendants(os.getpid())
     pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in {*below, os.getpid()})
     return pages * 4, len(os.listdir("/proc/self/fd")), len(below)
 
@@ -57,7 +41,7 @@ def kill_at_random(stop: threading.Event) -> None:
     """Kill one of the pool's processes every now and then."""
     chance = random.Random(0)
     while not stop.wait(0.2):
-        if below := sorted(descendants()):
+        if below := sorted(descendants(os.getpid())):
             try:
                 os.kill(chance.choice(below), signal.SIGKILL)
             except ProcessLookupError:
@@ -93,7 +77,8 @@ def main() -> None:
         after = state()
         print(f"after:  {after[0]} KiB resident, {after[1]} descriptors, {after[2]} processes")
         print(f"{sum(counted.values())} outcomes in {took:.0f} s: {dict(counted)}")
-    print(f"closed: {len(descendants())} processes, {len(os.listdir('/proc/self/fd'))} descriptors left")
+    below = len(descendants(os.getpid()))
+    print(f"closed: {below} processes, {len(os.listdir('/proc/self/fd'))} descriptors left")
 
 
 if __name__ == "__main__":

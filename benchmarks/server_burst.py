@@ -12,28 +12,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import re
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from statistics import median
+
+from nap_server import nap_server
 
 CLIENT_WAITS_S = 180.0
 OTHER_EVERY_S = 2.0
 OTHER_MEDIAN_S = 1.0
 OTHER_WAITS_S = 5.0
-
-REWARD = """
-import time
-from rewardkit import reward
-
-@reward("bench/nap", timeout_s=30)
-def nap(sample):
-    time.sleep(float(sample.ground_truth))
-    return 1.0
-"""
 
 
 async def ask(port: int, nap_s: float, client: str) -> tuple[str, float]:
@@ -81,20 +70,8 @@ def main() -> None:
     parser.add_argument("--nap", type=float, default=0.2, help="seconds to score a sample")
     parser.add_argument("--scorers", type=int, default=2, help="scoring processes")
     args = parser.parse_args()
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as reward:
-        reward.write(REWARD)
-        reward.flush()
-        serve = ["serve", "--port", "0", "--no-sandbox", "--scorers", str(args.scorers)]
-        command = [sys.executable, "-m", "rewardkit", *serve, "--reward", reward.name]
-        server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        try:
-            assert server.stderr is not None
-            found = re.search(r"http://\S+:(\d+)", server.stderr.readline())
-            assert found is not None, "the server did not start"
-            missed = asyncio.run(measure(int(found[1]), args.samples, args.nap))
-        finally:
-            server.terminate()
-            server.wait()
+    with nap_server(args.scorers) as (port, _):
+        missed = asyncio.run(measure(port, args.samples, args.nap))
     sys.exit("; ".join(missed) or 0)
 
 

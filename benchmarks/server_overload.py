@@ -14,28 +14,18 @@ import argparse
 import asyncio
 import json
 import re
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from nap_server import nap_server
+
 TIMES = 20
 DEADLINE_S = 10.0
 DEADLINE_SHARE = 0.5
 """Of its deadline an admitted request may wait, beyond twice its unloaded time."""
-
-REWARD = """
-import time
-from rewardkit import reward
-
-@reward("bench/nap", timeout_s=30)
-def nap(sample):
-    time.sleep(float(sample.ground_truth))
-    return 1.0
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +121,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of overload")
     parser.add_argument("--nap", type=float, default=0.1, help="seconds to score a sample")
     args = parser.parse_args()
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as reward:
-        reward.write(REWARD)
-        reward.flush()
-        serve = ["serve", "--port", "0", "--no-sandbox", "--scorers", "1", "--reward", reward.name]
-        command = [sys.executable, "-m", "rewardkit", *serve]
-        server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        try:
-            assert server.stderr is not None
-            found = re.search(r"http://\S+:(\d+)", server.stderr.readline())
-            assert found is not None, "the server did not start"
-            missed = asyncio.run(measure(int(found[1]), server.pid, args.nap, args.seconds))
-        finally:
-            server.terminate()
-            server.wait()
+    with nap_server(scorers=1) as (port, pid):
+        missed = asyncio.run(measure(port, pid, args.nap, args.seconds))
     sys.exit("; ".join(missed) or 0)
 
 

@@ -7,17 +7,31 @@ from __future__ import annotations
 
 import re
 
+_CLOSING = r"end_of_(?:box|thought|solution)"
+"""Tokens that close what opens before them, and end nothing else."""
 SPECIAL = re.compile(
     r"<(?:\|[^|<>\s]{1,40}\|>|｜[^｜<>\s]{1,40}｜>|/?s>|(?:bos|eos|pad|unk|sop|end_of_turn)>)"
     r"|\[/?(?:gMASK|SYSTEM_PROMPT|PAD|UNK|BOS|EOS)\]"
 )
+END_OF_TEXT = re.compile(
+    rf"<\|(?!begin|{_CLOSING}|channel|message|constrain|python_tag|tool"
+    r"|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
+    r"|</s>|<｜|\[/?INST\]|\[EOS\]"
+    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
+)
+"""With one of these, wherever it stands, a response has ended. Tokens that announce what comes (a box, a
+channel, a call, a solution) are none of them."""
+FILLER = re.compile(
+    r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
+    r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
+)
+"""Tokens that say nothing and end nothing: padding, unknown, masked and reserved ones."""
 _ELSEWHERE_TEXT = (
     r"</?(?:eos|eot|eod|EOS|EOT|EOD|PAD|UNK|endoftext|end_of_text|start_of_turn|end_of_utterance"
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"
 )
 """What ends a text as a token would, and is a part of it elsewhere. No model ends or fills up with masks."""
-_LAST = re.compile(rf"(?!<\|end_of_(?:box|thought|solution)\|>)(?:{SPECIAL.pattern}|{_ELSEWHERE_TEXT})\Z")
-"""Marks of boxes, thoughts and solutions close what opens before them."""
+_LAST = re.compile(rf"(?!<\|{_CLOSING}\|>)(?:{SPECIAL.pattern}|{_ELSEWHERE_TEXT})\Z")
 _LONGEST = 44
 _SIGNS = (">", "]")
 

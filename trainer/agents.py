@@ -1,6 +1,6 @@
-"""The agents of a run: from the config to what every episode has in common, checked before a model loads.
+"""The agents of a training run: read from the config, and checked before a model loads.
 
-What an episode is stands in `rewardkit.agents`; `steps/episodes.py` makes a batch of episodes.
+Episodes themselves are in `rewardkit.agents`, batches of them in `steps/episodes.py`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,25 @@ from rewardkit.trainer.config.workers import RolloutConfig
 
 KEY = "actor_rollout_ref.rollout"
 DEFAULT_INTERACTION = "gsm8k"
-"""Needs no configuration."""
+"""The interaction of a run that names no file of interactions: it needs no configuration."""
 
 
 def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
-    """Whether rows of these agents have episodes; without, each response is one draw of the engine."""
+    """Return whether any of these agents plays episodes. If none does, each response is one draw of the
+    engine.
+
+    Args:
+        agent_names: As rows name them; None: the run's default.
+    """
     default = config.actor_rollout_ref.rollout.agent.default_agent_loop
     return {name or default for name in agent_names} - {SINGLE_TURN} != set()
 
 
 def open_agents(config: Config) -> EpisodeSetup:
-    """Return what all episodes have in common, but for the transcript.
+    """Return what all episodes of a run have in common, without the transcript (`with_tokenizer` adds it).
 
     Raises:
-        RewardkitError: a file cannot be read, or there is no such format, agent, tool or interaction.
+        RewardkitError: a file cannot be read, or a format, agent, tool or interaction does not exist.
     """
     rollout = config.actor_rollout_ref.rollout
     given = rollout.multi_turn
@@ -65,7 +70,7 @@ def open_agents(config: Config) -> EpisodeSetup:
 
 
 def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
-    """Return what an episode may use; 0 turns are no limit, as in verl."""
+    """Return the limits of an episode. As in verl, a limit of 0 turns means no limit."""
     given = rollout.multi_turn
     return EpisodeLimits(
         response_tokens=rollout.response_length,
@@ -85,7 +90,11 @@ def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
 def with_tokenizer(
     setting: EpisodeSetup, config: Config, tokenizer: Any, eos_ids: Sequence[int] = ()
 ) -> EpisodeSetup:
-    """Return the setting with the transcript of a tokenizer; `eos_ids` end the model's turns."""
+    """Return the setup with the transcript of a tokenizer.
+
+    Args:
+        eos_ids: Token ids that end a turn of the model, besides the tokenizer's own.
+    """
     kwargs = config.data.apply_chat_template_kwargs
     return replace(setting, transcript=Transcript(tokenizer, list(eos_ids), kwargs))
 
@@ -93,11 +102,15 @@ def with_tokenizer(
 def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> list[str]:
     """Check the agents, tools and interactions of all rows of files, and the chat template for them.
 
+    Args:
+        files: The rows of each file, by its path.
+
     Returns:
-        lines that are worth saying.
+        One line for each thing that the user should know about the chat template.
 
     Raises:
-        RewardkitError: there is none of a name, or the template cannot take what an agent appends.
+        RewardkitError: an agent, tool or interaction does not exist; the template cannot take the turns that
+            an agent appends; or `reward.mode` needs turns and no row has an agent of several turns.
     """
     if not uses_agents(config, {row.agent_name for rows in files.values() for row in rows}):
         if config.reward.mode != "trajectory":
@@ -124,20 +137,20 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
 
 
 def episode_row(row: PromptRow) -> EpisodeRow:
-    """Return what an episode has to know of a row."""
+    """Return a row of prompts as the row of an episode."""
     return as_episode_row(row.prompt, row.data_source, row.ground_truth, row.extra_info, row.agent_name)
 
 
 def as_episode_row(
     prompt: Any, data_source: str, ground_truth: str, extra_info: Mapping[str, Any], agent_name: str | None
 ) -> EpisodeRow:
-    """Return a row's values as an EpisodeRow; a plain text is one message of the user."""
+    """Return a row's values as the row of an episode. A prompt that is a text becomes one user message."""
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     return EpisodeRow(messages, data_source, ground_truth, extra_info, agent_name)
 
 
 def prompt_reader(setting: EpisodeSetup) -> Callable[[dict[str, Any]], list[int]]:
-    """Return what makes token ids of a row as `data.py` reads it: those that its episode begins with."""
+    """Return a function from a row as `data.py` reads it to the token ids of its episode's prompt."""
     return lambda raw: prompt_ids(as_episode_row(**raw), setting)
 
 

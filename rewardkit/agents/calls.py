@@ -3,8 +3,8 @@
 `hermes` (Qwen 2.5 and 3, Hermes): `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`; `llama3_json`:
 JSON objects with `name` and `parameters` after an optional `<|python_tag|>`; `qwen3_coder`: `<function=f>`
 and `<parameter=x>`; `react`: lines of `Action:` and `Action Input:`; `gpt-oss`: messages to `functions.f`.
-What attempts a call and cannot be read
-is a `Call` whose `error` says why: never lost, never taken for a turn without a call. Nothing is executed.
+A call that cannot be read is a `Call` whose `error` says why; it is never taken for a turn without a
+call. Nothing is executed here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rewardkit.rewards.tool_call.calls import PLAIN, UnreadableCall, is_call, na
 from rewardkit.rewards.tool_call.react import FINAL_ANSWER, action_object, in_parentheses, says_nothing
 
 MAX_CALLS = 64
-"""Of one turn. What comes after them is one call with an error."""
+"""Calls that are read of one turn. All further ones are a single call with an error."""
 
 _THOUGHT_END = "</think>"
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-"""One that never ends may stand in an argument, and hides no call."""
+"""A `<think>` that is never closed is no thought: it may stand in an argument."""
 _NAME_CHARS = 200
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _PYTHON_TAG = "<|python_tag|>"
@@ -55,9 +55,9 @@ class Format:
     """How a family of models writes its calls."""
 
     read: Callable[[str], tuple[str, list[Call]]]
-    """A turn's text, without its thinking -> what is said beside the calls, and the calls in order."""
+    """(the text of a turn without its thinking) -> (the text beside the calls, the calls in order)."""
     stop: tuple[str, ...] = ()
-    """Texts after which generation is to stop: what follows is not the model's to write."""
+    """Texts that end a turn, as the label of an observation does, which the model must not write itself."""
 
 
 class _Unreadable(ValueError):
@@ -65,10 +65,14 @@ class _Unreadable(ValueError):
 
 
 def parse(format: str, text: str) -> tuple[str, list[Call]]:
-    """Return what a turn says beside its calls, and its calls in order.
+    """Return the text of a turn beside its calls, and its calls in order.
 
-    Calls within the model's thinking (up to `</think>`, and in each later thought) are none. Each call has an
-    `id`, `call_0` and so on.
+    The thinking (up to `</think>`, and each later thought) is part of the text; calls in it do not count. The
+    calls have the ids `call_0`, `call_1` and so on.
+
+    Args:
+        format: A name in `FORMATS`.
+        text: Of the turn, with its special tokens.
 
     Raises:
         ConfigError: there is no such format.
@@ -84,7 +88,7 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
 
 
 def _thoughts_and_said(text: str) -> tuple[str, str]:
-    """A turn's thoughts, of which the prompt may have opened the first, and all that stands outside."""
+    """Return a turn's thoughts and the text outside of them. The prompt may have opened the first thought."""
     thought, end, said = text.partition(_THOUGHT_END)
     if not end or "<think>" in thought:
         thought, end, said = "", "", text
@@ -97,7 +101,7 @@ def format_named(name: str) -> Format:
     """Return the format of that name.
 
     Raises:
-        ConfigError: there is none; names those that there are.
+        ConfigError: there is none; the message names the formats.
     """
     if name not in FORMATS:
         hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
@@ -106,10 +110,9 @@ def format_named(name: str) -> Format:
 
 
 def detect_format(chat_template: str | None) -> str | None:
-    """Return the format that a chat template asks of its model.
+    """Return the format in which a chat template tells its model to write calls.
 
-    `react` where the template knows no tools; None where it knows them in a format that is not among
-    `FORMATS`.
+    `react` if the template does not mention tools. None if it does, in a format that is not in `FORMATS`.
     """
     template = chat_template or ""
     if "<|channel|>" in template:
@@ -281,7 +284,7 @@ def _coder_parameter(text: str, head: re.Match[str], arguments: dict[str, Any]) 
 
 
 def _react(text: str) -> tuple[str, list[Call]]:
-    """One call at most: what follows it, an observation of the model's own making, is not read."""
+    """Read one call at most. What follows it is an observation that the model made up."""
     parts = _react_parts(text)
     place = next((i for i, part in enumerate(parts) if part[0] not in ("thought", "observation")), None)
     if place is None and (stated := action_object(text)) is not None:
@@ -304,7 +307,7 @@ def _react(text: str) -> tuple[str, list[Call]]:
 
 
 def _is_final(parts: list[tuple[str, str, int]]) -> bool:
-    """Whether what is told is an answer, with or without an `Action: None` before it."""
+    """Whether the labels begin with a final answer, with or without an `Action: None` before it."""
     labels = [label for label, _, _ in parts]
     nothing = labels[0] == "action" and says_nothing(parts[0][1])
     inputs = labels[1:2] == ["action input"]
@@ -323,7 +326,7 @@ def _react_object(stated: dict[str, Any], before: str, text: str) -> tuple[str, 
 
 
 def _react_parts(text: str) -> list[tuple[str, str, int]]:
-    """What each label at a line's beginning is of, its text, and where it stands."""
+    """Return each label at the beginning of a line, in lower case, with its text and its place."""
     marks = list(_REACT_MARK.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)] * bool(marks)
     return [
@@ -362,7 +365,8 @@ def _react_parentheses(action: str) -> Call | None:
 
 
 def _gpt_oss(text: str) -> tuple[str, list[Call]]:
-    """What is to a tool is a call, on whatever channel; what is to the assistant is a result made up."""
+    """A message to a tool is a call, on any channel. One to the assistant is a result that the model made
+    up."""
     said: list[str] = []
     calls: list[Call] = []
     for part in parts_of(text):
@@ -470,4 +474,4 @@ FORMATS: dict[str, Format] = {
     "gpt-oss": Format(_gpt_oss),
     "react": Format(_react, stop=("\nObservation:",)),
 }
-"""The formats that `parse` reads, by their names in `multi_turn.format`; add to it to read another."""
+"""The formats that `parse` reads, by their names in `multi_turn.format`."""

@@ -1,7 +1,7 @@
-"""Text that others wrote, as token ids: it can never become one of the tokenizer's special tokens.
+"""Tokenises text that tools and users wrote so that none of it becomes a special token.
 
-A tool, a web page or a user may write the very text of a template's marker. Tokenised as it is, that would be
-the marker. Here it becomes the ordinary tokens of its characters.
+Such text may hold the text of a template's marker, which a tokenizer would turn into the marker itself. Here
+it becomes the ordinary tokens of its characters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def plain_text(value: Any) -> str:
 
 
 class TextEncoder:
-    """A Hugging Face tokenizer, and which of its tokens are no text."""
+    """Encodes with a Hugging Face tokenizer, and knows which of its tokens are not text."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -30,7 +30,7 @@ class TextEncoder:
         self.protected = frozenset(tokenizer.all_special_ids) | {
             token_id for text, token_id in added.items() if len(text) > 1
         }
-        """Ids that only a template, or the model, may write."""
+        """Ids that may come from a template or the model, and never from untrusted text."""
         texts = sorted({*added, *tokenizer.all_special_tokens}, key=len, reverse=True)
         pattern = "|".join(re.escape(text) for text in texts if len(text) > 1)
         self._markers = re.compile(pattern) if pattern else None
@@ -41,7 +41,7 @@ class TextEncoder:
         return ids
 
     def untrusted(self, text: str) -> list[int]:
-        """Return the ids of any text; none of them is in `protected`."""
+        """Return the ids of any text. None of them is in `protected`."""
         ids = [token_id for piece in self._split(text) for token_id in self.trusted(piece)]
         if self.protected.isdisjoint(ids):
             return ids
@@ -50,7 +50,7 @@ class TextEncoder:
         return [token_id for token_id in ids if token_id not in self.protected]
 
     def has_markers(self, text: str) -> bool:
-        """Tell whether a text holds that of an added token."""
+        """Return whether a text contains the text of an added or special token."""
         return self._markers is not None and self._markers.search(text) is not None
 
     def between(self, ids: Iterable[int]) -> list[int]:
@@ -58,7 +58,7 @@ class TextEncoder:
         return [token_id for token_id in ids if token_id in self.protected]
 
     def decode(self, ids: Iterable[int], *, special: bool = False) -> str:
-        """Return the text of ids, with the texts of special tokens or without."""
+        """Return the text of ids. `special`: with the texts of special tokens."""
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=not special)
         return text
 

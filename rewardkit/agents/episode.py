@@ -1,7 +1,7 @@
-"""One episode: what was said, as messages and as token ids, what it may still use, and why it ended.
+"""One episode: its turns as messages and as token ids, what is left of its limits, and why it ended.
 
-Loops drive it by four methods: `generate`, `execute`, `respond` and `append`. Each leaves the loop when a
-limit is reached, by raising `EpisodeEnded`: a loop need not look. `runner.py` makes episodes and ends them.
+Loops drive it by four methods: `generate`, `execute`, `respond` and `append`. Each raises `EpisodeEnded` when
+a limit is reached, so a loop does not check limits itself. `runner.py` makes episodes and ends them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ FAILED: Mapping[str, Status] = {
     "cancelled": "error",
     "error": "error",
 }
-"""The ends that say nothing of the model, as a status. All others are `ok`."""
+"""The status of an episode that ended for a reason other than the model. After every other reason it is
+`ok`."""
 
 
 class EpisodeEnded(Exception):
@@ -71,18 +72,19 @@ class Episode:
         interaction: Interaction | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with the row's prompt.
+        """Start with the prompt.
 
         Args:
-            messages: the prompt, where it is not the row's own (an agent's `prepare` has added to it).
-            schemas: of the tools that the chat template, or the chat endpoint, shows.
-            tools_as_text: the model is told of tools by the prompt's text, and of what they came to by a
-                user's message, `Observation: ...`.
+            messages: The prompt; None: the row's messages.
+            schemas: Of the tools that the chat template or the chat endpoint shows.
+            tools_as_text: The text of the prompt describes the tools, and their observations are put into a
+                user message, `Observation: ...`.
+            clock: Returns seconds; a test may pass its own.
         """
         self.row = row
         self.limits = limits
         self.seed = seed
-        """Of the whole episode; each turn's is derived from it, see `turn_seed`."""
+        """Seed of the whole episode. The seeds of its turns are derived from it by `turn_seed`."""
         self.agent_name = agent_name or row.agent_name or ""
         self.messages: list[Message] = [dict(one) for one in (row.messages if messages is None else messages)]
         """The prompt and all turns."""
@@ -96,25 +98,26 @@ class Episode:
         self.prompt_ids: list[int] = []
         """Empty before the first turn, and with a ChatModel."""
         self.response_ids: list[int] = []
-        """What the model has produced, as it was, and what was appended between. Empty with a ChatModel."""
+        """The tokens that the model produced and those appended between its turns. Empty with a ChatModel."""
         self.response_mask: list[int] = []
-        """1 where the model has produced the token."""
+        """1 for a token that the model produced, 0 for an appended one."""
         self.log_probs: list[float] = []
-        """As the engine gave them; 0.0 where nothing was drawn, and everywhere if the engine gives none."""
+        """Log-probabilities in nats, as the engine gave them. 0.0 for appended tokens, and for all tokens if
+        the engine gives none."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """For the loop's own use."""
         self.ended: str | None = None
-        """One of `ENDED`; None while it goes on."""
+        """Why it ended: one of `ENDED`. None while it goes on."""
         self.status: Status = "ok"
-        """`ok`: the episode can be judged. `timeout`, `error`: it ended for a reason not the model's."""
+        """`ok`: the episode can be scored. `timeout`, `error`: it ended for a reason other than the model."""
         self.detail: str | None = None
         """One line: what failed."""
         self.tool_rewards: dict[str, float] = {}
-        """What each tool's state was worth at the end, by the tool's name."""
+        """The reward for each tool's state at the end, by the tool's name."""
         self.interaction_score: float | None = None
         self.metrics: Counter[str] = Counter()
-        """Sums of what observations and users' turns have measured."""
+        """Sums of the metrics of observations and of the interaction's turns, by name."""
         self._speaking = speaking
         self._counted = 0  # tokens of a ChatModel's turns
         self._clock = clock
@@ -134,12 +137,12 @@ class Episode:
 
     @property
     def counted_tokens(self) -> int:
-        """How many tokens a ChatModel says that its turns have, or has about, where it does not count."""
+        """Tokens of a ChatModel's turns. Where it does not report them, one for every four characters."""
         return self._counted
 
     @property
     def answer(self) -> str:
-        """What the model said last: the text of its last turn, without what tools and users said."""
+        """The text of the model's last turn; empty if it has had none."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:
@@ -147,10 +150,14 @@ class Episode:
         return sum(turn.role in roles for turn in self.turns)
 
     def end(self, reason: str, detail: str | None = None) -> None:
-        """End the episode, once; a later reason is not heard.
+        """Mark the episode as ended. Once it has ended, a further call changes nothing.
 
         Args:
-            reason: one of `ENDED`.
+            reason: One of `ENDED`.
+            detail: One line on what failed.
+
+        Raises:
+            ValueError: the reason is not one of `ENDED`.
         """
         if reason not in ENDED:
             raise ValueError(f"an episode cannot end by '{reason}'; expected one of {', '.join(ENDED)}")
@@ -160,7 +167,7 @@ class Episode:
             self.detail = detail
 
     def reward(self, value: float | None) -> None:
-        """Add a reward to the model's last turn."""
+        """Add to the reward of the model's last turn. None adds nothing."""
         turn = next((turn for turn in reversed(self.turns) if turn.role == "assistant"), None)
         if value is not None and turn is not None:
             turn.reward = (turn.reward or 0.0) + float(value)
@@ -168,17 +175,16 @@ class Episode:
     async def generate(
         self, *, stop: Sequence[str] = (), max_tokens: int | None = None, stop_token_ids: Sequence[int] = ()
     ) -> Reply:
-        """Generate the model's next turn, and return it with its calls found.
-
-        Its ids are kept as they were produced; its text is theirs.
+        """Generate the model's next turn, and return it with the calls that it makes.
 
         Args:
-            stop: texts that end the turn, beside those of the format of calls; the token that completes one
+            stop: Texts that end the turn, besides those of the format of calls. The token that completes one
                 is the last that is kept.
-            max_tokens: of this turn, if less than the limits leave.
+            max_tokens: Of this turn, if that is less than what the limits leave.
+            stop_token_ids: Tokens that end the turn; without effect with a ChatModel.
 
         Raises:
-            EpisodeEnded: no turn, or no token, is left.
+            EpisodeEnded: no turn or no token is left, or the engine gave the request up.
         """
         self._go_on()
         if self._speaking.transcript is not None and not self.prompt_ids:
@@ -197,14 +203,14 @@ class Episode:
         return reply
 
     async def execute(self, calls: Sequence[Call]) -> list[Observation]:
-        """Execute the calls of the last turn, and append what they came to.
+        """Execute the calls of the model's last turn, append their observations, and return these.
 
-        At most `limits.parallel_calls` are executed, side by side; bad calls are observations that say why.
-        The rewards of the observations go to the turn that made the calls.
+        The first `limits.parallel_calls` calls are executed, all at once. The observation of a call that is
+        bad or not executed says why. Rewards of observations are added to the turn that made the calls.
 
         Raises:
-            EpisodeEnded: a tool failed beyond its retries, or says that the episode is done, or a limit is
-                reached.
+            EpisodeEnded: a tool failed beyond its retries, a tool says that the episode is done, or a limit
+                is reached.
         """
         self._go_on()
         if not calls:
@@ -226,10 +232,11 @@ class Episode:
         return found
 
     async def respond(self) -> UserTurn:
-        """Let the row's interaction answer the last turn, and append what it says.
+        """Ask the row's interaction for its answer to the last turn, append the answer and return it.
 
         Raises:
-            EpisodeEnded: it has failed, or says that the episode is done, or a limit is reached.
+            EpisodeEnded: the interaction failed, it says that the episode is done, or a limit is reached.
+            RuntimeError: the row has no interaction.
         """
         self._go_on()
         if self.interaction is None:
@@ -253,31 +260,31 @@ class Episode:
         return said
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Append one turn that the model did not generate, in its chat template; its tokens get mask 0.
+        """Append one turn that the model did not generate, as its chat template writes it, with mask 0.
 
-        Where it does not fit into the budget, or no turn of the model can follow, it is kept as messages and
-        a `Turn`, without tokens.
+        A turn that does not fit into the token limits, or that no turn of the model can follow, is kept as
+        messages and as a `Turn` without tokens.
 
         Args:
-            messages: of the role `user`, or `tool`.
+            messages: All of the role `user`, or all of the role `tool`.
 
         Raises:
             EpisodeEnded: a limit is reached.
-            TemplateError: the template cannot take them there.
+            TemplateError: the template cannot take the messages behind a turn of the model.
         """
         self._go_on()
         self._user_turn_left()
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return why an episode ends whose loop is content: `answered`, or the budget that cut its answer."""
+        """Return why an episode ends whose loop returns: `answered`, or the limit that cut its answer."""
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"
         return self._why_too_long(1) or "answered"
 
     def _append(self, messages: Sequence[Message], role: Role, statuses: Sequence[str]) -> None:
-        """Keep messages as one turn; leave the loop where none of the model can follow."""
+        """Append messages as one turn, and end the episode if no turn of the model can follow."""
         start = len(self.response_ids)
         reason = self._why_no_turn()
         transcript = self._speaking.transcript
@@ -319,7 +326,7 @@ class Episode:
         self._go_on()
 
     def _observations(self, calls: Sequence[Call], found: Sequence[Observation]) -> list[Message]:
-        """What the calls came to, as the model is told of it."""
+        """The messages by which the model is told of the observations."""
         if self.tools_as_text:
             return [{"role": "user", "content": "\n".join(f"Observation: {one.text}" for one in found)}]
         made = self.messages[-1].get("tool_calls") or []
@@ -330,7 +337,7 @@ class Episode:
         ]
 
     async def _continue(self, transcript: Transcript, wanted: TurnRequest) -> Reply:
-        """Have a TokenModel speak; its ids are kept as it produced them."""
+        """Ask a TokenModel for a turn, and keep its ids as they were produced."""
         reply = await continue_ids(self._speaking, [*self.prompt_ids, *self.response_ids], wanted)
         ids = list(reply.token_ids)
         start = len(self.response_ids)
@@ -341,17 +348,17 @@ class Episode:
         return self._said(reply, turn, transcript.text_of(ids, special=True))
 
     async def _chat(self, wanted: TurnRequest) -> Reply:
-        """Have a ChatModel speak."""
+        """Ask a ChatModel for a turn."""
         reply = await continue_messages(self._speaking, list(self.messages), self.schemas, wanted)
         # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         return self._said(reply, Turn("assistant", reply.text, finish_reason=reply.finish_reason), reply.text)
 
     def _said(self, reply: Reply, turn: Turn, text: str) -> Reply:
-        """Keep a turn of the model, and read its calls.
+        """Keep a turn of the model, and parse its calls.
 
         Args:
-            text: in which the calls are, special tokens included.
+            text: Of the turn, special tokens included: the calls are in it.
         """
         content = reply.text
         calls = list(reply.calls or ())
@@ -379,7 +386,7 @@ class Episode:
         raise EpisodeEnded(self.ended)
 
     def _end_late(self, reason: str, detail: str) -> None:
-        """End by `seconds` where the episode's time is up too, and by `reason` otherwise."""
+        """End as `seconds` if the episode's time is up, otherwise as `reason`."""
         left = self._seconds_left()
         self.end("seconds" if left is not None and left <= 0 else reason, detail)
 
@@ -402,7 +409,7 @@ class Episode:
         return None
 
     def _budget(self) -> int:
-        """Tokens of the next turn; end the episode where there are none."""
+        """Return how many tokens the next turn may have; end the episode if there are none."""
         reason = self._why_no_turn() or self._why_too_long(1)
         if reason is not None:
             self._stop(reason)

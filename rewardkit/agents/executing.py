@@ -1,4 +1,4 @@
-"""One call of a tool, from what the model wrote to an observation: never an exception, never for ever."""
+"""Executes one call of a tool. The result is always an observation, after a bounded time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rewardkit.errors import did_you_mean
 
 T = TypeVar("T")
 _GRACE_S = 1.0
-"""How long what has been cancelled may take to end, before it is left behind."""
+"""How long a cancelled task may take to end before it is no longer waited for."""
 
 
 async def execute_call(
     call: Call, tools: Mapping[str, Tool], limits: EpisodeLimits, seconds: float | None
 ) -> Observation:
-    """Return what a call came to; a bad one is an observation that says what is wrong.
+    """Return the observation of a call. For a bad call it says what is wrong.
 
     Args:
-        seconds: left to the episode; None: no limit.
+        seconds: Time left to the episode; None: no limit.
     """
     tool = tools.get(call.name)
     if call.error is not None:
@@ -60,10 +60,14 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
 
 
 async def within(work: Awaitable[T], seconds: float | None) -> T:
-    """Return what `work` returns; what does not end in time is cancelled, and left behind if it will not.
+    """Return what `work` returns. After `seconds` it is cancelled, and not waited for if it does not end
+    then.
+
+    Args:
+        seconds: None: no limit.
 
     Raises:
-        TimeoutError: it has not ended in time, or has itself raised that.
+        TimeoutError: it did not end in time, or raised this error itself.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -94,9 +98,10 @@ def _look_at(task: asyncio.Future[Any]) -> None:
 
 
 def cut(text: str, limit: int, side: str) -> str:
-    """Return at most `limit` characters of a text, and the word that it was cut, as verl writes it.
+    """Return at most `limit` characters of a text, with verl's mark where it was cut.
 
-    `side` is where the cut is: `left` keeps the end, `right` the start, `middle` both.
+    Args:
+        side: What is left out. `left` keeps the end, `right` the start, `middle` both.
     """
     if len(text) <= limit:
         return text
@@ -109,6 +114,6 @@ def cut(text: str, limit: int, side: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception as one line."""
+    """Return an exception as one line: its type, and up to 300 characters of its message."""
     first = (str(error).strip().splitlines() or [""])[0][:300]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

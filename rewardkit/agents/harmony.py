@@ -22,15 +22,19 @@ class Part:
     """One message of a turn."""
 
     channel: str
-    """analysis, commentary, final, or nothing."""
+    """`analysis`, `commentary` or `final`; empty if the message has none."""
     recipient: str
-    """Whom it is to: a tool as `functions.name`; nothing: the user."""
+    """A tool, as `functions.name`; empty for the user."""
     body: str | None
-    """None: it ended within its head."""
+    """None if the text ends before the body begins."""
 
 
 def parts_of(text: str) -> Iterator[Part]:
-    """Yield the messages of a turn, special tokens spelled out in its text."""
+    """Yield the messages of a turn.
+
+    Args:
+        text: Of the turn, with its special tokens.
+    """
     position = 0
     while (mark := text.find(_BEGIN, position)) >= 0:
         begin = mark + len(_BEGIN)

@@ -1,6 +1,6 @@
-"""How a model is asked for one turn, by token ids or by messages, and where what it wrote is cut.
+"""Asks a model for one turn, by token ids or by messages, and cuts the turn at stop texts.
 
-Asks, and keeps nothing: what was said is kept by the episode.
+Nothing is kept here; the episode keeps the turns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Speaking:
     parse: Parse
     """Finds calls in a turn's text."""
     stop: tuple[str, ...] = ()
-    """Texts that end every turn: what follows them is not the model's to write."""
+    """Texts that end every turn, such as the label of an observation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,15 @@ class TurnRequest:
     stop: Sequence[str]
     """Texts that end the turn."""
     stop_token_ids: Sequence[int]
-    """Tokens that end it; a ChatModel is not asked for them."""
+    """Tokens that end the turn. They are not passed to a ChatModel."""
 
 
 def turn_seed(seed: int, turn: int) -> int:
-    """Return the seed of a turn, counted from 0: the first has the episode's own, so that an episode of one
-    turn draws what a single response draws. Later ones have 31 bits, as many as every server takes."""
+    """Return the seed of the model's turn number `turn`, counted from 0.
+
+    The first turn has the episode's seed, so that an episode of one turn draws what a single response draws.
+    The seeds of later turns have 31 bits, which every server takes.
+    """
     if turn == 0:
         return seed
     digest = hashlib.blake2b(repr((seed, turn)).encode(), digest_size=8).digest()
@@ -54,7 +57,7 @@ def turn_seed(seed: int, turn: int) -> int:
 
 
 async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnRequest) -> Reply:
-    """Return a TokenModel's turn after `ids`, up to what ends it, with the text of its ids."""
+    """Return a TokenModel's turn after the token ids `ids`, cut behind the first stop text."""
     model: Any = speaking.model
     transcript: Any = speaking.transcript
     reply: Reply = await model.generate(
@@ -74,7 +77,11 @@ async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnReque
 async def continue_messages(
     speaking: Speaking, messages: Sequence[Message], schemas: Sequence[Mapping[str, Any]], wanted: TurnRequest
 ) -> Reply:
-    """Return a ChatModel's turn after `messages`, up to the first text that ends it."""
+    """Return a ChatModel's turn after `messages`, cut behind the first stop text.
+
+    Args:
+        schemas: OpenAI's function schemas of the tools.
+    """
     model: Any = speaking.model
     reply: Reply = await model.chat(messages, schemas, seed=wanted.seed, max_tokens=wanted.max_tokens)
     text = plain_text(reply.text)
@@ -85,7 +92,7 @@ async def continue_messages(
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
-    """How many of `ids` there are up to the one that completes a stop text; all if none does."""
+    """Return how many of `ids` to keep: up to the one that completes a stop text, or all."""
     text = transcript.text_of(ids, special=True)
     if not any(one in text for one in stop):
         return len(ids)

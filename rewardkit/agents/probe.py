@@ -1,7 +1,8 @@
-"""What a chat template allows: which turns can be appended as its own difference; what it does to history.
+"""Tries a chat template at the start of a run: which turns can be appended, and which turns it rewrites.
 
-`probe` is for the start of a run: a template that cannot take tools is refused there, with the reason, and
-one that would write earlier turns anew is named, with what is done about it.
+A template that cannot take the turns of a run's agents is refused with the reason. For one that writes
+earlier turns anew when others follow, the user is told how, and that episodes keep them as they were
+produced.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ _HEARD: Message = {"role": "tool", "name": "zqtool", "tool_call_id": "call00000"
 
 @dataclass(frozen=True, slots=True)
 class TemplateReport:
-    """What the probe has found."""
+    """What `probe` found."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
     """Kind of turn (`user`, `tool`, `parallel tools`) -> why it cannot be appended."""
     rewrites: Mapping[str, str] = field(default_factory=dict)
-    """Kind of history -> how the template would write it anew. Episodes keep what was produced."""
+    """Kind of earlier turns -> how the template would rewrite them. Episodes keep them as produced."""
     notes: Sequence[str] = ()
+    """Further lines for the user."""
 
     def lines(self) -> list[str]:
         """Return one line for each thing that a user should know."""
@@ -54,7 +56,7 @@ class TemplateReport:
 
 
 def probe(transcript: Transcript) -> TemplateReport:
-    """Try a template on short conversations of every kind that changes some template's history."""
+    """Try the template on short conversations of each kind that some templates refuse or rewrite."""
     refused = {}
     kinds: dict[str, tuple[list[Message], Schemas]] = {
         "user": ([_MORE], ()),
@@ -72,10 +74,10 @@ def probe(transcript: Transcript) -> TemplateReport:
 
 
 def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateReport:
-    """Probe a template for the loops that a run uses.
+    """Return what `probe` finds, and make sure that the template takes the turns that a run's agents append.
 
     Raises:
-        TemplateError: one of them appends turns that the template cannot take.
+        TemplateError: it does not take those of one of them.
     """
     report = probe(transcript)
     for one in agents:
@@ -90,7 +92,7 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
 
 
 def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
-    """A second round must be written as the first, or the difference is not that of every place."""
+    """Raise TemplateError if the template writes a turn otherwise where more turns stand before it."""
     said: Message = {"role": "assistant", "content": "zqsaid"}
     later: list[str] = []
     for before in ([_ASKED, said], [_ASKED, said, {"role": "user", "content": "zqagain"}, said]):
@@ -108,7 +110,7 @@ def _shows_tools(transcript: Transcript) -> bool:
 
 
 def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
-    """Histories that the template writes otherwise once something follows, or not as they were said."""
+    """Yield the kinds of earlier turns that the template rewrites or trims, and how."""
     for kind, said, new, schemas in _histories():
         try:
             alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)

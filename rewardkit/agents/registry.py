@@ -1,7 +1,7 @@
-"""Which loops there are: a name -> `Agent`. Ours stand in `loops/`; users add theirs with `@agent`, with
-`path.py:name`, or behind an entry point of the group `rewardkit.agents`.
+"""The registry of agents: a name -> a loop. Ours are in `loops/`. Users add their own with `@agent`, by
+`path.py:name`, or by an entry point of the group `rewardkit.agents`.
 
-Runs none: `runner.py` does.
+No loop is run here; `runner.py` does that.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ ToolsBy = Literal["template", "text", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A loop and what has to be known of it before an episode starts."""
+    """A loop, and what an episode needs to know of it before it starts."""
 
     name: str
     loop: Loop
     """Drives one episode; when it returns, the episode has ended."""
     tools: ToolsBy = "template"
-    """How the model is told of its tools: by the chat template (which must then take tool messages), by the
-    text that `prepare` writes, or not at all: then a row gets no tools."""
+    """How the model is told of its tools. `template`: by the chat template, which must take tool messages.
+    `text`: by the text that `prepare` writes. `none`: not at all, and rows get no tools."""
     prepare: Prepare | None = None
-    """(messages, tool schemas) -> the messages of the prompt. Pure: the prompt's length is known without an
-    episode."""
+    """(messages, tool schemas) -> the messages of the prompt. It must be pure: prompts are also made only to
+    count their tokens."""
     calls: str | None = None
-    """The format in which the model writes its calls, where the loop fixes it (`react`); None: the run's."""
+    """The format in which the model writes calls, where the loop needs a certain one; None: the run's."""
     interaction: bool = True
-    """It lets the row's interaction answer; otherwise none is made."""
+    """Whether the loop asks the row's interaction. If not, no interaction is made."""
     summary: str = ""
 
 
@@ -58,7 +58,7 @@ class Agents:
         self._entry_points_loaded = False
 
     def register(self, new: Agent) -> Agent:
-        """Add a loop.
+        """Add a loop and return it. The same loop may be added again.
 
         Raises:
             OptionsError: another loop has the name.
@@ -75,7 +75,7 @@ class Agents:
         """Return the loop of a name, or that of `path.py:name`.
 
         Raises:
-            InputError: there is none; the nearest names are said.
+            InputError: there is none; the message names the nearest.
         """
         found = self._known().get(name)
         if found is not None:
@@ -103,7 +103,7 @@ class Agents:
 
 
 AGENTS = Agents()
-"""The loops that every entrance knows."""
+"""The registry that training, generation and evaluation look names up in."""
 
 
 def agent(

@@ -1,4 +1,4 @@
-"""What a row says of its episode: the agent, the tools and their settings, the interaction."""
+"""Reads what a row says of its episode: the agent, the tools and their settings, the interaction."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class RowTools:
     """The tools of one row."""
 
     selection: tuple[str, ...] | None
-    """By `tool_selection`; None: all that the run has."""
+    """Names, from `tool_selection`; None: all tools of the run."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """By tool: `tools_kwargs[tool]["create_kwargs"]`; not of tools that it says nothing of."""
+    """By tool, `tools_kwargs[tool]["create_kwargs"]`. Tools without settings in the row are left out."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
     """Read `tools_kwargs` and `tool_selection`, which may be JSON texts.
 
     Raises:
-        InputError: one is not of the form that verl has.
+        InputError: one of them does not have verl's form.
     """
     given = _plain(extra_info, "tools_kwargs", Mapping)
     kwargs: dict[str, Mapping[str, Any]] = {}
@@ -55,10 +55,10 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
 
 
 def says_nothing(settings: Any) -> bool:
-    """True for a tool's settings that are there for other rows alone: all in them is null or empty.
+    """Return whether a row's settings of a tool are mere filling: every value in them is null or empty.
 
-    A file's columns are the same for all rows, and verl's loader wants no null: what prep writes of the tools
-    that are not the set's own is empty texts.
+    All rows of a file have the same columns, so a row has settings of tools that only other rows use. `prep`
+    writes empty texts there, since verl's loader takes no nulls.
     """
     create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
     if not isinstance(create, Mapping) or not create:

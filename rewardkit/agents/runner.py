@@ -1,7 +1,7 @@
-"""Runs episodes: makes their tools, lets a loop drive each, and gives everything back whatever happens.
+"""Runs episodes: makes the tools of each, lets its loop drive it, and releases its tools at the end.
 
-Each episode is a coroutine of its own on one model; a slow tool stalls nobody else. What is created is
-released: also on an error, a timeout, a cancel and, by `drive`, on SIGTERM.
+Each episode is a coroutine, and all share one model, so a slow tool holds up its own episode alone. Tools are
+released after an error, a timeout and a cancel too, and on SIGTERM where `drive` runs the coroutines.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class EpisodeSetup:
-    """What all episodes of a run have in common, short of the model."""
+    """What all episodes of a run have in common, except the model."""
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
-    """Of the model's tokenizer; None with a ChatModel."""
+    """Of the model's tokenizer. None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
-    """What makes a fresh tool for an episode, by the tool's name."""
+    """By name, a function that makes a new tool for an episode."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
+    """By name, a function that makes a new interaction for an episode."""
     calls: str = "hermes"
     """The format in which the model writes calls, see `calls.py`."""
     default_agent: str = SINGLE_TURN
@@ -55,11 +56,11 @@ class EpisodePrompt:
     schemas: list[Mapping[str, Any]]
     """Of the tools that the template shows."""
     tools: dict[str, Tool]
-    """Made, and not yet created."""
+    """By name; `create` has not been called yet."""
 
 
 def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
-    """Raise InputError for the first row whose agent, tools or interaction there is not."""
+    """Raise InputError for the first row that names an agent, tool or interaction that does not exist."""
     for i, row in enumerate(rows):
         try:
             agent = agent_of(row, setting)
@@ -82,7 +83,7 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
     """Return what a row's episode begins with.
 
     Raises:
-        InputError: an agent or a tool that there is not.
+        InputError: the row names an agent or a tool that does not exist.
     """
     agent = agent_of(row, setting)
     tools = {name: setting.tools[name]() for name in _tool_names(row, agent, setting)}
@@ -94,10 +95,10 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
 
 
 def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
-    """Return the ids of the prompt that a row's episode begins with, without beginning it.
+    """Return the token ids of the prompt of a row's episode, without starting one. Empty for a ChatModel.
 
     Raises:
-        InputError: an agent or a tool that there is not.
+        InputError: the row names an agent or a tool that does not exist.
         TemplateError: the template refuses the prompt.
     """
     if setting.transcript is None:
@@ -111,11 +112,11 @@ async def run_episode(
 ) -> Episode:
     """Run one episode to its end and return it.
 
-    What its loop, a tool or the model raises ends it as `error`. If it is cancelled, it ends as
-    `cancelled`, releases its tools, and is still returned: a caller that cancels has to await it.
+    An exception of its loop or of the model ends it as `error`. If it is cancelled, it ends as `cancelled`,
+    releases its tools, and is still returned: a caller that cancels has to await it.
 
     Raises:
-        InputError: the row names an agent, a tool or an interaction that there is not.
+        InputError: the row names an agent, a tool or an interaction that does not exist.
     """
     prompt = begin(row, setting)
     interaction = _interaction_name(row, prompt.agent, setting)
@@ -144,7 +145,7 @@ async def run_episode(
 
 
 async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitable[None]]]) -> None:
-    """From the first tool's `create` to the last word on what the episode is worth."""
+    """Create the tools, run the loop, and ask for the rewards of the whole episode."""
     try:
         await _create(episode, begun)
         await agent.loop(episode)
@@ -155,7 +156,7 @@ async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitab
 
 
 async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) -> None:
-    """Begin the tools and the interaction; whatever is begun is in `begun`, to be given back."""
+    """Create the tools and start the interaction. `begun` gets what releases each, before it is begun."""
     kwargs = tools_of(episode.extra_info).create_kwargs
     seconds = episode.limits.tool_seconds
 
@@ -180,7 +181,8 @@ async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) 
 
 
 async def _judge(episode: Episode) -> None:
-    """Ask the tools and the interaction what the episode is worth; one that cannot say is a failure."""
+    """Ask the tools and the interaction for their rewards of the episode; an exception makes it an
+    `error`."""
     if episode.status != "ok":
         return
     seconds = episode.limits.tool_seconds
@@ -199,7 +201,7 @@ async def _judge(episode: Episode) -> None:
 
 
 async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
-    """Release everything, once, also when cancelled meanwhile."""
+    """Release everything once, even if this is cancelled."""
 
     async def release(give_back: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -224,16 +226,16 @@ async def run_episodes(
     concurrency: int | None = None,
     ended: Callable[[int, Episode], None] | None = None,
 ) -> list[Episode]:
-    """Run an episode for each row, all at once, and return them in the rows' order.
+    """Run an episode for each row, all at once, and return them in the order of the rows.
 
     Args:
-        seeds: one for each row; it alone decides what the row's episode draws.
-        concurrency: at most so many at once; None: all.
-        ended: told of each episode (its place among the rows, the episode) when it has ended.
+        seeds: One for each row. What an episode draws depends on its own seed alone.
+        concurrency: How many run at once; None: all.
+        ended: Called with the index of the row and its episode when the episode has ended.
 
     Raises:
-        InputError: a row names an agent, a tool or an interaction that there is not; nothing has run then.
-        CancelledError: it was cancelled; every episode has given back what it held.
+        InputError: a row names an agent, a tool or an interaction that does not exist. No episode has run.
+        CancelledError: it was cancelled. All tools have been released.
     """
     check_rows(rows, setting)
     gate = asyncio.Semaphore(concurrency or max(len(rows), 1))
@@ -263,9 +265,10 @@ async def run_episodes(
 
 
 def drive(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in an event loop of its own; SIGTERM cancels it first, and is then obeyed.
+    """Run a coroutine in an event loop of its own, and return its result.
 
-    In a thread that is not the main one signals go their usual way.
+    SIGTERM cancels the coroutine, which can release what it holds, and then has its usual effect. In a thread
+    other than the main one SIGTERM is not handled.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)

@@ -1,9 +1,10 @@
-"""Turns as token ids, by a model's own chat template, without ever tokenising again what the model produced.
+"""Turns as token ids by a model's own chat template. The tokens that the model produced are never tokenised
+again.
 
-A turn is appended as the *template's own difference*: what the template writes behind an assistant's turn
-when further messages follow it, up to where the assistant is to go on. It is taken from a short conversation
-of placeholders, so it does not depend on how the template would write earlier turns anew (drop their
-thinking, trim their spaces): these stay as they were produced. Which templates allow that, `probe.py` says.
+A turn is appended as the *difference* that it makes in the template's text: what the template writes between
+the end of an assistant's turn and the place where the next one begins. The difference is taken from a short
+conversation of placeholders. So it does not matter that many templates rewrite earlier turns (drop their
+thinking, trim their spaces): these stay as they were produced. `probe.py` tells which templates allow this.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from rewardkit.types import Message
 Schemas = Sequence[Mapping[str, Any]]
 
 _SAID = "zqsaidqz"
-"""Stands for what the assistant has said, or for the last argument of its call."""
+"""The placeholder for the text of an assistant's turn, or for the last argument of its call."""
 _HEARD = "zqheard{}qz"
-"""Stands for the content of an appended message."""
+"""The placeholder for the content of an appended message."""
 _CALL_ID = "call0000{}"  # nine letters and digits: more some templates refuse
 
 
 class TemplateError(ConfigError):
-    """A chat template cannot take what is to be appended."""
+    """A chat template cannot take a prompt, or the turns that are to be appended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """What a template writes around the contents of appended messages."""
+    """The text that a template writes around the contents of appended messages."""
 
     parts: tuple[str, ...]
-    """One before each content and one behind the last, which ends where the assistant is to go on."""
+    """One before each content, and one behind the last that ends where the assistant's next turn begins."""
     closing: tuple[int, ...]
     """Ids at the start of the first part that close the assistant's turn."""
     contents: tuple[Callable[[str], str], ...]
-    """How the template writes each content: as it is, trimmed, or as JSON."""
+    """For each content a function that changes it as the template does: not at all, trimmed, or to JSON."""
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Transcript:
     tokenizer: Any
     """A Hugging Face tokenizer with a chat template."""
     end_ids: Sequence[int] = ()
-    """The ids that end an assistant's turn; the tokenizer's own is always one."""
+    """The ids that end an assistant's turn. The tokenizer's end token is always added."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Passed to `apply_chat_template`: `enable_thinking`, `date_string`, ..."""
 
@@ -60,7 +61,12 @@ class Transcript:
         self._skeletons: dict[tuple[Any, ...], Skeleton] = {}
 
     def render(self, messages: Sequence[Message], schemas: Schemas = (), *, prompt: bool = True) -> str:
-        """Return the template's text of a conversation, up to where the assistant is to go on if `prompt`."""
+        """Return the template's text of a conversation.
+
+        Args:
+            schemas: OpenAI's function schemas of the tools.
+            prompt: The text ends with the beginning of the assistant's next turn.
+        """
         text: str = self.tokenizer.apply_chat_template(
             list(messages),
             tools=list(schemas) or None,
@@ -71,7 +77,7 @@ class Transcript:
         return text
 
     def prompt_ids(self, messages: Sequence[Message], schemas: Schemas = ()) -> list[int]:
-        """Return the ids of a prompt: the template's text of it as one, as in training on single turns.
+        """Return the ids of a prompt, as in training on single turns: its text is tokenised as one.
 
         Raises:
             TemplateError: the template refuses it.
@@ -84,16 +90,17 @@ class Transcript:
     def appended(
         self, produced: Sequence[int], messages: Sequence[Message], schemas: Schemas = ()
     ) -> list[int]:
-        """Return what follows `produced`, ids that end with an assistant's turn: the rest of its closing, the
-        messages, and the opening of the next turn.
+        """Return the ids that follow an assistant's turn when messages are appended: the rest of the closing
+        of that turn, the messages, and the opening of the next turn.
 
-        No content of a message can become one of the template's markers.
+        The content of a message never becomes one of the template's markers.
 
         Args:
-            messages: of the roles `tool` or `user`; a tool's has a `name`.
+            produced: Token ids that end with the assistant's turn.
+            messages: Of the roles `tool` or `user`. A tool's has a `name`.
 
         Raises:
-            TemplateError: the template cannot take them behind an assistant's turn.
+            TemplateError: the template cannot take the messages behind an assistant's turn.
         """
         skeleton = self.skeleton(messages, schemas)
         texts = [
@@ -104,16 +111,16 @@ class Transcript:
         return ids[self._said_already(produced, ids, skeleton) :]
 
     def text_of(self, ids: Sequence[int], *, special: bool = False) -> str:
-        """Return the text of a turn; with `special`, that of special tokens too, less the end's own."""
+        """Return the text of a turn. `special`: with its special tokens, but for the one that ends it."""
         if special and ids and ids[-1] in self.end_ids:
             ids = ids[:-1]
         return self.encoder.decode(ids, special=special)
 
     def skeleton(self, messages: Sequence[Message], schemas: Schemas = ()) -> Skeleton:
-        """Return what the template writes around these messages' contents.
+        """Return the text that the template writes around the contents of these messages.
 
         Raises:
-            TemplateError: see `appended`.
+            TemplateError: the template cannot take the messages behind an assistant's turn.
         """
         shape = tuple((str(message["role"]), str(message.get("name") or "")) for message in messages)
         key = (shape, json.dumps(list(schemas), sort_keys=True, default=str))

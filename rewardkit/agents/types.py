@@ -1,4 +1,4 @@
-"""What an episode's parts are to each other: models, tools, interactions, calls. Plain data and protocols.
+"""The parts of an episode as plain data and protocols: limits, models, tools, interactions, calls, turns.
 
 The episode itself is in `episode.py`, the loops that drive it in `loops/`.
 """
@@ -26,32 +26,35 @@ ENDED = (
     "cancelled",
     "error",  # the loop itself raised
 )
-"""Why an episode ended: exactly one of these. None of them loses the episode's tokens."""
+"""Why an episode ended: exactly one of these. Whatever the reason, the episode's tokens are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeLimits:
-    """What one episode may use. None: no limit."""
+    """The limits of one episode. None: no limit."""
 
     response_tokens: int
-    """Of the model, the tools and the user together."""
+    """Tokens of the response: those of the model, the tools and the user together."""
     context_tokens: int | None = None
-    """Of prompt and response together."""
+    """Tokens of prompt and response together."""
     turn_tokens: int | None = None
-    """Of one assistant's turn."""
+    """Tokens of one turn of the model."""
     assistant_turns: int | None = None
     user_turns: int | None = None
     seconds: float | None = None
-    """From the episode's start; checked between turns and while a tool or a user is waited for."""
+    """Elapsed time since the episode's start. It is checked between turns, and bounds each wait for a tool or
+    an interaction; a turn of the model is not cut short."""
     parallel_calls: int = 1
-    """Calls of one turn that are executed; the others get an observation that says so."""
+    """Calls of one turn that are executed, at once. The others get an observation that says that they were
+    not."""
     tool_response_chars: int = 256
-    """A longer observation is cut, and says so. Characters, as verl's `max_tool_response_length`."""
+    """Characters of an observation; a longer one is cut and marked as truncated. verl's
+    `max_tool_response_length`."""
     tool_response_truncate_side: Literal["left", "middle", "right"] = "middle"
     tool_seconds: float = 30.0
-    """One execution of a tool, or one answer of an interaction."""
+    """Elapsed time of one execution of a tool, or of one answer of an interaction."""
     tool_retries: int = 1
-    """Further tries after a failure that is the tool's own (not a bad call, which is an observation)."""
+    """Further tries after the tool itself has failed. A bad call is not tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Reply:
     calls: Sequence[Call] | None = None
     """Calls that the engine has parsed itself (a chat endpoint); None: they are in the text."""
     tokens: int | None = None
-    """How many the turn has, where the engine counts them and shows none."""
+    """Number of tokens of the turn, where the engine reports only their number."""
 
 
 class TokenModel(Protocol):
@@ -80,7 +83,7 @@ class TokenModel(Protocol):
 
 
 class ChatModel(Protocol):
-    """An engine that takes messages, and keeps its tokens to itself."""
+    """An engine that takes messages and returns text without tokens, such as a chat endpoint."""
 
     async def chat(
         self,
@@ -107,24 +110,24 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a tool's execution came to."""
+    """The result of one call of a tool."""
 
     text: str
     reward: float | None = None
-    """Of the turn that made the call."""
+    """Added to the reward of the turn that made the call. None: no reward."""
     done: bool = False
     """The episode ends here."""
     status: Literal["ok", "bad_call", "error", "timeout"] = "ok"
-    """`bad_call`: the model's fault (unknown tool, bad arguments); `error`, `timeout`: the tool's, beyond its
-    retries."""
+    """`bad_call`: the model's fault (unknown tool, bad arguments). `error`, `timeout`: the tool failed, also
+    when it was tried again."""
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 class Tool(Protocol):
-    """A tool of one episode, with a state that lives from its start to its end.
+    """A tool of one episode. Its state lasts from the episode's start to its end.
 
-    A fresh one is made for every episode. `release` is always called once after a `create` was begun,
-    whatever happened in between.
+    A new one is made for every episode. Once `create` has begun, `release` is called exactly once, whatever
+    happens in between.
     """
 
     name: str
@@ -140,7 +143,7 @@ class Tool(Protocol):
         ...
 
     async def reward(self) -> float | None:
-        """The reward for the tool's state at the end of the episode; None: it gives none."""
+        """Return the reward for the tool's state at the end of the episode; None: it gives none."""
         ...
 
     async def release(self) -> None:
@@ -150,20 +153,20 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What an interaction answers to an assistant's turn."""
+    """The answer of an interaction to a turn of the model."""
 
     text: str = ""
-    """The next user turn; not shown where `done`."""
+    """The next turn of the user. The model is not shown it where `done`."""
     reward: float | None = None
-    """Of the assistant's turn that it answers."""
+    """Added to the reward of the turn that it answers. None: no reward."""
     done: bool = False
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 class Interaction(Protocol):
-    """The other side of one episode: gives feedback, plays a user. A fresh one for every episode.
+    """The user of one episode: gives feedback on answers, or plays a person. A new one for every episode.
 
-    `finish` is always called once after a `start` was begun.
+    Once `start` has begun, `finish` is called exactly once.
     """
 
     async def start(self, **kwargs: Any) -> None:
@@ -175,7 +178,7 @@ class Interaction(Protocol):
         ...
 
     async def score(self) -> float | None:
-        """The reward for the episode as a whole; None: the row's reward alone decides."""
+        """Return the reward for the whole episode; None: the row's reward alone decides."""
         ...
 
     async def finish(self) -> None:
@@ -185,7 +188,7 @@ class Interaction(Protocol):
 
 @dataclass(slots=True)
 class Turn:
-    """One turn of an episode after its prompt; tokens `start` to `end` of the response."""
+    """One turn of an episode after its prompt: the tokens `start` to `end` of the response."""
 
     role: Role
     text: str
@@ -194,8 +197,8 @@ class Turn:
     """Exclusive. A tool's or user's turn has the template's tokens around it too, all with mask 0."""
     calls: list[Call] = field(default_factory=list)
     reward: float | None = None
-    """Of an assistant's turn: what the tools and the interaction gave for it, summed."""
+    """Of an assistant's turn: the sum of what the tools, the interaction and the loop gave for it."""
     statuses: list[str] = field(default_factory=list)
     """Of a tool's turn: the status of each observation."""
     finish_reason: str | None = None
-    """Of an assistant's turn, as `Reply.finish_reason`."""
+    """Of an assistant's turn: as in `Reply`."""

@@ -1,8 +1,9 @@
-"""What users' files import of verl where it is not installed: `@function_tool`, base classes, schemas.
+"""Stand-ins for the modules of verl that users' files import: `@function_tool`, base classes, schemas.
 
-They are there while a user's file is imported, and only for names that no installed package has: verl 0.9 has
-no interactions any more, older files do. What a function imports when it is called needs verl itself.
-(verl 0.9.1: `verl/tools/function_tool.py`, `base_tool.py`, `schemas.py`.)
+They exist while a user's file is imported, and only for modules that are not installed. That may be all of
+verl,
+or only some: verl 0.9 has no interactions, which older files import. An import inside of a function runs
+later and needs verl itself. (verl 0.9.1: `verl/tools/function_tool.py`, `base_tool.py`, `schemas.py`.)
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ _KEPT = "__rewardkit_function_tools__"
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function under `@function_tool`, with the attributes that verl's own has."""
+    """A function under `@function_tool`, with the attributes of verl's class of this name."""
 
     name: str
     fn: Callable[..., Any]
     tool_schema: Any
-    """As it was given; None: to be read from the function."""
+    """The schema that the decorator was given; None: it is made from the function."""
 
 
 class Model:
-    """Stands for verl's pydantic models: keeps what it is given, as attributes, nested ones likewise."""
+    """Stands in for verl's pydantic models: its keyword arguments become attributes, mappings in them too."""
 
     def __init__(self, **values: Any) -> None:
         self._values = values
@@ -52,7 +53,7 @@ class Model:
         return cls(**values)
 
     def model_dump(self, **_: Any) -> dict[str, Any]:
-        """Return what it was given."""
+        """Return the keyword arguments as plain data."""
         return {name: _plain(value) for name, value in self._values.items()}
 
 
@@ -69,7 +70,7 @@ def _plain(value: Any) -> Any:
 
 
 class BaseTool:
-    """Base of verl's tools."""
+    """Stands in for the base class of verl's tools."""
 
     def __init__(self, config: dict[str, Any], tool_schema: Any) -> None:
         self.config = config
@@ -93,7 +94,7 @@ class BaseTool:
 
 
 class BaseInteraction:
-    """Base of verl's interactions."""
+    """Stands in for the base class of verl's interactions."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config = config
@@ -107,7 +108,7 @@ class BaseInteraction:
 
 
 def _traced(function: Any = None, **_: Any) -> Any:
-    """verl's `rollout_trace_op`: nothing is traced."""
+    """Stand in for verl's `rollout_trace_op`; nothing is traced."""
     return function if callable(function) else _traced
 
 
@@ -147,7 +148,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 class _VerlFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds these modules when all other finders have not."""
+    """Finds the stand-ins where no other finder finds a module."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -170,7 +171,7 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def verl_modules() -> Iterator[None]:
-    """Let imports of verl succeed meanwhile; what was made for them is gone afterwards."""
+    """Within the block imports of verl succeed. The stand-ins that they made are removed at its end."""
     with _LOCK:
         finder = _VerlFinder()
         sys.meta_path.append(finder)
@@ -186,7 +187,7 @@ def verl_modules() -> Iterator[None]:
 
 
 def import_user_file(path: Path) -> ModuleType:
-    """Import a file of tools, interactions or loops, whatever it imports of verl.
+    """Import a user's file, with stand-ins for what it imports of verl.
 
     Raises:
         InputError: no such file, or it fails to import.
@@ -199,13 +200,18 @@ def import_user_file(path: Path) -> ModuleType:
 
 
 def import_user_module(name: str) -> ModuleType:
-    """Import an installed module likewise."""
+    """Import an installed module, with stand-ins for what it imports of verl.
+
+    Raises:
+        ImportError: there is no such module, or it fails to import.
+    """
     with verl_modules():
         return importlib.import_module(name)
 
 
 def function_tools(module: ModuleType) -> list[Any]:
-    """Return the functions of an imported file under `@function_tool`, verl's own or the stand-in."""
+    """Return what `@function_tool`, verl's or the stand-in, registered in a file that `import_user_file`
+    read."""
     found: list[Any] = getattr(module, _KEPT, [])
     return found
 

@@ -1,7 +1,5 @@
-"""Episodes as the columns of a file: what an episode needs of a row, and what a file keeps of it.
-
-`playing.py` runs them.
-"""
+"""Reads the rows of episodes from a table, and writes finished episodes as columns. `playing.py` runs
+them."""
 
 from __future__ import annotations
 
@@ -42,21 +40,22 @@ _COLUMNS: dict[str, tuple[pa.DataType, Callable[[EpisodeRecord], Any]]] = {
     "interaction_score": (pa.float64(), lambda one: one.interaction_score),
 }
 EPISODE_COLUMNS = tuple(_COLUMNS)
-"""What generation adds to rows whose responses are episodes: lists of `n`."""
+"""The columns that generation adds to rows whose responses are episodes, each a list of `n`."""
 
 
 def names_agents(table: pa.Table) -> bool:
-    """Whether a row of a table names a loop of several turns."""
+    """Return whether a row of a table names an agent other than that of a single turn."""
     if type_of(table.schema, AGENT) is None:
         return False
     return any(name not in (None, "", SINGLE_TURN) for name in values_of(table, AGENT))
 
 
 def episode_rows(table: pa.Table, prompts: Sequence[Sequence[Message]], given: RowNames) -> list[EpisodeRow]:
-    """Return what the episodes of a table's rows need.
+    """Return the rows of the episodes of a table.
 
     Args:
-        given: columns by name, where they are not called as usual.
+        prompts: The chat messages of each row.
+        given: Names of columns that do not have the usual names.
     """
     found = names_in(table.schema)
     sources = _values(table, given.data_source or found.data_source)
@@ -78,7 +77,7 @@ def _values(table: pa.Table, name: str | None) -> list[Any]:
 
 
 def with_episodes(table: pa.Table, rows: Sequence[Sequence[Completion]]) -> pa.Table:
-    """Return a table with what its episodes came to."""
+    """Return a table with the columns of its episodes added."""
     for name, (kind, value) in _COLUMNS.items():
         values = [[None if one.episode is None else value(one.episode) for one in row] for row in rows]
         table = table.append_column(pa.field(name, pa.list_(kind)), pa.array(values, pa.list_(kind)))

@@ -1,4 +1,5 @@
-"""Reads the file of prompts, of any format, and writes that of responses, in the form that its name says."""
+"""Reads a file of prompts in any format, and writes a file of responses in the format that its suffix
+names."""
 
 from __future__ import annotations
 
@@ -20,10 +21,13 @@ FORMS = (".parquet", ".jsonl")
 
 
 def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
-    """Return the rows of a file of any format, of a folder or a glob of them; the first `limit` of them.
+    """Return the rows of a file of any format, or of the files of a folder or a glob.
+
+    Args:
+        limit: Only the first so many rows; None: all.
 
     Raises:
-        InputError: no such file, none of a known format, no rows, or one that cannot be read.
+        InputError: there is no such file or no row, or a file has no known format or cannot be read.
     """
     tables: list[pa.Table] = []
     for source in find_inputs([path]):
@@ -59,10 +63,10 @@ def _table(records: Records, schema: pa.Schema, path: str) -> pa.Table:
 
 
 def write_table(table: pa.Table, out: Path) -> None:
-    """Write a table as parquet or jsonl, whole or not at all.
+    """Write a table as parquet or jsonl, as the file's suffix says. The file appears whole or not at all.
 
     Raises:
-        InputError: the name says another form, or the file cannot be written.
+        InputError: the file has another suffix, or cannot be written.
     """
     check_form(out)
     with published(out) as file:
@@ -74,6 +78,6 @@ def write_table(table: pa.Table, out: Path) -> None:
 
 
 def check_form(out: Path) -> None:
-    """Raise InputError where a name says no form that can be written."""
+    """Raise InputError if a file's suffix names no format that can be written."""
     if out.suffix not in FORMS:
         raise InputError(f"{out}: a name that ends in {' or '.join(FORMS)} is needed")

@@ -1,6 +1,6 @@
-"""What a run has got done, on disk: one line for each finished response, appended as it ends.
+"""The journal of a run on disk: one line for each finished response, appended as it ends.
 
-A killed process loses at most a torn last line. The first line says which run it is.
+A process that is killed leaves at most a last line that is incomplete. The first line identifies the run.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ class Journal:
 
     @classmethod
     def open(cls, out: Path, about: dict[str, Any], *, resume: bool, restart: bool) -> Journal:
-        """Start a journal, or take up the one that an interrupted run has left.
+        """Start a journal, or go on with the one that an interrupted run left.
+
+        Args:
+            about: What identifies the run: its prompts, model and settings.
+            resume: Go on with a journal that is there.
+            restart: Replace a journal that is there.
 
         Raises:
-            InputError: there is one and neither `resume` nor `restart` says what to do with it, it belongs to
-                a different run, or it cannot be written.
+            InputError: there is a journal and neither `resume` nor `restart` is given, it belongs to another
+                run, or it cannot be written.
         """
         path = out.with_name(f".{out.name}.journal.jsonl")
         if not out.parent.is_dir():
@@ -61,12 +66,12 @@ class Journal:
         return cls(path, file, found)
 
     def add(self, completion: Completion) -> None:
-        """Keep a finished response."""
+        """Write a finished response to the journal."""
         self._file.write(msgspec.json.encode(completion) + b"\n")
         self._empty = False
 
     def remove(self) -> None:
-        """Forget the run: its output is there."""
+        """Delete the journal, once the output has been written."""
         self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Journal:
@@ -82,7 +87,7 @@ class Journal:
 
 
 def _whole_length(path: Path) -> int:
-    """Bytes up to and with the last whole line."""
+    """Return the number of bytes up to the end of the last complete line."""
     return path.read_bytes().rfind(b"\n") + 1
 
 

@@ -1,4 +1,4 @@
-"""Plays one episode of a run of generation on whatever engine there is. The engines call it, many at once."""
+"""Plays the episodes of a run of generation. Each engine calls it, for many episodes at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rewardkit.rows import plain
 
 
 class Player:
-    """What all episodes of a run share."""
+    """Plays episodes with the tools, interactions and limits of a run."""
 
     def __init__(
         self,
@@ -43,18 +43,19 @@ class Player:
         """Open the run's tools and interactions.
 
         Args:
-            transcript: of the engine's tokenizer; None: the engine takes messages.
-            context: tokens that the model takes, prompt and response together.
+            transcript: Of the engine's tokenizer; None: the engine takes messages.
+            longest_prompt: Tokens that a prompt may have; None: any number.
+            context: Tokens that the model takes, prompt and response together; None: any number.
 
         Raises:
-            ConfigError: a tool, an interaction or the format of calls is not there.
+            ConfigError: a tool, an interaction or the format of calls does not exist.
         """
         self._longest_prompt = longest_prompt
         self._settings = settings
         self._setting = setting_of(settings, transcript, context)
 
     def check(self, requests: Sequence[GenerationRequest]) -> None:
-        """See that the chat template takes what the loops of these episodes append.
+        """Make sure that the chat template takes the turns that the agents of these requests append.
 
         Raises:
             ConfigError: it does not.
@@ -65,7 +66,7 @@ class Player:
             check_template(transcript, sorted(loops, key=lambda loop: loop.name))
 
     async def play(self, model: TokenModel | ChatModel, request: GenerationRequest) -> Completion:
-        """Return what an episode came to; where the engine or the loop failed it has an `error`."""
+        """Play the episode of a request and return it. It has an `error` if the engine or the loop failed."""
         row = request.episode
         assert row is not None, "an episode was asked for without its row"
         try:
@@ -86,7 +87,7 @@ def setting_of(
     """Return what the episodes of a run have in common.
 
     Raises:
-        ConfigError: a tool, an interaction or the format of calls is not there.
+        ConfigError: a tool, an interaction or the format of calls does not exist.
     """
     chosen = settings.episodes or EpisodeSettings()
     limits = EpisodeLimits(
@@ -115,7 +116,7 @@ def setting_of(
 
 
 def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
-    """The format of calls: the one that is named, or that the chat template asks its model for."""
+    """Return the format of calls: the one that is named, or the one that the chat template asks for."""
     if chosen.calls is not None:
         format_named(chosen.calls)
         return chosen.calls
@@ -130,11 +131,11 @@ def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
 
 
 def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path) -> None:
-    """Look at all rows of a file before a model is loaded.
+    """Check the agents, tools and interactions of all rows of a file before a model is loaded.
 
     Raises:
-        InputError: the first row whose agent, tools or interaction there is not.
-        ConfigError: a tool, an interaction or the format of calls is not there.
+        InputError: a row names an agent, tool or interaction that does not exist. The first one is named.
+        ConfigError: a tool, an interaction or the format of calls of the settings does not exist.
     """
     try:
         check_rows(rows, setting_of(settings))
@@ -151,7 +152,8 @@ def names_of(settings: GenerationSettings) -> tuple[frozenset[str], frozenset[st
 
 
 def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bool) -> Completion:
-    """Return an episode as a response: what the model said last, and the tokens that are its own."""
+    """Return an episode as a response: the text of the model's last turn, and the number of its own
+    tokens."""
     if episode.ended in ("error", "cancelled"):
         why = f"the episode ended: {episode.detail or episode.ended}"
         return Completion(request.row, request.sample, error=why)

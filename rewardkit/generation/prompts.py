@@ -23,11 +23,13 @@ def messages_of(
     """Return the chat messages of every row.
 
     Args:
-        system: a system prompt, put in front where a row has none of its own.
-        template: text in which `{prompt}` stands for a prompt that is a text; "" for the text alone.
+        path: Of the file, for messages.
+        prompt_key: The column of the prompt; None: the first of the columns that may hold it.
+        system: A system prompt for rows that have none; "" for no system prompt.
+        template: Of a prompt that is a text, which replaces `{prompt}` in it; "" for the text alone.
 
     Raises:
-        InputError: no column of prompts, or a row without one.
+        InputError: there is no column of prompts, or a row has no prompt.
     """
     name = prompt_key or first_of(QUESTION, lambda name: type_of(table.schema, name) is not None)
     if name is None or type_of(table.schema, name) is None:

@@ -1,6 +1,7 @@
-"""A run of generation: prompts in, the same rows with their responses out, whatever kills it in between.
+"""A run of generation: prompts in, responses out. A run that was killed can be resumed.
 
-Engines are in `engines/`, what is kept between runs in `journal.py`, the command in `commands/generate.py`.
+Engines are in `engines/`, the journal that a run is resumed from in `journal.py`, the command in
+`commands/generate.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ COLUMNS = ("responses", "finish_reason", "prompt_tokens", "response_tokens", "lo
 
 @dataclass
 class GenerationReport:
-    """What came of a run."""
+    """Counts of a run's responses."""
 
     responses: int = 0
     prompt_tokens: int = 0
@@ -47,10 +48,10 @@ class GenerationReport:
     """Requests that an engine could not answer."""
     first_failure: str | None = None
     resumed: int = 0
-    """Of the responses, those that an earlier run had made."""
+    """Responses that an interrupted run had made before."""
     finish_reasons: dict[str, int] = field(default_factory=dict)
     ended: dict[str, int] = field(default_factory=dict)
-    """Why episodes ended."""
+    """Episodes by the reason for which they ended."""
 
     def add(self, one: Completion) -> None:
         """Count a completion."""
@@ -86,15 +87,18 @@ def generate(
     cluster: RaySettings | None = None,
     episodes: Sequence[EpisodeRow] | None = None,
 ) -> tuple[Journal, dict[tuple[int, int], Completion], GenerationReport]:
-    """Return `settings.n` completions to each prompt, by (row, sample), and the journal that holds them.
+    """Return the journal, `settings.n` completions to each prompt by (row, sample), and a report.
 
-    The caller writes the output and then removes the journal; until then a killed run can be taken up.
+    The caller writes the output and then removes the journal. Until then a run that was killed can be
+    resumed.
 
     Args:
-        out: the file that the responses are for; the journal stands beside it.
-        cluster: where the engines run, one in each actor; None: one in this process.
-        episodes: what the episodes of the rows need, one for each prompt; None: responses are one turn.
-        told: told of each completion when it ends, and of those that an earlier run had made first.
+        out: The output file. The journal is written beside it, the output is not.
+        resume: Go on with the journal of an interrupted run.
+        restart: Replace the journal of an interrupted run.
+        told: Called with each completion: first with those of the interrupted run, then with each that ends.
+        cluster: The Ray cluster whose actors each run an engine; None: one engine in this process.
+        episodes: The rows of the episodes, one for each prompt; None: responses are one turn.
 
     Raises:
         InputError: an interrupted run has left a journal and neither `resume` nor `restart` is given.
@@ -167,7 +171,8 @@ def _about(
     settings: GenerationSettings,
     episodes: Sequence[EpisodeRow] | None,
 ) -> dict[str, Any]:
-    """What decides the responses: two runs that agree in it may share a journal."""
+    """Return everything that the responses depend on. Only a run with the same values may resume a
+    journal."""
     digest = hashlib.blake2b(digest_size=16)
     for messages in prompts:
         digest.update(msgspec.json.encode(list(messages), enc_hook=str))
@@ -185,7 +190,7 @@ def _about(
 def with_responses(
     table: pa.Table, found: dict[tuple[int, int], Completion], settings: GenerationSettings
 ) -> pa.Table:
-    """Return the rows with their responses: lists of `n`, null where an engine could not answer.
+    """Return the rows with columns of their responses, lists of `n`. A request that failed has null.
 
     Raises:
         InputError: the rows have a column of that name already.
@@ -210,7 +215,7 @@ def with_responses(
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Raise InputError where the rows have a column that generation would add."""
+    """Raise InputError if the rows already have a column that generation adds."""
     taken = [name for name in COLUMNS if name in schema.names]
     if taken:
         raise InputError(f"the file already has a column '{taken[0]}'; leave it out of the file of prompts")

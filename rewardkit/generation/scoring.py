@@ -1,6 +1,6 @@
-"""Scores responses while others are still generated: each from when it ends.
+"""Scores each response as soon as it ends, while others are still generated.
 
-What generates is in `run.py`; how rows are read in `rewardkit.offline.samples`.
+Generation is in `run.py`, the reading of rows in `rewardkit.offline.samples`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ _NO_RESPONSE_YET = "\0response"
 
 
 class ScoringAlong:
-    """The scores of `n` responses to each of some prompts, while they come in."""
+    """Scores `n` responses to each prompt while they are generated."""
 
     def __init__(self, scorer: Scorer, prompts: SampleBatch, n: int) -> None:
-        """Take the samples of `samples_to_answer`.
+        """Prepare for scoring; no response is needed yet.
+
+        Args:
+            prompts: As `samples_to_answer` returns them.
+            n: Responses to each prompt.
 
         Raises:
-            UnknownDataSourceError: one has no reward; nothing is generated yet.
+            UnknownDataSourceError: a data source has no reward.
         """
         sources = {one.data_source for i, one in enumerate(prompts.samples) if i not in prompts.bad}
         scorer.check(sources)
@@ -66,7 +70,7 @@ class ScoringAlong:
         self._group_ends(one.row)
 
     def _group_ends(self, row: int) -> None:
-        """Start scoring a group when nothing of it is missing."""
+        """Start scoring the group of a row if all its responses have ended."""
         group = self._held.get(row, {})
         failed = sum((row, i) in self._failed for i in range(self._n))
         if group and len(group) + failed == self._n:
@@ -74,10 +78,10 @@ class ScoringAlong:
             del self._held[row]
 
     def into(self, table: pa.Table) -> tuple[pa.Table, Report]:
-        """Return the rows with the scores of all their responses, lists of `n`, and the totals.
+        """Wait for all scores. Return the rows with columns of scores, lists of `n`, and the totals.
 
         Raises:
-            InputError: the rows have a column of that name already.
+            InputError: the rows already have a column of one of these names.
         """
         report = Report()
         scores: list[Score] = []
@@ -101,7 +105,7 @@ class ScoringAlong:
 
 
 def _of_episode(episode: EpisodeRecord) -> dict[str, Any]:
-    """What a reward may look at of an episode, in `extra_info`."""
+    """Return the fields of `extra_info` by which a reward sees an episode."""
     return {
         "num_turns": len(episode.turns),
         "turn_rewards": episode.turn_rewards,
@@ -111,10 +115,10 @@ def _of_episode(episode: EpisodeRecord) -> dict[str, Any]:
 
 
 def samples_to_answer(table: pa.Table, options: ReadOptions) -> SampleBatch:
-    """Return the samples of a table of prompts, one a row, whose responses are still empty.
+    """Return a sample for each row of a table of prompts, with an empty response.
 
     Raises:
-        InputError: no column of ground truths, or nothing that says the data source.
+        InputError: the table has no column of ground truths, or nothing says the data source.
     """
     found = names_in(table.schema)
     names = RowNames(

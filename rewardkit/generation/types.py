@@ -1,4 +1,4 @@
-"""What is asked of an engine and what it answers, and the settings of a run. Plain data."""
+"""The settings of a run, the requests to an engine and its answers, as plain data."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from rewardkit.types import Message, Status
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSettings:
-    """How episodes of several turns are run. The names are verl's `multi_turn` keys, where it has them."""
+    """How episodes of several turns are run. Names are those of verl's `multi_turn` keys where there are
+    any."""
 
     agent: str = SINGLE_TURN
     """The loop of rows that name none."""
     tools: str = ""
-    """Names, or the path of a YAML, see `rewardkit.agents.tools`."""
+    """Names, or paths of YAML files, as `rewardkit.agents.tools.load_tools` takes them."""
     interactions: str = ""
-    """The path of a YAML, or names, see `rewardkit.agents.interactions`."""
+    """Names, or paths of YAML files, as `rewardkit.agents.interactions.load_interactions` takes them."""
     calls: str | None = None
-    """The format in which the model writes calls; None: as its chat template asks for."""
+    """The format in which the model writes calls; None: the one that its chat template asks for."""
     max_assistant_turns: int | None = None
     max_user_turns: int | None = None
     """Rounds of tools count too."""
@@ -50,14 +51,14 @@ class GenerationSettings:
     top_k: int = -1
     """-1: all tokens."""
     max_tokens: int = 1024
-    """Of a response; of an episode with all that tools and users say in it."""
+    """Tokens of a response. In an episode the tokens of tools and users count too."""
     max_prompt_tokens: int | None = None
-    """A longer prompt is an error; None: as long as the model takes."""
+    """A longer prompt is an error. None: prompts may be as long as the model takes."""
     seed: int = 0
     stop: tuple[str, ...] = ()
     """Texts that end a response; they are not part of it."""
     log_probs: bool = False
-    """Keep the log-probability of each token that the model has produced."""
+    """Keep the log-probability of each token that the model produced, in nats."""
     episodes: EpisodeSettings | None = None
     """None: a response is one turn."""
 
@@ -108,17 +109,17 @@ class TurnRecord(msgspec.Struct, frozen=True):
     tokens: int
     reward: float | None = None
     calls: list[str] = msgspec.field(default_factory=list)
-    """Of tools, as the model meant them: JSON with `name`, `arguments` and, where malformed, `error`."""
+    """Calls of tools, each as JSON with `name`, `arguments` and, if it could not be read, `error`."""
     statuses: list[str] = msgspec.field(default_factory=list)
-    """Of a tool's turn: what each call came to."""
+    """Of a tool's turn: the status of each observation."""
 
 
 class EpisodeRecord(msgspec.Struct, frozen=True):
-    """What is kept of an episode."""
+    """An episode as it is written to the journal and to files."""
 
     agent: str
     ended: str
-    """Why, see `rewardkit.agents.types.ENDED`."""
+    """Why it ended: one of `rewardkit.agents.types.ENDED`."""
     status: Status
     turns: list[TurnRecord]
     detail: str | None = None
@@ -138,17 +139,18 @@ class Completion(msgspec.Struct, frozen=True):
     sample: int
     text: str | None = None
     finish_reason: str = "stop"
-    """`stop` or `length`; an endpoint may say more."""
+    """`stop` or `length`; an endpoint may give other reasons."""
     prompt_tokens: int | None = None
     response_tokens: int | None = None
     log_probs: list[float] | None = None
     error: str | None = None
     episode: EpisodeRecord | None = None
-    """Where the response is one: then `text` is what the model said last, and the tokens are its own."""
+    """The episode, if the response is one. Then `text` is the model's last turn, and only its tokens
+    count."""
 
 
 Done = Callable[[Completion], None]
-"""Told of each response when it ends, in the thread that runs the engine."""
+"""Called with each response when it ends, in the thread that runs the engine."""
 
 
 class GenerationEngine(Protocol):
@@ -159,11 +161,11 @@ class GenerationEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the engine holds."""
+        """Release what the engine holds."""
         ...
 
 
 def request_seed(seed: int, row: int, sample: int) -> int:
-    """Return a 31-bit seed for one response, which is as many as every server takes."""
+    """Return the seed of one response. It has 31 bits, which every server takes."""
     digest = hashlib.blake2b(repr((seed, row, sample)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 33

@@ -1,7 +1,8 @@
-"""verl's `generation.yaml` (of `main_generation`, up to 0.7.0), or the keys of later ones, as settings.
+"""Reads verl's `generation.yaml` (of `main_generation`, up to 0.7.0), or the composed config of later
+versions.
 
-A key that changes the responses is taken; one that only says how verl runs is named and left; an unknown one
-is an error.
+Keys that change the responses become settings. Keys that only say how verl runs are named and ignored.
+Unknown keys are errors.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ TAKEN = {
 """verl's key -> ours."""
 
 TOOLS = ("rollout.multi_turn.tool_config_path", "rollout.multi_turn.function_tool_path")
-"""Two keys there, one list of sources here."""
+"""Two keys of verl's that become the one setting `tools`."""
 COMPOSED = "actor_rollout_ref."
-"""What the keys of verl 0.8 and later begin with: generation reads the trainer's config there."""
+"""The beginning of the keys of verl 0.8 and later, whose generation reads the trainer's config."""
 _COMPOSED_ALSO = {"data.train_files": "data.path", "rollout.n": "data.n_samples"}
 
 _NOT_OF_GENERATION = (
@@ -104,7 +105,7 @@ def read_generation_config(path: Path) -> dict[str, Any]:
 
     Raises:
         InputError: there is no such file, or it is no YAML mapping.
-        ConfigError: a key that verl does not have, or a value that cannot be had here.
+        ConfigError: verl does not have a key, or a value is not supported here.
     """
     written = read_flat_yaml(path)
     given = _named_as_once(written)
@@ -129,7 +130,7 @@ def read_generation_config(path: Path) -> dict[str, Any]:
 
 
 def _named_as_once(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a composed config by the names that they had in `generation.yaml`."""
+    """Return the keys of a composed config under the names that they had in `generation.yaml`."""
     if not any(key.startswith(COMPOSED) for key in given):
         return dict(given)
     shorter = {key.removeprefix(COMPOSED): value for key, value in given.items()}

@@ -101,13 +101,13 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
 
 def _complete(text: str) -> str:
     """A text without the sentence in which it breaks off."""
-    rows = text.rstrip().rsplit("\n", 2)[-2:]
-    if "|" in rows[0] and rows[-1].lstrip().startswith("|") and rows[-1].count("|") < rows[0].count("|"):
-        return text.rstrip().rpartition("\n")[0]  # a row of a table of which not all cells have been written
-    if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(
-        text[:-_TAIL] + text[-_TAIL:].rstrip().rpartition("\n")[0]
-    ):
-        return text.rstrip().rpartition("\n")[0]
+    before, _, last = text.rstrip().rpartition("\n")
+    above = before.rpartition("\n")[2]
+    if "|" in above and last.lstrip().startswith("|") and last.count("|") < above.count("|"):
+        return before  # a row of a table of which not all cells have been written
+    # What the tail does not hold of a long last line counts as text before it.
+    if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(text, 0, max(len(before), len(text) - _TAIL)):
+        return before
     if CUT_OFF.search(text[-_TAIL:]) is None:
         return text
     ends = [end.end() for end in SENTENCE.finditer(text)]

@@ -18,7 +18,7 @@ from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.unwrapped import unwrapped
-from rewardkit.rewards.visible import FILLER, without_code_comments
+from rewardkit.rewards.visible import without_code_comments
 from rewardkit.rewards.wordings import (
     ALTERNATIVE,
     CHOOSING,
@@ -36,6 +36,7 @@ from rewardkit.rewards.wordings import (
     UNSURE,
     settled_before,
 )
+from rewardkit.special_tokens import FILLER
 
 StatedKind = Literal["tags", "boxed", "marker", "choosing", "heading"]
 

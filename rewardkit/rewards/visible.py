@@ -12,25 +12,13 @@ import unicodedata
 
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.hidden_latex import without_hidden_latex
-from rewardkit.special_tokens import strip_end
+from rewardkit.special_tokens import END_OF_TEXT, strip_end
 from rewardkit.types import Message
 
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and pictures that are not seen; controls and characters of no width are none."""
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
-_END_OF_TEXT = re.compile(
-    r"<\|(?!begin|end_of_(?:box|thought|solution)|channel|message|constrain|python_tag|tool"
-    r"|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
-    r"|</s>|<｜|\[/?INST\]|\[EOS\]"
-    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
-)
-"""Special tokens of any model, but those that announce what comes: a box, a channel, a call, a solution."""
-FILLER = re.compile(
-    r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
-    r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
-)
-"""Tokens that say nothing and end nothing."""
 _THOUGHT_TAG = re.compile(r"<(/?)think>")
 _TURN = "<|im_start|>assistant"
 _BEGINNING = "<s>"
@@ -286,7 +274,7 @@ def _without_markup(text: str) -> str:
 
 
 def _before_end(text: str) -> str:
-    ended = _END_OF_TEXT.search(text)
+    ended = END_OF_TEXT.search(text)
     return text[: ended.start()] if ended else text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.offline.listing import by_prompt
 from rewardkit.offline.scored import read_rows
 from rewardkit.offline.verl_evaluation import read_evaluation_config
-from tests.generation.test_generate import Server
+from tests.generation.endpoints import Server
 
 
 @pytest.fixture
@@ -93,11 +94,9 @@ def test_a_model_is_asked_first(tmp_path: Path, capsys: pytest.CaptureFixture[st
     prompts = tmp_path / "prompts.jsonl"
     rows = [{"data_source": "gsm8k", "prompt": f"#### {i}", "ground_truth": str(i)} for i in range(3)]
     prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    server = Server()
-    given = (prompts, "--model", "m", "--url", server.url, "-n", 2, "--out", tmp_path / "out.parquet")
-    found = evaluated(capsys, *given)["gsm8k"]
-    server.http.shutdown()
-    server.http.server_close()
+    with closing(Server()) as server:
+        given = (prompts, "--model", "m", "--url", server.url, "-n", 2, "--out", tmp_path / "out.parquet")
+        found = evaluated(capsys, *given)["gsm8k"]
     assert (found["responses"], found["truncated"]) == (6, 0.0)
     assert found["mean_length"] == 2, "in tokens, as the server says"
     assert len(pq.read_table(tmp_path / "out.generated.parquet")) == 3

@@ -6,9 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,35 +24,23 @@ from rewardkit.generation.types import (
     EpisodeSettings,
     GenerationSettings,
 )
+from tests.generation.endpoints import Answer, Endpoint
 
 QUESTIONS = [f"What is {i} + {i}?" for i in range(6)]
 
 
-class Chat:
+class Chat(Endpoint):
     """A server that calls the calculator on a question, and says what it is told."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
-        outer = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append(body)
-                content = json.dumps(outer.answer(body)).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
+    def answer(self, body: dict[str, Any], headers: Mapping[str, str]) -> Answer:
+        self.asked.append(body)
+        return 200, self.says(body), {}
 
-            def log_message(self, *_: Any) -> None: ...
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
-    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+    def says(self, body: dict[str, Any]) -> dict[str, Any]:
         last = body["messages"][-1]
         message: dict[str, Any] = {"role": "assistant", "content": f"#### {last['content']}"}
         if last["role"] == "user" and body.get("tools"):
@@ -71,10 +58,8 @@ class Chat:
 
 @pytest.fixture
 def chat() -> Iterator[Chat]:
-    server = Chat()
-    yield server
-    server.http.shutdown()
-    server.http.server_close()
+    with closing(Chat()) as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +117,7 @@ def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) 
         message = {"role": "assistant", "content": "#### 42" if right else "#### 41"}
         return {"choices": [{"message": message, "finish_reason": "stop"}]}
 
-    chat.answer = says  # type: ignore[method-assign]
+    chat.says = says  # type: ignore[method-assign]
     extra = [{"interaction_kwargs": {"name": "gsm8k", "ground_truth": "42"}}] * 6
     prompts = prompts_of(tmp_path / "p.parquet", extra_info=extra, ground_truth=["42"] * 6)
     words = ["--url", chat.url, "--model", "m", "--interactions", "gsm8k", "--score"]
@@ -144,7 +129,7 @@ def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) 
 
 
 def test_a_call_with_half_a_character_is_kept(chat: Chat, tmp_path: Path) -> None:
-    usual = chat.answer
+    usual = chat.says
 
     def says(body: dict[str, Any]) -> dict[str, Any]:
         answer = usual(body)
@@ -152,7 +137,7 @@ def test_a_call_with_half_a_character_is_kept(chat: Chat, tmp_path: Path) -> Non
             call["function"]["arguments"] = '{"expression": "\\ud800"}'
         return answer
 
-    chat.answer = says  # type: ignore[method-assign]
+    chat.says = says  # type: ignore[method-assign]
     words = ["--url", chat.url, "--model", "m", "--tools", "calculator"]
     rows = generated(prompts_of(tmp_path / "p.parquet"), tmp_path / "a.parquet", *words)
     assert rows[0]["turns"][0][1]["statuses"] == ["bad_call"]

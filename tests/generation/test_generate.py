@@ -9,10 +9,9 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,73 +22,17 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.generation.verl_config import read_generation_config
+from tests.generation.endpoints import Server, completion
 from tests.living import until
 from tests.trainer.running import ROOT
 
 QUESTIONS = [f"What is {i} + {i}?" for i in range(12)]
 
 
-class Server:
-    """An OpenAI-compatible server that answers with what it was asked; `refuse` answers some requests first."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.refuse: dict[str, list[int]] = {}
-        self.retry_after = ""
-        self.says: Callable[[dict[str, Any]], tuple[int, Any]] | None = None
-        """A status and an answer in place of the usual ones."""
-        self.holds_after: int | None = None
-        """From how many requests on it answers none."""
-        self.released = threading.Event()
-        self.lock = threading.Lock()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                question = body["messages"][-1]["content"]
-                with outer.lock:
-                    outer.asked.append(body | {"authorization": self.headers.get("Authorization")})
-                    codes = outer.refuse.get(question)
-                    code = codes.pop(0) if codes else 200
-                    held = outer.holds_after is not None and len(outer.asked) > outer.holds_after
-                if held:
-                    outer.released.wait()
-                said: Any = _answer(body, question) if code == 200 else {"error": "no"}
-                if outer.says is not None:
-                    code, said = outer.says(body)
-                content = json.dumps(said).encode()
-                self.send_response(code)
-                if code != 200 and outer.retry_after:
-                    self.send_header("Retry-After", outer.retry_after)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None: ...
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
-
-def _answer(body: dict[str, Any], question: str) -> dict[str, Any]:
-    token = {"token": "x", "logprob": -0.5}
-    choice: dict[str, Any] = {"message": {"role": "assistant", "content": f"{question} seed {body['seed']}"}}
-    choice |= {
-        "finish_reason": "stop",
-        "logprobs": {"content": [token, token]} if body.get("logprobs") else None,
-    }
-    return {"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.http.shutdown()
-    server.http.server_close()
+    with closing(Server()) as server:
+        yield server
 
 
 @pytest.fixture
@@ -214,7 +157,7 @@ def test_a_failure_that_comes_as_an_answer_is_tried_again_and_is_no_response(
 ) -> None:
     given = ("--url", server.url, "--model", "m", "--limit", "1")
     times = iter([said])
-    server.says = lambda body: (200, next(times, _answer(body, "again")))
+    server.says = lambda body: (200, next(times, completion(body, "again")))
     (row,) = generate(prompts, tmp_path / "a.parquet", *given, "--retries", "1")
     assert row["responses"][0].startswith("again")
     server.says = lambda body: (200, said)
@@ -229,7 +172,7 @@ def test_a_server_that_calls_the_limit_by_its_newer_name_is_asked_so(
     def says(body: dict[str, Any]) -> tuple[int, Any]:
         if "max_tokens" in body:
             return 400, {"error": {"message": "Use 'max_completion_tokens' instead."}}
-        return 200, _answer(body, body["messages"][-1]["content"])
+        return 200, completion(body, body["messages"][-1]["content"])
 
     server.says = says
     rows = generate(prompts, tmp_path / "a.parquet", "--url", server.url, "--model", "m", "--retries", "0")

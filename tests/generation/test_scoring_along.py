@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,15 @@ from rewardkit.generation.types import Completion
 from rewardkit.offline.layout import ReadOptions
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring.pending import Pending
-from tests.generation.test_generate import Server
+from tests.generation.endpoints import Server
 
 TRUTHS = ["0", "1", "nothing"]
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.http.shutdown()
-    server.http.server_close()
+    with closing(Server()) as server:
+        yield server
 
 
 def prompts(**columns: Any) -> pa.Table:

@@ -6,14 +6,14 @@ It is registered with transformers as `ATTENTION`; models ask it for their masks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,8 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.sequence import to_heads, to_tokens
+
+T = TypeVar("T")
 
 ATTENTION = "rewardkit_packed"
 """What `attn_implementation` is in a model that attends by these functions."""
@@ -217,8 +219,40 @@ def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any
     return Visible(packed, local_size)
 
 
-def refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
-    """Raise ConfigError where a model's layer changes its attention scores, which our functions do not."""
+Attend = Callable[[Tensor, Tensor, Tensor, T, float | None], Tensor]
+"""(query, key, value, what stands for the mask, scaling) -> (B, tokens, heads, size). Query, key and value
+are (B, heads, tokens, size)."""
+
+
+def attention_by(kind: type[T], attend: Attend[T]) -> Callable[..., tuple[Tensor, None]]:
+    """Return the function that transformers calls for the attention of a layer.
+
+    Where the mask is a `kind`, `attend` computes the attention; with any other mask torch's own does. The
+    function raises ConfigError for a layer that changes its attention scores, which `attend` would leave out.
+    """
+
+    def attention(
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Any,
+        dropout: float = 0.0,
+        scaling: float | None = None,
+        **more: Any,
+    ) -> tuple[Tensor, None]:
+        if not isinstance(attention_mask, kind):
+            out, _ = sdpa_attention_forward(
+                module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
+            )
+            return out, None
+        _refuse_changed_scores(module, more)
+        return attend(query, key, value, attention_mask, scaling), None
+
+    return attention
+
+
+def _refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
     odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
     if odd:
         raise ConfigError(
@@ -227,30 +261,15 @@ def refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
         )
 
 
-def _attend(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Any,
-    dropout: float = 0.0,
-    scaling: float | None = None,
-    **more: Any,
-) -> tuple[Tensor, None]:
-    """Attend as transformers' functions do: (1, heads, tokens, size) -> (1, tokens, heads, size)."""
-    if not isinstance(attention_mask, Visible):
-        out, _ = sdpa_attention_forward(
-            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
-        )
-        return out, None
-    refuse_changed_scores(module, more)
-    sharing = attention_mask.packed.sharing
+def _attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
+    """Attend within the sequences of a row: (1, heads, tokens, size) -> (1, tokens, heads, size)."""
+    sharing = visible.packed.sharing
     if sharing is None:
-        return _within(query, key, value, attention_mask, scaling).transpose(1, 2), None
+        return _within(query, key, value, visible, scaling).transpose(1, 2)
     heads = query.shape[1]
     query, key, value = to_heads(query, key, value, sharing)
-    out = to_tokens(_within(query, key, value, attention_mask, scaling), sharing)
-    return out[:, :heads].transpose(1, 2), None
+    out = to_tokens(_within(query, key, value, visible, scaling), sharing)
+    return out[:, :heads].transpose(1, 2)
 
 
 def _within(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
@@ -346,5 +365,5 @@ def _within_at_once(
     return out.transpose(0, 1).unsqueeze(0)
 
 
-ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attend)
+ALL_ATTENTION_FUNCTIONS.register(ATTENTION, attention_by(Visible, _attend))
 ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from rewardkit.trainer.batch import positions
-from rewardkit.trainer.models.attention import refuse_changed_scores, why_unserved
+from rewardkit.trainer.models.attention import attention_by, why_unserved
 
 ATTENTION = "rewardkit_decoding"
 """What `attn_implementation` is in a model that decodes by these functions."""
@@ -55,34 +54,18 @@ def _mask(**about: Any) -> Any:
     return sdpa_mask(**about) if seen is None else seen
 
 
-def _attend(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Any,
-    dropout: float = 0.0,
-    scaling: float | None = None,
-    **more: Any,
-) -> tuple[Tensor, None]:
-    """Attend as transformers' functions do: (B, heads, tokens, size) -> (B, tokens, heads, size).
+def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Seen, scaling: float | None) -> Tensor:
+    """Attend to all tokens that are kept: (B, heads, 1, size) -> (B, 1, heads, size).
 
     The query heads that share keys and values are queries of one head here, so that nothing is repeated.
     """
-    if not isinstance(attention_mask, Seen):
-        out, _ = sdpa_attention_forward(
-            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
-        )
-        return out, None
-    refuse_changed_scores(module, more)
     rows, heads, _, width = query.shape
     grouped = query.reshape(rows, key.shape[1], -1, width)
-    bias = attention_mask.bias
-    out = scaled_dot_product_attention(grouped, key, value, attn_mask=bias, scale=scaling)
-    return out.reshape(rows, 1, heads, value.shape[-1]), None
+    out = scaled_dot_product_attention(grouped, key, value, attn_mask=seen.bias, scale=scaling)
+    return out.reshape(rows, 1, heads, value.shape[-1])
 
 
-ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attend)
+ALL_ATTENTION_FUNCTIONS.register(ATTENTION, attention_by(Seen, _attend))
 ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)
 
 

@@ -1,4 +1,5 @@
-"""The other side of an episode: gives feedback, plays a user. `open_interaction` opens that of a row.
+"""Interactions: the user of an episode, which gives feedback or plays a person. `load_interactions` loads
+those of a run.
 
 What ships: `opening.SHIPPED`. `docs/tools.md` says how to write one.
 """

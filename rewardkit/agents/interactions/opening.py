@@ -1,8 +1,9 @@
-"""Interactions by name or by a file -> those of an episode. What can be wrong is said before a model loads.
+"""Loads the interactions of a run from names and files. Whatever is wrong is an error before a model loads.
 
-A source is the path of a YAML (verl's `interaction:` list), or names, with commas between: those that ship,
-`path.py:Class`, an import path, or an entry point of the group `rewardkit.interactions`. A class has `start`,
-`respond`, `score` and `finish` (only `respond` must be there; each may be a coroutine), or verl's methods.
+A source is YAML files (verl's `interaction:` list) and names, with commas between them. A name is that of an
+interaction that ships with rewardkit, `path.py:Class`, an import path, or that of an entry point of the group
+`rewardkit.interactions`. A class has `respond`, and may have `start`, `score` and `finish`, each of them a
+coroutine if it likes; or it has verl's methods.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit.agents.sources import SourceForm, names_in, open_parts, parts_of, read_entries, said_of
 from rewardkit.agents.tools.declaring import accepted
-from rewardkit.agents.tools.opening import names_in, read_entries, said_of
 from rewardkit.agents.tools.results import called, number
 from rewardkit.agents.types import UserTurn
 from rewardkit.agents.verl_modules import import_user_file, import_user_module
@@ -30,13 +31,14 @@ SHIPPED = {
     "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
     "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
 }
+_FORM = SourceForm("interaction", "interaction", ("name", "class_name", "config"), ("config",))
 _VERLS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
-"""Classes that verl shipped (0.9 has removed them)."""
+"""Classes that verl shipped before 0.9 -> our interactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class InteractionParts:
-    """What one episode's interaction is made of. None: nothing to do."""
+    """The functions of one episode's interaction. None: there is nothing to do."""
 
     respond: Callable[..., Any]
     start: Callable[..., Any] | None = None
@@ -52,25 +54,25 @@ class OpenInteraction:
         self._parts: InteractionParts | None = None
 
     async def start(self, **kwargs: Any) -> None:
-        """Begin. Of `kwargs`, what is null or not asked for is left out."""
+        """Start. Arguments that are null or that the interaction does not take are left out."""
         self._parts = self._make()
         if self._parts.start is not None:
             await called(self._parts.start, **accepted(self._parts.start, kwargs))
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Answer the last turn."""
+        """Answer the model's last turn."""
         if self._parts is None:
             self._parts = self._make()
         return user_turn(await called(self._parts.respond, messages))
 
     async def score(self) -> float | None:
-        """The reward for the episode as a whole."""
+        """Return the reward for the whole episode; None: it gives none."""
         if self._parts is None or self._parts.score is None:
             return None
         return number(await called(self._parts.score))
 
     async def finish(self) -> None:
-        """Give back what it holds; a second time does nothing."""
+        """Release what it holds. A second call does nothing."""
         parts, self._parts = self._parts, None
         if parts is not None and parts.finish is not None:
             await called(parts.finish)
@@ -80,15 +82,15 @@ Maker = Callable[[], OpenInteraction]
 
 
 def open_interaction(source: str | Path | Sequence[str], name: str) -> OpenInteraction:
-    """Return a fresh interaction for one episode.
+    """Return a new interaction for one episode.
 
     Args:
-        source: A YAML's path, or names. Read once.
-        name: That of the row's `interaction_kwargs`.
+        source: As for `load_interactions`. It is read once in a process.
+        name: From the row's `interaction_kwargs`.
 
     Raises:
-        ConfigError: `load_interactions` says why.
-        InputError: the row names one that is not there.
+        ConfigError: as `load_interactions`.
+        InputError: the row names an interaction that `source` does not have, or a file cannot be read.
     """
     makers = load_interactions(source)
     if name not in makers:
@@ -98,21 +100,24 @@ def open_interaction(source: str | Path | Sequence[str], name: str) -> OpenInter
 
 
 def load_interactions(source: str | Path | Sequence[str]) -> Mapping[str, Maker]:
-    """Return what makes the interactions of a YAML's path or of names, by name.
+    """Return the interactions of a source: by name, a function that makes a new one for an episode.
+
+    Args:
+        source: The path of a YAML file, or names and such paths, in a list or with commas between them.
 
     Raises:
-        ConfigError: there is no such interaction, or its configuration does not fit.
+        ConfigError: an interaction does not exist, or its configuration does not fit.
         InputError: a file cannot be read.
     """
-    if isinstance(source, Path):
-        return _load((str(source),))
-    parts = source.split(",") if isinstance(source, str) else source
-    return _load(tuple(part.strip() for part in parts if part.strip()))
+    return _load(parts_of(source))
 
 
 def user_turn(said: Any) -> UserTurn:
-    """Return the turn that an interaction's answer means: a `UserTurn`, a text, None for the end, or verl's
-    tuple of (is it the end, text, score, more).
+    """Return the answer of an interaction as a turn.
+
+    Args:
+        said: A `UserTurn`, a text, None for the end, or verl's tuple of (is it the end, text, score,
+            metrics).
 
     Raises:
         TypeError: it is none of these.
@@ -133,57 +138,43 @@ def user_turn(said: Any) -> UserTurn:
 
 @functools.cache
 def _load(parts: tuple[str, ...]) -> Mapping[str, Maker]:
-    makers: dict[str, Maker] = {}
-    for part in parts:
-        is_file = part.endswith((".yaml", ".yml"))
-        for name, maker in _from_file(Path(part)) if is_file else [(_name_of(part), _maker(part, {}))]:
-            if name in makers:
-                raise ConfigError(f"there are two interactions of the name '{name}'")
-            makers[name] = maker
-    return makers
+    return open_parts(parts, _FORM, _opened)
+
+
+def _opened(entry: Mapping[str, Any]) -> list[tuple[str, Maker]]:
+    class_name = entry["class_name"]
+    return [(str(entry.get("name") or _name_of(class_name)), _maker(class_name, entry.get("config") or {}))]
 
 
 def check_interactions(source: str) -> None:
-    """Make sure that all interactions of a source are there; none is made.
+    """Make sure that all interactions of a source exist. None is made.
+
+    Args:
+        source: Names and paths of YAML files, with commas between them.
 
     Raises:
-        ConfigError, InputError: one is not there, or a file cannot be read.
+        ConfigError: an interaction does not exist, or a file is no list of interactions.
+        InputError: a file cannot be read.
     """
-    for name, where in names_in(source, "interaction"):
+    for name, where in names_in(source, _FORM.key):
         with said_of(where):
             _target(_VERLS.get(name, name))
 
 
 def interaction_names(path: Path) -> list[str]:
-    """Return the names of a YAML's interactions; nothing is opened.
+    """Return the names of the interactions of a YAML file, without importing them.
 
     Raises:
-        ConfigError, InputError: the file cannot be read.
+        InputError: the file cannot be read.
+        ConfigError: it is no list of interactions.
     """
-    entries = read_entries(path, "interaction")
+    entries = read_entries(path, _FORM.key)
     return [str(entry.get("name") or _name_of(str(entry.get("class_name") or ""))) for entry in entries]
 
 
-def _from_file(path: Path) -> list[tuple[str, Maker]]:
-    found = []
-    for place, entry in enumerate(read_entries(path, "interaction"), 1):
-        name = entry.get("name")
-        class_name = entry.get("class_name")
-        config = entry.get("config")
-        where = f"{path}, interaction {place}"
-        unknown = entry.keys() - {"name", "class_name", "config"}
-        if unknown or not isinstance(class_name, str):
-            what = f"there is no key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
-            raise ConfigError(f"{where}: {what}; an entry has name, class_name and config")
-        if config is not None and not isinstance(config, Mapping):
-            raise ConfigError(f"{where}: config is {config!r:.40}; expected a mapping")
-        with said_of(f"{where}: "):
-            found.append((str(name or _name_of(class_name)), _maker(class_name, config or {})))
-    return found
-
-
 def _name_of(class_name: str) -> str:
-    """The name of one that is given none: as verl has it, the class's less `Interaction`, in lower case."""
+    """Return the name of an entry without one. As in verl: the class's, without `Interaction`, in lower
+    case."""
     if class_name in SHIPPED:
         return class_name
     last = class_name.replace(":", ".").rpartition(".")[2]
@@ -222,10 +213,10 @@ def _parts(instance: Any) -> InteractionParts:
 
 
 def _verl_parts(shared: Any) -> InteractionParts:
-    """One object of verl's form serves all episodes, each under an id.
+    """Return the functions of one episode. As in verl, one object serves all episodes, each under an id.
 
-    Its `calculate_score` is what it calls itself for a turn's score, so it is not asked for again at the end:
-    the same answer would be paid twice.
+    `calculate_score` is not called at the end: verl's classes call it themselves for the score of a turn, and
+    the same answer would be rewarded twice.
     """
     state: dict[str, Any] = {"id": str(uuid.uuid4()), "kwargs": {}}
 

@@ -1,7 +1,8 @@
-"""`simulated_user`: another model plays the user, behind an OpenAI-compatible endpoint.
+"""`simulated_user`: another model, behind an OpenAI-compatible endpoint, plays the user.
 
-It sees the conversation with the roles turned round, under instructions that the row fills in. It ends the
-episode by saying `stop_word`. It gives no reward: what the episode is worth is the row's reward's business.
+It sees the conversation with the roles of user and assistant exchanged, under instructions that the row's
+values are filled into. It ends the episode by saying `stop_word`. It gives no reward; the row's reward scores
+the episode.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ class UserSettings:
     """Base of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     instructions: str = INSTRUCTIONS
-    """With the names of the row's `interaction_kwargs` in braces, and `{stop_word}`."""
+    """The system prompt: a template with names of the row's `interaction_kwargs`, and `{stop_word}`."""
     stop_word: str = "[DONE]"
     temperature: float = 0.7
     seed: int | None = None
-    """Sent with every request, plus the number of the turn. None: none is sent."""
+    """A request has this seed plus the number of its turn, from 0. None: requests have no seed."""
     max_tokens: int = 256
     api_key_env: str = ""
-    """The environment variable with the key; empty: none is sent."""
+    """Name of the environment variable that holds the key; empty: no key is sent."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     request_timeout_s: float = 60.0
-    """For one attempt. The whole answer has `Limits.tool_seconds`."""
+    """For one attempt. All attempts together have `EpisodeLimits.tool_seconds`."""
     retries: int = 4
     backoff_s: float = 0.5
 
@@ -69,7 +70,11 @@ class SimulatedUser:
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self, **kwargs: Any) -> None:
-        """Fill the instructions in."""
+        """Fill the row's values into the instructions.
+
+        Raises:
+            InputError: the instructions name a value that the row does not have.
+        """
         values = {**kwargs, "stop_word": self._settings.stop_word}
         wanted = [name for _, name, _, _ in string.Formatter().parse(self._settings.instructions) if name]
         missing = [name for name in wanted if name not in values]
@@ -81,7 +86,7 @@ class SimulatedUser:
         """Ask for the user's next turn.
 
         Raises:
-            RuntimeError: the server refused, or its retries were of no use.
+            RuntimeError: the server refused the request, or all attempts failed.
         """
         settings = self._settings
         asked = [{"role": "system", "content": self._system}, *_turned(messages)]
@@ -102,7 +107,7 @@ class SimulatedUser:
 
 
 class _Seeded:
-    """The settings of one request."""
+    """The settings of one request: those of the user, with the seed of the turn."""
 
     def __init__(self, settings: UserSettings, turn: int) -> None:
         self._settings = settings
@@ -115,7 +120,7 @@ class _Seeded:
 
 
 def _turned(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """What was said, with the user's turns as the model's own; tools and system prompts are not shown."""
+    """Return the conversation with the roles exchanged, without system prompts and tools."""
     turned = {"assistant": "user", "user": "assistant"}
     return [
         {"role": turned[message["role"]], "content": message["content"]}

@@ -1,4 +1,4 @@
-"""The loops that are there, one file each. Importing this registers them."""
+"""The loops that ship with rewardkit, one file each. Importing this package registers them."""
 
 from rewardkit.agents.loops import math_expression, react, single_turn, tool
 

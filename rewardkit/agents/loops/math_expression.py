@@ -1,8 +1,8 @@
 """The teaching example: reach a number by steps of arithmetic, with a reward for each step.
 
-The row's question gives numbers and a target (`ground_truth`). Each turn is one step, `7 * 6`; the loop says
-what it comes to. A step may use the numbers that were given and the results of earlier steps. The episode
-ends when a step reaches the target, or a turn is no step.
+The row's question gives numbers and a target (`ground_truth`). Each turn of the model is one step, such as
+`7 * 6`, and the loop answers with its result. A step may use the given numbers and the results of earlier
+steps. The episode ends when a step reaches the target, or when a turn holds no step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ async def math_expression(episode: Episode) -> None:
 
 
 def calculate(text: str, known: set[Fraction]) -> Fraction | str:
-    """Return what the first step in a text comes to, or why it is no step."""
+    """Return the result of the first step in a text, or why there is none."""
     found = _STEP.search(text)
     if found is None:
         return "there is no step such as 7 * 6"

@@ -1,4 +1,4 @@
-"""Thought, action, observation, in plain text: tools for models whose chat template knows none."""
+"""Tools in plain text (thought, action, observation), for models whose chat template has no tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, An
 
 @agent("react_agent", tools="text", prepare=with_instructions, calls="react")
 async def react_agent(episode: Episode) -> None:
-    """Think, act and observe, until a final answer; then as tool_agent."""
+    """As tool_agent, with calls and observations in plain text."""
     await tool_agent(episode)
 
 

@@ -1,4 +1,5 @@
-"""Tools by the chat template's own form of calls, and a user who answers where the row has an interaction."""
+"""Calls of tools in the form of the chat template; the row's interaction, if it has one, answers as the
+user."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from rewardkit.agents.registry import agent
 
 @agent("tool_agent")
 async def tool_agent(episode: Episode) -> None:
-    """Call tools until an answer comes without a call; then the interaction, if there is one, has its say."""
+    """Execute calls until a turn has none. Then the interaction answers, or without one the episode ends."""
     while True:
         reply = await episode.generate()
         if reply.calls:

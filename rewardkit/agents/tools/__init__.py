@@ -1,4 +1,4 @@
-"""Tools that a model calls in an episode: `@tool` declares one, `open_tools` opens those of a run.
+"""Tools that a model calls in an episode: `@tool` declares one, `load_tools` loads those of a run.
 
     >>> from rewardkit.agents.tools import load_tools, tool
     >>> load_tools("calculator").schemas[0]["function"]["name"]

@@ -1,7 +1,7 @@
-"""`calc_gsm8k_reward`, `calc_geo3k_reward`: the model submits an answer and gets its score.
+"""`calc_gsm8k_reward`, `calc_geo3k_reward`: the model submits an answer and is told its score.
 
-The ground truth comes with the row (`create_kwargs`). As in verl's examples, a call that brings no better
-answer costs something; unlike there, the best answer is kept from call to call.
+The ground truth comes with the row (`create_kwargs`). As in verl's examples, a call whose answer is not
+better than the best so far has a negative reward. Unlike there, the best answer is kept from call to call.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 NO_BETTER = -0.05
-"""The reward of a call that brings no better answer than the best so far. (verl's Gsm8kTool.)"""
+"""The reward of a call whose answer is not better than the best so far. (verl's Gsm8kTool.)"""
 _MAX_CHARS = 10_000
 
 
 @functools.cache
 def shared_scorer() -> Scorer:
-    """Return the scorer of this process's tools and interactions. Its workers start when one is needed."""
+    """Return the scorer that all tools and interactions of this process share, with one worker."""
     import rewardkit.rewards  # noqa: F401
 
     scorer = Scorer(workers=1)
@@ -35,7 +35,7 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
     """Score a response.
 
     Raises:
-        RuntimeError: it could not be scored, which is no fault of the response.
+        RuntimeError: its status is not `ok`: it could not be scored.
     """
     score = await shared_scorer().ascore(Sample(data_source, response, ground_truth))
     if not score.ok:
@@ -44,7 +44,7 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
 
 
 class _Answers:
-    """What the two tools share."""
+    """A tool that scores submitted answers, and whose state is the best one."""
 
     _data_source: str
     _form: str
@@ -59,7 +59,7 @@ class _Answers:
         self._ground_truth = None if ground_truth is None else str(ground_truth)
 
     async def reward(self) -> float | None:
-        """The worth of the best answer."""
+        """Return the score of the best answer; None without a ground truth."""
         return self._best if self._ground_truth else None
 
     async def _score(self, answer: str) -> Observation:

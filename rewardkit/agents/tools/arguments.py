@@ -1,8 +1,11 @@
-"""Whether a call's arguments fit a tool's JSON schema, and what becomes of those that are nearly right.
+"""Checks the arguments of a call against a tool's JSON schema, and converts those that nearly fit.
 
-Texts that stand for a number, a list or an object become one (qwen3_coder and ReAct write nothing but
-texts); a number where a text should be is its figures, a text where a list of texts should be is a list of
-it; a text without a name is the only argument. Everything else that does not fit is a `BadCall`.
+- A text that holds a number, a list or an object becomes that value: qwen3_coder and ReAct write texts only.
+- A number where a text is expected becomes its figures; a text where a list of texts is expected, a list of
+one.
+- A text without a name becomes the value of the only argument.
+
+Anything else that does not fit is a `BadCall`.
 """
 
 from __future__ import annotations
@@ -27,17 +30,21 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 class BadCall(ValueError):
-    """The model's call cannot be executed as it is; the message, which the model is shown, says why.
+    """A call cannot be executed as the model wrote it. The message says why, and is shown to the model.
 
-    A tool may raise it too, and its episode goes on.
+    Tools may raise it too. The episode goes on.
     """
 
 
 def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the schema of an object has them.
+    """Return the arguments of a call in the types of the schema.
+
+    Args:
+        parameters: JSON schema of an object.
+        arguments: As the model wrote them.
 
     Raises:
-        BadCall: one is missing, unknown or of another type.
+        BadCall: an argument is missing, unknown, out of its bounds or of another type.
     """
     properties = parameters.get("properties") or {}
     given = _named(parameters, properties, arguments)
@@ -52,7 +59,7 @@ def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str
 
 
 def usage(parameters: Mapping[str, Any]) -> str:
-    """Say in one line what a tool takes."""
+    """Return the arguments that a tool takes as one line, for a message."""
     properties: Mapping[str, Any] = parameters.get("properties") or {}
     required = set(parameters.get("required") or ())
     shown = [
@@ -74,7 +81,8 @@ def _named(
 
 
 def _value(schema: Any, value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """A value that fits, or a text that stands for one. Keywords that are not known here fit anything."""
+    """Return the value in the type of the schema. Keywords of JSON schema that are unknown here allow
+    anything."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return value
     if isinstance(reference := schema.get("$ref"), str):
@@ -126,7 +134,7 @@ def _from_text(text: str, boolean: bool) -> Any:
 
 
 def _any_of(choices: Sequence[Any], value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """The value as the first choice that it fits; those of its own type are before those it stands for."""
+    """Return the value by the first choice that it fits. Choices of its own type are tried first."""
     problem = BadCall(f"argument '{place}' fits nothing that it may be")
     for choice in sorted(choices, key=lambda one: not _is(value, str(one.get("type", "")))):
         try:

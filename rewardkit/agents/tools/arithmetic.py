@@ -1,7 +1,7 @@
-"""Arithmetic in a text -> its exact value. A parser of its own: no eval, bounded in size, depth and time.
+"""Calculates an arithmetic expression by a parser of its own: nothing is evaluated as code.
 
-Numbers are fractions, so `0.1 + 0.2` is 0.3. What is irrational (roots, logarithms) is a float. Every
-intermediate value is at most `MAX_BITS` long, which is seen before it is calculated.
+Numbers are fractions, so `0.1 + 0.2` is 0.3. Irrational values (roots, logarithms) are floats. The length of
+the text, the depth of nesting and the size of every intermediate value are bounded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_BITS = 4_096
 _MAX_EXPONENT = 4_096
 _MAX_FACTORIAL = 500
 _DIGITS = 12
-"""Of what is not whole."""
+"""Significant digits of a value that is not an integer."""
 
 _TOKEN = re.compile(
     r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+)|([A-Za-z_]\w*)|(\*\*|//|[-+*/%^()!,]))"
@@ -31,16 +31,18 @@ Number = Fraction | float
 
 
 class BadExpression(ValueError):
-    """Cannot be calculated; the message says why."""
+    """An expression cannot be calculated. The message says why."""
 
 
 def calculate(expression: str) -> str:
-    """Return the value of an expression as text.
+    """Return the value of an expression as text: exact for integers, otherwise with 12 significant digits.
 
-    Knows `+ - * / // % ** ^ !`, parentheses, and the names in `FUNCTIONS`; `^` is a power.
+    Args:
+        expression: With `+ - * / // % ** ^ !`, parentheses, `pi`, `e` and the functions in `FUNCTIONS`; `^`
+            is a power.
 
     Raises:
-        BadExpression: it is none, or its value is too large, or not defined.
+        BadExpression: the text is no expression, or a value in it is too large or not defined.
     """
     if len(expression) > MAX_CHARS:
         raise BadExpression(f"the expression is longer than {MAX_CHARS} characters")
@@ -266,5 +268,5 @@ def _shown(value: Number) -> str:
 
 
 def _decimal(value: float) -> str:
-    """Twelve significant digits: what a model can use, without the noise of floats."""
+    """Return an integer as it is, any other number with few enough digits to hide the error of a float."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.{_DIGITS}g}"

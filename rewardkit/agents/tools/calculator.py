@@ -1,4 +1,4 @@
-"""`calculator`: arithmetic, exactly. `arithmetic.py` does it."""
+"""`calculator`: exact arithmetic, by `arithmetic.py`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The program that runs one cell of code after those before it, as a notebook does. It runs in the sandbox.
 
-State is kept by running the earlier cells again, in silence: nothing lives between two calls, so any number
-of episodes can be in flight with no process of their own, functions and classes survive (which a pickle of
-the variables would lose), and what is replayed is the same: hashes and `random` are seeded.
+The state is rebuilt by running the earlier cells again without output. So an episode needs no process between
+its calls, and functions and classes are kept, which a pickle of the variables would lose. Hashes and `random`
+are seeded, so that a cell gives the same result each time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 FINISHED = 71
-"""Exit status of a program that got to its end: the cell may have raised, but it is over."""
+"""Exit status of a program that has run all cells. The last cell may have raised."""
 
 _NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _WITH_NUMPY = "try:\n    import numpy\nexcept ImportError:\n    pass\n"
@@ -64,9 +64,9 @@ def _drive(cells):
 
 
 def program(earlier: Sequence[str], code: str) -> str:
-    """Return a program that runs the earlier cells in silence and then `code`, whose output is all it prints.
+    """Return a program that runs the earlier cells without output and then `code`, a cell, with output.
 
-    The value of a cell's last expression is printed. A cell that raises prints its traceback.
+    The output is what the cell prints, the value of its last expression, and the traceback if it raises.
     """
     cells = [*earlier, code]
     head = _WITH_NUMPY if any(_NUMPY.search(cell) for cell in cells) else ""

@@ -1,7 +1,7 @@
-"""`code_interpreter`: Python in our sandbox, with the state of a notebook for one episode.
+"""`code_interpreter`: Python in the sandbox, with the state of a notebook for one episode.
 
-`cells.py` says how the state is kept. What a cell does (raise, loop, print without end) is an observation;
-what the sandbox does (no free server, a machine without memory) is the tool's failure.
+`cells.py` says how the state is kept. Whatever a cell does (raise, loop, print without end) is an
+observation. If the sandbox fails, or the machine has no memory left, the tool has failed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _MAX_CODE_CHARS = 100_000
 _MAX_OUTPUT_CHARS = 20_000
 _UNDONE = "; what this code has done is undone"
 _REPLAY_FACTOR = 2.0
-"""How much more CPU time a replay may take than the same cells took before: machines are not even."""
+"""A replay may take this times the CPU time that the same cells took before."""
 
 
 @functools.cache
 def shared_pool() -> Pool:
-    """Return this process's sandboxes, one per core, made at the first call.
+    """Return the pool of sandboxes of this process, one for each core. It is made at the first call.
 
     Raises:
-        SandboxUnavailable: no isolation holds on this host.
+        SandboxUnavailable: no level of isolation holds on this host.
     """
     pool = Pool()
     atexit.register(pool.close)

@@ -1,8 +1,8 @@
-"""`@tool`: a typed function, or a class with state, as a tool; `ToolKind`: what each episode gets one of.
+"""`@tool` declares a typed function, or a class with state, as a tool. `ToolKind` makes one for each episode.
 
-A function's name, hints and docstring are the schema. A class has `execute` (typed, likewise), and what it
-needs of `create`, `reward` and `release`; an instance is made at the start of every episode, with the tool's
-configuration. Any of these may be a coroutine.
+The schema is made of the name, type hints and docstring of the function, or of the class's `execute`. A class
+may also have `create`, `reward` and `release`. Each episode gets an instance of its own, made with the tool's
+configuration. Functions and methods may be coroutines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARK = "__rewardkit_tool__"
 
 @dataclass(frozen=True, slots=True)
 class ToolParts:
-    """What one episode's tool is made of. None: nothing to do."""
+    """The functions of one episode's tool. None: there is nothing to do."""
 
     execute: Callable[..., Any]
     """Called with the arguments by name."""
@@ -36,16 +36,16 @@ class ToolParts:
 
 @dataclass(frozen=True, slots=True)
 class ToolKind:
-    """A tool as it is configured: what models are shown of it, and how an episode gets one."""
+    """A configured tool: what the model is shown of it, and how one for an episode is made."""
 
     name: str
     schema: Mapping[str, Any]
     """OpenAI's function schema."""
     make: Callable[[], ToolParts]
     convert: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """A call's arguments -> those of `execute`. Raises BadCall."""
+    """(the arguments of a call) -> the arguments of `execute`. Raises BadCall where they do not fit."""
     inline: bool = False
-    """It is pure and takes microseconds: needs no thread."""
+    """It is called in the event loop instead of a thread: it is pure and takes microseconds."""
 
     def open(self) -> OpenTool:
         """Return a tool for one episode."""
@@ -62,13 +62,13 @@ class OpenTool:
         self._parts: ToolParts | None = None
 
     async def create(self, **kwargs: Any) -> None:
-        """Begin. Of `kwargs`, what is null or not asked for is left out: rows of other sets have it."""
+        """Start the tool's state. Arguments that are null or that it does not take are left out."""
         self._parts = self._kind.make()
         if self._parts.create is not None:
             await self._called(self._parts.create, **accepted(self._parts.create, kwargs))
 
     async def execute(self, arguments: Mapping[str, Any]) -> Observation:
-        """Answer one call; one that does not fit the schema gets an observation that says why."""
+        """Execute one call. If its arguments do not fit the schema, the observation says why."""
         try:
             fitted = self._kind.convert(arguments)
             if self._parts is None:
@@ -78,7 +78,7 @@ class OpenTool:
             return Observation(f"Error: {self.name}: {error}", status="bad_call")
 
     async def reward(self) -> float | None:
-        """What its state is worth."""
+        """Return the reward for the tool's state; None: it gives none."""
         if self._parts is None or self._parts.reward is None:
             return None
         return number(await self._called(self._parts.reward))
@@ -95,13 +95,13 @@ class OpenTool:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What `@tool` knows of the function or class below it."""
+    """A function or class that is a tool, with the arguments of `@tool`."""
 
     name: str
     target: Any
     inline: bool = False
     parameters: Mapping[str, Any] | None = None
-    """JSON schema that stands for the hints."""
+    """JSON schema of the arguments; None: it is made of the type hints."""
 
 
 @overload
@@ -125,13 +125,13 @@ def tool(
     inline: bool = False,
     parameters: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Make a function or a class a tool.
+    """Declare a function or a class as a tool.
 
     Args:
         target: A typed function, or a class with a typed `execute`.
         name: Its name; None: the function's, or the class's in lower case.
-        inline: It is pure and takes microseconds: it is called in the event loop, without a thread.
-        parameters: JSON schema of the arguments, where hints cannot say it.
+        inline: Call it in the event loop instead of a thread: for what is pure and takes microseconds.
+        parameters: JSON schema of the arguments, where type hints cannot express it.
 
     Example:
         >>> @tool
@@ -154,13 +154,13 @@ def tool(
 
 
 def declare(target: Any, what: Declared) -> Declared:
-    """Let a function be the tool that is declared of it."""
+    """Attach a declaration to a function, and return the declaration."""
     setattr(target, _MARK, what)
     return what
 
 
 def declared(target: Any) -> Declared | None:
-    """Return what `@tool` made of it, if it did."""
+    """Return the declaration that `@tool` attached; None: there is none."""
     found = getattr(target, "__dict__", {}).get(_MARK)
     return found if isinstance(found, Declared) else None
 
@@ -168,15 +168,15 @@ def declared(target: Any) -> Declared | None:
 def kind_of(
     target: Any, config: Mapping[str, Any] | None = None, schema: Mapping[str, Any] | None = None
 ) -> ToolKind:
-    """Return the kind that a function or class is, with its configuration.
+    """Return a function or class as a configured tool.
 
     Args:
-        target: With or without `@tool` above it.
+        target: The function or class, with or without `@tool`.
         config: Arguments of the class's constructor.
-        schema: OpenAI's function schema, from a file: shown instead of what the hints say.
+        schema: OpenAI's function schema from a file; it replaces what the type hints say.
 
     Raises:
-        ConfigError: it cannot be a tool, or the configuration does not fit.
+        ConfigError: the target cannot be a tool, or the configuration or schema does not fit it.
     """
     found = declared(target) or declared(tool(target) if inspect.isfunction(target) else target)
     found = found or Declared(_snake(getattr(target, "__name__", str(target))), target)
@@ -249,7 +249,8 @@ def first_paragraph(text: str) -> str:
 
 
 def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
-    """A function that makes an instance; that it can is seen here, before any model is loaded."""
+    """Return what makes an instance. A configuration that does not fit raises here, before a model is
+    loaded."""
     try:
         inspect.signature(found.target).bind(**config)
     except TypeError as error:

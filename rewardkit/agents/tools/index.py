@@ -1,7 +1,7 @@
-"""A BM25 index of a file of documents, by bm25s (extra `search`). Files in, documents out; no tool here.
+"""A BM25 index of a file of documents, by bm25s (extra `search`). The tool is in `search.py`.
 
-On disk it is a folder of bm25s's own files and `corpus.json`, which says of which file it was made. The
-documents stay in their file's columns in memory.
+On disk an index is a folder with bm25s's files and `corpus.json`, which names the file that it was made of.
+The documents are held in memory as Arrow columns.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Index:
 
     Args:
         path: The documents, jsonl or parquet.
-        folder: Where the index is kept. None: in memory.
+        folder: The index is read from here, or made and written here. None: it is made in memory.
         text_field: Column of the text; None: the first of `TEXT_FIELDS`.
 
     Raises:
@@ -66,7 +66,7 @@ class Index:
         return len(self._texts)
 
     def search(self, queries: Sequence[str], top_k: int) -> list[list[Document]]:
-        """Return the documents that fit each query, best first; none that shares no word with it."""
+        """Return up to `top_k` documents for each query, best first. Each shares a word with it."""
         tokens = self._bm25.tokenize(list(queries), return_ids=False, show_progress=False)
         return [self._best(one, top_k) for one in tokens]
 
@@ -98,7 +98,7 @@ class Index:
         return index
 
     def _keep(self, folder: Path, said: dict[str, Any]) -> None:
-        """Write it beside and rename it: a folder that is there is whole."""
+        """Write the index under another name and rename it, so that a folder of this name is complete."""
         beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -142,9 +142,9 @@ def _library() -> Any:
 
 @contextmanager
 def _without_numba() -> Iterator[None]:
-    """Let bm25s take numpy alone: vLLM cannot start in a process where numba's compiler has been imported.
+    """Make bm25s use numpy alone: vLLM (0.32) cannot start in a process that has imported numba's compiler.
 
-    It looks at every attribute of every module there, and cannot look at one of llvmlite's (vLLM 0.32).
+    vLLM reads every attribute of every imported module, and one of llvmlite's cannot be read.
     """
     if "numba" in sys.modules:
         yield

@@ -1,7 +1,7 @@
 """Tools of MCP servers, by the official package (extra `mcp`, 2 or newer): stdio and streamable HTTP.
 
-One connection to each server serves all episodes of a process; it lives in an event loop and thread of its
-own, so that it can be opened before any other loop runs, and used from all of them. A connection that broke
+All episodes of a process share one connection to each server. Connections live in an event loop in a thread
+of its own, so they can be opened before any other loop runs, and used from any loop. A connection that broke
 is opened again at the next call.
 """
 
@@ -28,7 +28,7 @@ from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
 
 CONNECT_S = 60.0
-"""To open a connection: a server of its own process has to start."""
+"""Time limit for opening a connection, in which the server's process may have to start."""
 _CLOSE_S = 5.0
 
 
@@ -46,14 +46,15 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
-    """Return the tools of the servers that a configuration names, having asked them.
+    """Ask the servers that a configuration names for their tools, and return these.
 
     Args:
         config: `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same, in place),
-            `tool_selected_list`, `timeout_s`; or all of this under `mcp`, as verl has it.
+            `tool_selected_list`, `timeout_s` (30, for one call); or all of this under `mcp`, as verl has it.
 
     Raises:
-        ConfigError: a server cannot be reached, or has no such tool.
+        ConfigError: the configuration does not fit, a server cannot be reached, or no server has a tool that
+            is selected.
         MissingDependencyError: the package is not installed.
     """
     given = dict(config.get("mcp") or config)
@@ -111,7 +112,7 @@ def _kind(connection: McpConnection, found: Any, timeout_s: float) -> ToolKind:
 
 
 class McpConnection:
-    """A connection to one server, and the thread's task that holds it. Safe from any thread and loop."""
+    """A connection to one server. It may be used from any thread and event loop."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -121,7 +122,15 @@ class McpConnection:
         self._task: Future[None] | None = None
 
     def tools(self, name: str) -> Sequence[Any]:
-        """Return the server's tools. Blocks."""
+        """Return the server's tools, as the package `mcp` describes them. Blocks.
+
+        Args:
+            name: Of the server, for messages.
+
+        Raises:
+            ConfigError: the server cannot be reached.
+            MissingDependencyError: the package is not installed.
+        """
         try:
             client = self._opened().result(CONNECT_S)
             return list(_submit(_list(client)).result(CONNECT_S))
@@ -150,7 +159,7 @@ class McpConnection:
         return Observation("\n".join(texts), status="bad_call" if result.is_error else "ok")
 
     def close(self) -> None:
-        """End the connection; it is opened again when it is needed."""
+        """Close the connection. It is opened again when it is needed."""
         with self._lock:
             done = self._done
             task = self._task
@@ -160,7 +169,7 @@ class McpConnection:
                 _loop().call_soon_threadsafe(done.set)
 
     def wait_closed(self) -> None:
-        """Close, and wait for the server's process to be gone."""
+        """Close the connection, and wait up to 5 s for the server's process to end."""
         task = self._task
         self.close()
         if task is not None:
@@ -176,7 +185,7 @@ class McpConnection:
             return self._client
 
     async def _hold(self, ready: Future[Any], done: asyncio.Event) -> None:
-        """Enter and leave the client in one task, as it wants it."""
+        """Enter and leave the client in one task: its package allows nothing else."""
         try:
             async with _client_of(self._server) as client:
                 ready.set_result(client)
@@ -190,7 +199,11 @@ class McpConnection:
 
 @functools.cache
 def connection_to(server: bytes) -> McpConnection:
-    """Return the connection to a server, given as JSON: one for each in this process."""
+    """Return this process's only connection to a server.
+
+    Args:
+        server: A `Server` as JSON.
+    """
     connection = McpConnection(msgspec.json.decode(server, type=Server))
     atexit.register(connection.wait_closed)
     return connection

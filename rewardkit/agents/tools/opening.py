@@ -1,13 +1,13 @@
-"""Tools by name or by a file -> those of an episode. What can be wrong is said here, before a model loads.
+"""Loads the tools of a run from names and files. Whatever is wrong with them is an error before a model
+loads.
 
-A source is the path of a YAML (verl's `tools:` list), or names, with commas between: shipped ones, those that
-`@tool` has declared in `path.py` or `path.py:name`, or in a package behind an entry point of the group
-`rewardkit.tools`.
+A source is YAML files (verl's `tools:` list) and names, with commas between them. A name is that of a tool
+that ships with rewardkit, `path.py` or `path.py:name` for tools of your own (`@tool`), or that of an entry
+point of the group `rewardkit.tools`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import importlib.metadata
@@ -18,12 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
+from rewardkit.agents.sources import SourceForm, names_in, open_parts, parts_of, read_entries, said_of
 from rewardkit.agents.tools import verl
 from rewardkit.agents.tools.declaring import Declared, OpenTool, ToolKind, declared, kind_of
 from rewardkit.agents.verl_modules import function_tools, import_user_file, import_user_module
-from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
+from rewardkit.errors import ConfigError, InputError, did_you_mean
 
 ENTRY_POINT_GROUP = "rewardkit.tools"
 SHIPPED = {
@@ -33,13 +32,14 @@ SHIPPED = {
     "calc_gsm8k_reward": "rewardkit.agents.tools.answers:Gsm8kAnswer",
     "calc_geo3k_reward": "rewardkit.agents.tools.answers:Geo3kAnswer",
 }
+_FORM = SourceForm("tools", "tool", ("class_name", "config", "tool_schema"), ("config", "tool_schema"))
 MCP = "mcp"
-"""Stands for all tools of MCP servers; it needs a configuration."""
+"""The name of all tools of MCP servers together. It needs a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools of a run."""
+    """The tools of a run, by name."""
 
     kinds: Mapping[str, ToolKind]
 
@@ -50,17 +50,17 @@ class Toolbox:
 
     @property
     def makers(self) -> dict[str, Callable[[], OpenTool]]:
-        """What makes a fresh tool, by name."""
+        """By name, a function that makes a new tool for an episode."""
         return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:
-        """Return tools for one episode.
+        """Return new tools for one episode.
 
         Args:
-            names: Of these; None: all.
+            names: Which; None: all of the run.
 
         Raises:
-            InputError: there is none of a name.
+            InputError: the run has no tool of that name.
         """
         return [self._kind(name).open() for name in (self.kinds if names is None else names)]
 
@@ -74,131 +74,75 @@ class Toolbox:
 def open_tools(
     source: str | Path | Sequence[str], extra_info: Mapping[str, Any] | None = None
 ) -> list[OpenTool]:
-    """Return fresh tools for one episode: those of `source` that the row selects, or all.
+    """Return new tools for one episode.
 
     Args:
-        source: A YAML's path, or names. Read once.
-        extra_info: The row's; its `tool_selection` restricts the tools.
+        source: As for `load_tools`. It is read once in a process.
+        extra_info: Of the row. If it has `tool_selection`, only those tools are returned.
 
     Raises:
-        ConfigError: `load_tools` says why.
-        InputError: the row selects a tool that is not there.
+        ConfigError, MissingDependencyError: as `load_tools`.
+        InputError: the row selects a tool that `source` does not have, or a file cannot be read.
     """
     selected = (extra_info or {}).get("tool_selection")
     return load_tools(source).open(None if selected is None else list(selected))
 
 
 def load_tools(source: str | Path | Sequence[str]) -> Toolbox:
-    """Return the tools of a YAML's path or of names: their code imported, their indexes and servers opened.
+    """Return the tools of a source. Their code is imported, their indexes are read and their servers asked.
+
+    Args:
+        source: The path of a YAML file, or names and such paths, in a list or with commas between them.
 
     Raises:
-        ConfigError: there is no such tool, or its configuration does not fit.
+        ConfigError: a tool does not exist, or its configuration does not fit.
         InputError: a file cannot be read.
         MissingDependencyError: a tool needs an extra that is not installed.
     """
-    if isinstance(source, Path):
-        return _load((str(source),))
-    parts = source.split(",") if isinstance(source, str) else source
-    return _load(tuple(part.strip() for part in parts if part.strip()))
+    return _load(parts_of(source))
 
 
 @functools.cache
 def _load(parts: tuple[str, ...]) -> Toolbox:
-    kinds: dict[str, ToolKind] = {}
-    for part in parts:
-        is_file = part.endswith((".yaml", ".yml"))
-        for kind in _from_file(Path(part)) if is_file else _named(part, {}, None):
-            if kind.name in kinds:
-                raise ConfigError(f"there are two tools of the name '{kind.name}'")
-            kinds[kind.name] = kind
-    return Toolbox(kinds)
+    return Toolbox(open_parts(parts, _FORM, _opened))
+
+
+def _opened(entry: Mapping[str, Any]) -> Iterator[tuple[str, ToolKind]]:
+    kinds = _named(entry["class_name"], entry.get("config") or {}, entry.get("tool_schema"))
+    return ((kind.name, kind) for kind in kinds)
 
 
 def check_tools(source: str) -> None:
-    """Make sure that all tools of a source are there; nothing is opened.
+    """Make sure that all tools of a source exist. No index is read and no server is asked.
+
+    Args:
+        source: Names and paths of YAML files, with commas between them.
 
     Raises:
-        ConfigError, InputError: one is not there, or a file cannot be read.
+        ConfigError: a tool does not exist, or a file is no list of tools.
+        InputError: a file cannot be read.
     """
-    for name, where in names_in(source, "tools"):
+    for name, where in names_in(source, _FORM.key):
         if verl.ours(name) is None and name not in SHIPPED and name != MCP:
             with said_of(where):
                 _targets(name)
 
 
-def names_in(source: str, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the names in a source and the classes in its files' list under `key`, with where they stand.
-
-    Raises:
-        ConfigError, InputError: a file cannot be read.
-    """
-    for part in filter(None, map(str.strip, source.split(","))):
-        if not part.endswith((".yaml", ".yml")):
-            yield part, ""
-            continue
-        for place, entry in enumerate(read_entries(Path(part), key), 1):
-            yield str(entry.get("class_name") or ""), f"{part}, entry {place} of '{key}': "
-
-
-@contextlib.contextmanager
-def said_of(where: str) -> Iterator[None]:
-    """Within it, errors begin with where what they are about stands."""
-    try:
-        yield
-    except (ConfigError, InputError, MissingDependencyError) as error:
-        raise type(error)(f"{where}{error}") from error
-
-
 def tool_names(path: Path) -> list[str]:
-    """Return the names of a YAML's tools as far as the file says them; nothing is opened.
+    """Return the names of the tools of a YAML file, without importing them.
+
+    A name is that of the entry's schema, else that of our tool for a class of verl's, else that of the class.
 
     Raises:
-        ConfigError, InputError: the file cannot be read.
+        InputError: the file cannot be read.
+        ConfigError: it is no list of tools.
     """
     names = []
-    for entry in read_entries(path, "tools"):
+    for entry in read_entries(path, _FORM.key):
         function = (entry.get("tool_schema") or {}).get("function") or {}
         class_name = str(entry.get("class_name") or "")
         names.append(str(function.get("name") or verl.ours(class_name) or class_name.rpartition(":")[2]))
     return names
-
-
-def read_entries(path: Path, key: str) -> list[Mapping[str, Any]]:
-    """Return the list of mappings under a key of a YAML.
-
-    Raises:
-        InputError: the file cannot be read.
-        ConfigError: it is no YAML, or has no such list.
-    """
-    try:
-        found = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no YAML: {' '.join(str(error).split())[:200]}") from None
-    entries = found.get(key) if isinstance(found, Mapping) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise ConfigError(f"{path} has no list '{key}' of mappings with a class_name each")
-    return entries
-
-
-def _from_file(path: Path) -> list[ToolKind]:
-    kinds = []
-    for place, entry in enumerate(read_entries(path, "tools"), 1):
-        name = entry.get("class_name")
-        config = entry.get("config")
-        schema = entry.get("tool_schema")
-        where = f"{path}, tool {place}"
-        unknown = entry.keys() - {"class_name", "config", "tool_schema"}
-        if unknown or not isinstance(name, str):
-            what = f"there is no key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
-            raise ConfigError(f"{where}: {what}; an entry has class_name, config and tool_schema")
-        for key, value in (("config", config), ("tool_schema", schema)):
-            if value is not None and not isinstance(value, Mapping):
-                raise ConfigError(f"{where}: {key} is {value!r:.40}; expected a mapping")
-        with said_of(f"{where}: "):
-            kinds += _named(name, config or {}, schema)
-    return kinds
 
 
 def _named(name: str, config: Mapping[str, Any], schema: Mapping[str, Any] | None) -> list[ToolKind]:
@@ -265,7 +209,7 @@ def _declared_in(module: ModuleType, path: str) -> list[Any]:
 
 
 def _declarations(module: ModuleType) -> list[Declared]:
-    """What stands under `@tool`, or under verl's `@function_tool`."""
+    """Return what is declared by `@tool` or by verl's `@function_tool`."""
     own = [one for one in map(declared, vars(module).values()) if one is not None]
     return [*own, *(verl.function_declared(one) for one in function_tools(module))]
 

@@ -1,5 +1,8 @@
-"""What a tool's function returns -> an `Observation`; and how functions are called: coroutines in the event
-loop, others each in a thread of its own, so that one that hangs holds up nothing else.
+"""Calls the functions of tools and interactions, and turns what a tool's function returns into an
+`Observation`.
+
+Coroutines run in the event loop. Each other call has a thread of its own, so that one that hangs holds up
+nothing else.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from rewardkit.agents.types import Observation
 
 
 def observation_of(result: Any) -> Observation:
-    """Return the observation of what a tool returned: a text, an `Observation`, a tuple of text, reward and
-    metrics, an object with a `text` (verl's ToolResponse), or anything that JSON can carry.
+    """Return what a tool's function returned as an observation.
+
+    It may return a text, an `Observation`, a tuple of text, reward and metrics, an object with a `text`
+    (verl's ToolResponse), or anything that can be written as JSON.
 
     Raises:
         TypeError: it is none of these, or the reward is no finite number.
@@ -51,7 +56,7 @@ def number(value: Any) -> float | None:
 
 
 def _metrics(value: Any) -> dict[str, float]:
-    """Those metrics that are numbers."""
+    """Return those metrics that are finite numbers."""
     if not isinstance(value, Mapping):
         return {}
     return {
@@ -83,13 +88,11 @@ def _json(value: Any) -> str:
 
 
 async def called(function: Callable[..., Any], *args: Any, inline: bool = False, **kwargs: Any) -> Any:
-    """Call a function, a coroutine function or a bound method, and return what came of it.
+    """Call a function, a coroutine function or a bound method, and return its result.
 
     Args:
-        function: What to call.
-        args: For it.
-        inline: It takes microseconds, so it needs no thread.
-        kwargs: For it.
+        function: What to call, with `args` and `kwargs`.
+        inline: Call it in the event loop instead of a thread, since it takes microseconds.
     """
     if inline or inspect.iscoroutinefunction(function):
         result = function(*args, **kwargs)

@@ -1,8 +1,8 @@
 """`search`: the documents nearest to a query, from a local BM25 index or a retrieval service.
 
-The index is of a jsonl or parquet file of documents, made by bm25s at the first use and kept, if `index`
-names a folder, for the next. A service answers `POST {"queries", "topk", "return_scores"}` with
-`{"result": [[{"document": {"contents"}, "score"}]]}`, as Search-R1's retriever and verl's tool have it.
+The index of a jsonl or parquet file of documents is made by bm25s when the tool is opened. If `index` names a
+folder, it is written there and read from there the next time. A service answers `POST {"queries", "topk",
+"return_scores"}` with `{"result": [[{"document": {"contents"}, "score"}]]}`, as Search-R1's retriever does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _opening = threading.Lock()
 
 @functools.cache
 def open_index(path: str, index: str | None, text_field: str | None) -> Index:
-    """Return the index of a file of documents: one for all episodes of this process."""
+    """Return the index of a file of documents. All episodes of this process share it."""
     return Index(Path(path), Path(index) if index else None, text_field)
 
 

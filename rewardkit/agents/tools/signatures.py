@@ -1,7 +1,7 @@
-"""A typed function -> the schema that models are shown, and a converter of arguments. Runs no function.
+"""Makes of a typed function the schema that models are shown, and a converter of arguments.
 
-Types are read by msgspec: what it can convert can stand in a signature (numbers, texts, lists, dicts,
-`Literal`, enums, dataclasses, unions with None). Descriptions are those of a Google docstring.
+A type hint may be any type that msgspec can convert: numbers, texts, lists, dicts, `Literal`, enums,
+dataclasses, unions with None. Descriptions come from a Google docstring.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a tool's function takes."""
+    """What a tool's function takes, read from its type hints and docstring."""
 
     parameters: Mapping[str, Any]
     """JSON schema of an object."""
@@ -51,10 +51,11 @@ class Signature:
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
-    """Read a function's hints and docstring; a method's `self` has to be bound.
+    """Read the type hints and docstring of a function or a bound method.
 
     Raises:
-        ConfigError: a parameter has no hint, one that JSON cannot carry, or is `*args` or `**kwargs`.
+        ConfigError: a parameter has no type hint, has one that JSON cannot express, or has no name that a
+            call could give (`*args`, `**kwargs`).
     """
     what = getattr(function, "__qualname__", str(function))
     text, described = read_docstring(inspect.getdoc(function) or "")
@@ -80,7 +81,7 @@ def function_schema(name: str, description: str, parameters: Mapping[str, Any]) 
     """Return OpenAI's function schema.
 
     Raises:
-        ConfigError: the name is none that models can write.
+        ConfigError: the name has characters other than letters, digits, `_`, `-` and `.`, or more than 64.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(f"'{name}' is no name of a tool; letters, digits, _, - and . only, at most 64")
@@ -138,6 +139,6 @@ def _field(
 
 
 def _readable(error: str) -> str:
-    """msgspec's message with the argument's name in front, where it has one."""
+    """Return msgspec's message with the name of the argument, if there is one, in front."""
     what, _, place = error.partition(" - at `$.")
     return f"argument '{place.rstrip('`')}': {what}" if place else what

@@ -1,7 +1,8 @@
-"""verl's own forms: its tools' classes as tools here, and the classes that it ships by the names of ours.
+"""verl's tools: classes with the methods of its `BaseTool` as tools here, and our tools for those that it
+shipped.
 
-One object of a verl class serves all episodes, each under an instance id, as it does there; but `create` and
-`release` bracket the episode and not each call, so its state lasts. (verl 0.9.1, `verl/tools/base_tool.py`.)
+As in verl, one object serves all episodes, each under an instance id. Here `create` and `release` are called
+once in an episode and not for each call, so the state lasts. (verl 0.9.1, `verl/tools/base_tool.py`.)
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ OURS = {
     "MCPBaseTool": "mcp",
     "MCPSearchTool": "mcp",
 }
-"""Classes of `verl.tools` -> our tools, where verl's own are not there: 0.9.1 has removed them."""
+"""Classes that `verl.tools` had before 0.9.1 -> our tools."""
 
 _ALWAYS_LEFT_OUT = ("type",)
 _LEFT_OUT = {
@@ -37,7 +38,8 @@ _LEFT_OUT = {
     "search": ("num_workers", "rate_limit", "enable_global_rate_limit"),
     "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit", "timeout"),
 }
-"""Settings of verl's own pools of Ray actors: here the sandbox and the event loop bound what runs at once."""
+"""Settings of verl's pools of Ray actors, which are ignored: the sandbox and the event loop limit
+concurrency."""
 
 _RENAMED = {
     "code_interpreter": {
@@ -51,20 +53,24 @@ _RENAMED = {
 
 
 def ours(class_name: str) -> str | None:
-    """Return the name of our tool for a class that verl ships."""
+    """Return the name of our tool for a class of `verl.tools`; None: there is none."""
     package, _, name = class_name.rpartition(".")
     return OURS.get(name) if package.startswith("verl.tools") else None
 
 
 def settings_for(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return verl's settings of one of its classes as those of our tool."""
+    """Return verl's settings of a tool under the names of our tool's settings.
+
+    Args:
+        name: Of our tool.
+    """
     left_out = (*_ALWAYS_LEFT_OUT, *_LEFT_OUT.get(name, ()))
     renamed = _RENAMED.get(name, {})
     return {renamed.get(key, key): value for key, value in config.items() if key not in left_out}
 
 
 def is_verl_tool(target: Any) -> bool:
-    """True for a class with the methods of verl's BaseTool."""
+    """Return whether a class has the methods of verl's `BaseTool`."""
     execute = getattr(target, "execute", None)
     if not inspect.isclass(target) or not callable(execute):
         return False
@@ -73,10 +79,10 @@ def is_verl_tool(target: Any) -> bool:
 
 
 def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
-    """Return the kind of a class with verl's methods.
+    """Return a class with verl's methods as a configured tool.
 
     Raises:
-        ConfigError: it cannot be made, or has no schema.
+        ConfigError: the class cannot be made from the configuration, or has no schema.
     """
     try:
         shared = target(config=dict(config), tool_schema=_schema_object(schema))
@@ -90,7 +96,7 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
 
 
 def function_declared(one: Any) -> Declared:
-    """Return what a function under verl's `@function_tool` is as a tool."""
+    """Return the declaration of a function under verl's `@function_tool`."""
     schema = _plain(one.tool_schema) or {}
     function = schema.get("function") or {}
     target = _answering_as_verl(one.fn)
@@ -101,7 +107,7 @@ def function_declared(one: Any) -> Declared:
 
 
 def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its results written as verl writes them: JSON of a mapping, else `str`."""
+    """Return the function with its results as text, as verl writes them: JSON of a mapping, else `str`."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -154,13 +160,14 @@ def _parts(shared: Any) -> ToolParts:
 
 
 def _flat(create: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that `create` names itself: verl's examples take `ground_truth` both so and in create_kwargs."""
+    """Return the arguments that `create` names. verl's examples take `ground_truth` so and in
+    create_kwargs."""
     named = inspect.signature(create).parameters
     return {name: value for name, value in kwargs.items() if name in named and name != "create_kwargs"}
 
 
 def _schema_object(schema: Mapping[str, Any] | None) -> Any:
-    """The schema as verl's classes are given it: verl's own model, or, without verl, what looks like it."""
+    """Return the schema as verl's model, or as a `SchemaView` without verl."""
     if schema is None:
         return None
     try:
@@ -184,7 +191,7 @@ class SchemaView:
         return SchemaView(value) if isinstance(value, Mapping) else value
 
     def model_dump(self, **_: Any) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the values as plain data."""
         return dict(self._values)
 
 

@@ -1,4 +1,4 @@
-"""The engines by name. Each module has `open_engine(engine, settings)`; none is imported before its use."""
+"""The engines by name. Each module has `open_engine(engine, settings)`, and is imported when it is used."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ class EngineEntry:
 
     module: str
     slice_size: int
-    """Requests that are given together, always the same ones: what runs beside a response can change its
-    last bits, so a resumed run makes a slice again or not at all. 1 where responses do not depend on each
-    other."""
+    """How many requests the engine is given together. A resumed run repeats a slice whole or not at all,
+    since the other responses of a batch can change the last bits of a response. 1 where they cannot."""
 
 
 ENGINES = {

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible server: many requests in flight, patient when it is busy, each retried by itself."""
+"""Any OpenAI-compatible server. Many requests are in flight at once, and each is retried by itself."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _EXAMPLE = "http://127.0.0.1:8000/v1"
 _PATH = "/chat/completions"
 _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
-"""What OpenAI's reasoning models call it; they refuse the other name."""
+"""The name that OpenAI's reasoning models demand; they refuse `max_tokens`."""
 _BACKOFF_S = 0.5
 _MAX_BACKOFF_S = 30.0
 
 
 class _TransientGenerationError(Exception):
-    """Worth another try, `after_s` from now at the earliest."""
+    """A request failed and may be tried again, `after_s` seconds from now at the earliest."""
 
     def __init__(self, message: str, after_s: float = 0.0) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class _TransientGenerationError(Exception):
 
 
 class PermanentError(Exception):
-    """Another try cannot help."""
+    """A request failed, and would fail again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,14 @@ class EndpointAnswer:
     tokens: int | None
     log_probs: Sequence[float] | None
     calls: Sequence[Call]
-    """Of tools, that the server has found in it."""
+    """The calls of tools that the server found in it."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> EndpointEngine:
-    """Return the engine; nothing is asked before the first request.
+    """Return the engine. The server is not asked before the first request.
 
     Raises:
-        ConfigError: there is no address, or it is none of HTTP.
+        ConfigError: there is no address, or it does not begin with http:// or https://.
     """
     if not engine.url:
         raise ConfigError(f"the engine 'endpoint' needs --url, such as {_EXAMPLE}")
@@ -89,11 +89,11 @@ class EndpointEngine:
         """When the server asked us to wait, no request starts before this time of the loop's clock."""
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
-        """See `GenerationEngine.run`. A request that stays refused has an `error`."""
+        """See `GenerationEngine.run`. A request that fails in all its attempts has an `error`."""
         drive(self._run(requests, done))
 
     def close(self) -> None:
-        """See `GenerationEngine.close`. Connections go with each run."""
+        """See `GenerationEngine.close`. There is nothing to close: each run closes its connections."""
 
     async def _run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         waiting = iter(requests)
@@ -132,10 +132,10 @@ class EndpointEngine:
         return msgspec.structs.replace(one, prompt_tokens=model.prompt_tokens)
 
     async def ask(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
-        """Return what the server answers, in the end.
+        """Return the server's answer, after as many attempts as it takes.
 
         Raises:
-            PermanentError: it will not, or not in as many tries as it has.
+            PermanentError: the server refused the request, or all attempts failed.
         """
         loop = asyncio.get_running_loop()
         for attempt in range(self._engine.retries + 1):
@@ -185,7 +185,7 @@ class EndpointEngine:
             ) from None
 
     def _next_step(self, status: int) -> str:
-        """What to look at, where a status says so."""
+        """Return what the user should look at for this status, or an empty text."""
         if status in (401, 403):
             return f"; the key is taken from the variable {self._engine.api_key_env} (--api-key-env)"
         if status == 404:
@@ -193,7 +193,7 @@ class EndpointEngine:
         return ""
 
     def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
-        """Return what is asked of the server."""
+        """Return the body of a request."""
         settings = self._settings
         body: dict[str, Any] = {
             "model": self._engine.model,
@@ -269,7 +269,7 @@ def _answer(content: bytes) -> EndpointAnswer:
 
 
 def _call(one: Mapping[str, Any]) -> Call:
-    """A call that the server has found; arguments that are no JSON object are the model's fault."""
+    """Return a call that the server found. If its arguments are no JSON object, the call has an `error`."""
     function = one["function"]
     name = str(function.get("name") or "")
     error = None if name else "the call has no name"

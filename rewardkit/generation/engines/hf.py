@@ -1,4 +1,4 @@
-"""transformers: always there, no faster than its loop over tokens. The loop is the trainer's `hf` engine."""
+"""transformers: needs no further package, and is slow. Decoding is that of the trainer's `hf` engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
     """Load the model.
 
     Raises:
-        ConfigError: it cannot be loaded.
+        ConfigError: the model or its tokenizer cannot be loaded.
     """
     tokenizer = load_tokenizer(engine)
     dtype = "auto" if engine.dtype == "auto" else getattr(torch, engine.dtype, None)
@@ -106,7 +106,7 @@ class HfEngine:
             done(self._completion(request, len(prompt), found.responses[i, :length].tolist(), log_probs))
 
     def close(self) -> None:
-        """See `GenerationEngine.close`. There is nothing to end."""
+        """See `GenerationEngine.close`. There is nothing to close."""
 
     def _sampling(self) -> Sampling:
         settings = self._settings

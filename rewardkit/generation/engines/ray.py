@@ -1,4 +1,4 @@
-"""Engines in actors of Ray: slices of requests are spread over them, and what comes back is the same."""
+"""Engines in Ray actors, which share the slices of requests. The responses are those of a single engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.offline.ray_workers import RESTARTS, TRIES_AGAIN, RaySettings, co
 
 Slice = Sequence[GenerationRequest]
 IN_FLIGHT = 2
-"""Slices on their way for each actor: one that is answered and one that waits."""
+"""Slices that are assigned to an actor at once: one that it works on, and one that waits."""
 
 
 def run_on_ray(
@@ -29,12 +29,15 @@ def run_on_ray(
     slices: Sequence[Slice],
     done: Done,
 ) -> None:
-    """Answer all requests with an engine in each actor; `done` is told of a slice when it has ended.
+    """Answer all requests with an engine in each actor.
 
     An actor that dies is started again and its slices are answered again, a few times.
 
+    Args:
+        done: Called with each response when its slice has ended.
+
     Raises:
-        ConfigError: an engine cannot be started, or actors keep dying; what is done stays done.
+        ConfigError: an engine cannot be started, or actors keep dying. Slices that have ended are kept.
         MissingDependencyError: Ray is not installed.
     """
     waiting = deque(_pieces(slices, engine))
@@ -62,7 +65,7 @@ def _ask(actor: Any, waiting: deque[Slice], asked: dict[Any, Any]) -> None:
 
 
 def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:
-    """The slices; requests that do not depend on each other as many together as may be in flight."""
+    """Yield the slices. Independent requests are put together, as many as an endpoint may have in flight."""
     if any(len(some) > 1 for some in slices):
         yield from slices
         return
@@ -72,7 +75,7 @@ def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:
 
 
 def _actors(resources: dict[str, float], nodes: int, engine: EngineSettings) -> tuple[int, dict[str, Any]]:
-    """How many actors, and what each takes of the cluster."""
+    """Return the number of actors, and the options of each."""
     if engine.name == "endpoint":
         return max(1, int(resources.get("CPU", 1))), {"num_cpus": 1}
     gpus = int(resources.get("GPU", 0))
@@ -83,7 +86,7 @@ def _actors(resources: dict[str, float], nodes: int, engine: EngineSettings) -> 
 
 
 def _as_ours(error: Exception) -> RewardkitError:
-    """What an actor raised, or that it died, as one line."""
+    """Return the error of an actor, or its death, as an error of one line."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, RewardkitError):
         return cause
@@ -91,7 +94,7 @@ def _as_ours(error: Exception) -> RewardkitError:
 
 
 class _GenerationActor:
-    """What runs on the cluster."""
+    """An engine in a process of the cluster."""
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:
         self._engine_settings = engine

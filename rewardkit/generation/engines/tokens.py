@@ -1,4 +1,4 @@
-"""Chat messages to token ids by a model's own template, and token ids to text: what both local engines do."""
+"""The tokenizer of both local engines: chat messages to token ids, and the ids that end a response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def load_tokenizer(engine: EngineSettings) -> Any:
     """Return the tokenizer of the model, which must have a chat template.
 
     Raises:
-        ConfigError: there is no tokenizer in it, or no chat template.
+        ConfigError: the model has no tokenizer, or the tokenizer no chat template.
     """
     path = engine.model
     try:
@@ -30,7 +30,7 @@ def load_tokenizer(engine: EngineSettings) -> Any:
 
 
 def encode(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    """Return the ids of a conversation, up to where the model is to answer."""
+    """Return the token ids of a conversation, up to the place where the model's answer begins."""
     text = tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids

@@ -1,5 +1,6 @@
-"""vLLM in this process, by the documented `vllm.LLM`; its steps are taken here, so that each response is told
-of when it ends."""
+"""vLLM in this process, by the documented `vllm.LLM`. The loop over its steps is here, so that each response
+is passed on as soon as it ends.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +27,17 @@ from rewardkit.generation.types import (
 from rewardkit.trainer.rollout.stepping import Stepper
 
 DEFAULT_PROMPT = 4096
-"""Tokens of the longest prompt where nothing says more; otherwise a whole context would be reserved."""
+"""Tokens for the prompt where no setting says how long prompts are. Otherwise vLLM would reserve memory for
+the model's whole context."""
 CPU_CACHE_BYTES = 2 << 30
-"""Most that the KV cache takes on a CPU, where vLLM would take nearly all memory."""
+"""Bytes of the KV cache on a CPU, at most. vLLM by itself would take nearly all memory."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
     """Start vLLM.
 
     Raises:
-        MissingDependencyError: it is not installed.
+        MissingDependencyError: vLLM is not installed.
         ConfigError: the model cannot be loaded.
     """
     tokenizer = load_tokenizer(engine)
@@ -138,7 +140,7 @@ class VllmEngine:
         del self._llm
 
     def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
-        """Run episodes: their turns are added between the engine's steps."""
+        """Run episodes. Their turns are added to the batch between the engine's steps."""
         player.check(requests)
         config = self._llm.llm_engine.model_config
         stepper = Stepper(
@@ -153,7 +155,7 @@ class VllmEngine:
         stepper.run(player.play, requests)
 
     def _turn_parameters(self, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
-        """Of one turn of an episode, which cuts at stop texts itself."""
+        """Return the sampling parameters of one turn of an episode. Episodes cut at stop texts themselves."""
         given = self._common(seed, max_tokens)
         from vllm import SamplingParams
 
@@ -181,7 +183,7 @@ class VllmEngine:
 
 
 class _Alone:
-    """Nobody shares the engine with this process: vLLM's own workers, if it has any, are behind it."""
+    """The group of processes that share the engine: this one alone. vLLM's own workers do not count."""
 
     rank_in_group = 0
     world_size = 1
@@ -205,6 +207,6 @@ def _completion(request: GenerationRequest, result: Any) -> Completion:
 
 @contextlib.contextmanager
 def _no_compiling(on_cpu: bool) -> Iterator[None]:
-    """On a CPU, run vLLM's small compiled kernels as they are: compiling them takes g++ and seconds."""
+    """On a CPU, do not compile vLLM's small kernels: that needs g++ and takes seconds."""
     with torch._dynamo.config.patch(disable=True) if on_cpu else contextlib.nullcontext():
         yield

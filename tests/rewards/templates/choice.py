@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from tests.rewards.templates.responses import Case, cases
+from tests.rewards.templates.responses import Case, cases, of_choice
 
 QUESTIONS: tuple[tuple[str, ...], ...] = (
     ("Paris", "Lyon", "Marseille", "Nice"),
@@ -97,23 +97,5 @@ def generate(n: int = 2_000, seed: int = 1) -> Iterator[Case]:
 
 
 def _question(draw: random.Random) -> tuple[str, dict[str, Any], dict[str, str]]:
-    options = list(draw.choice(QUESTIONS))
-    draw.shuffle(options)
-    right, wrong, other = draw.sample(range(len(options)), 3)
-    letters = [chr(ord("A") + i) for i in range(len(options))]
-    fields = {
-        "L": letters[right],
-        "l": letters[right].lower(),
-        "T": options[right].rstrip("."),
-        "W": letters[wrong],
-        "w": letters[wrong].lower(),
-        "U": options[wrong].rstrip("."),
-        "X": letters[other],
-        "V": options[other].rstrip("."),
-        "list": "\n".join(f"{letter}) {text}" for letter, text in zip(letters, options, strict=True)),
-    }
-    return (
-        draw.choice([letters[right], str(right), json.dumps([letters[right]])]),
-        {"choices": options},
-        fields,
-    )
+    letter, info, fields = of_choice(QUESTIONS)(draw)
+    return draw.choice([letter, str(ord(letter) - ord("A")), json.dumps([letter])]), info, fields

@@ -8,9 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from tests.rewards.templates.choice_held_out import _question as capitals
-from tests.rewards.templates.choice_held_out_2 import _question as metals
-from tests.rewards.templates.responses import REASONING, SIGN_OFFS, Case
+from tests.rewards.templates import choice_held_out, choice_held_out_2
+from tests.rewards.templates.responses import REASONING, SIGN_OFFS, Case, of_choice
 
 OPENINGS = (
     "", "", "So ", "So, ", "Thus, ", "Therefore, ", "Hence ", "Consequently, ", "As a result, ", "In conclusion, ", "In summary, ",
@@ -63,10 +62,11 @@ TAKEN_BACK = (
 def generate(n: int = 2_000, seed: int = 1) -> Iterator[Case]:
     """Yield `n` responses, half of them right."""
     draw = random.Random(seed)
+    sets = [of_choice(one.QUESTIONS) for one in (choice_held_out, choice_held_out_2)]
     for i in range(n):
         is_right = i % 2 == 0
         template = _right(draw) if is_right else _wrong(draw)
-        truth, info, fields = draw.choice([capitals, metals])(draw)
+        truth, info, fields = draw.choice(sets)(draw)
         text = draw.choice(REASONING) + template.format_map(fields) + draw.choice(SIGN_OFFS)
         yield Case(text, truth, is_right, template, info)
 

@@ -5,11 +5,9 @@ Fields as in `choice`; wordings and questions are others.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
-from typing import Any
 
-from tests.rewards.templates.responses import Case, cases
+from tests.rewards.templates.responses import Case, cases, of_choice
 
 QUESTIONS: tuple[tuple[str, ...], ...] = (
     ("oxygen", "nitrogen", "carbon dioxide", "argon"),
@@ -64,15 +62,4 @@ WRONG = (
 
 def generate(n: int = 2_000, seed: int = 1) -> Iterator[Case]:
     """Yield `n` responses, half of them right."""
-    yield from cases(RIGHT, WRONG, _question, n, seed)
-
-
-def _question(draw: random.Random) -> tuple[str, dict[str, Any], dict[str, str]]:
-    options = list(draw.choice(QUESTIONS))
-    draw.shuffle(options)
-    right, wrong, other = draw.sample(range(len(options)), 3)
-    fields: dict[str, str] = {}
-    for names, place in (("LlT", right), ("WwU", wrong), ("XxV", other)):
-        letter = chr(ord("A") + place)
-        fields |= dict(zip(names, (letter, letter.lower(), options[place].rstrip(".")), strict=True))
-    return chr(ord("A") + right), {"choices": options}, fields
+    yield from cases(RIGHT, WRONG, of_choice(QUESTIONS), n, seed)

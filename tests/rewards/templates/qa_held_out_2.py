@@ -6,12 +6,9 @@ Fields as in `qa`; wordings and questions are others.
 
 from __future__ import annotations
 
-import json
-import random
 from collections.abc import Iterator
-from typing import Any
 
-from tests.rewards.templates.responses import Case, cases
+from tests.rewards.templates.responses import Case, cases, of_qa
 
 QUESTIONS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("Ottawa",), ("Toronto", "Montreal", "Vancouver")),
@@ -60,10 +57,4 @@ WRONG = (
 
 def generate(n: int = 2_000, seed: int = 1) -> Iterator[Case]:
     """Yield `n` responses, half of them right."""
-    yield from cases(RIGHT, WRONG, _question, n, seed)
-
-
-def _question(draw: random.Random) -> tuple[str, dict[str, Any], dict[str, str]]:
-    accepted, wrong = draw.choice(QUESTIONS)
-    first, second = draw.sample(wrong, 2)
-    return json.dumps(list(accepted)), {}, {"A": draw.choice(accepted), "W": first, "X": second}
+    yield from cases(RIGHT, WRONG, of_qa(QUESTIONS), n, seed)

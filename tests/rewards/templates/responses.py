@@ -6,8 +6,9 @@ for none. What may stand before it (reasoning) and after it (a sign-off) changes
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,14 +45,18 @@ class Case:
     """Whether the ground truth lists the wording of a right answer."""
 
 
+DrawQuestion = Callable[[random.Random], tuple[str, dict[str, Any], dict[str, str]]]
+"""Draws a ground truth, `extra_info` and the fields of templates."""
+
+
 def cases(
     right: Sequence[str],
     wrong: Sequence[str],
-    question: Callable[[random.Random], tuple[str, dict[str, Any], Mapping[str, str]]],
+    question: DrawQuestion,
     n: int,
     seed: int,
 ) -> Iterator[Case]:
-    """Yield `n` cases, half of them right. `question` draws a ground truth, extra_info and the fields."""
+    """Yield `n` cases, half of them right."""
     draw = random.Random(seed)
     for i in range(n):
         is_right = i % 2 == 0
@@ -64,6 +69,42 @@ def cases(
         if not alone:
             text = draw.choice(REASONING) + text + draw.choice(SIGN_OFFS)
         yield Case(text, ground_truth, is_right, template, extra_info)
+
+
+def of_choice(questions: Sequence[Sequence[str]], mark: str = "{})") -> DrawQuestion:
+    """Return what draws one of some multiple-choice questions, given as their options.
+
+    Fields: letter, small letter and text of the right option {L} {l} {T}, of a wrong one {W} {w} {U}, of another
+    {X} {x} {V}; {list}, a line for each option, whose letter stands in `mark`.
+    """
+
+    def question(draw: random.Random) -> tuple[str, dict[str, Any], dict[str, str]]:
+        options = list(draw.choice(questions))
+        draw.shuffle(options)
+        right, wrong, other = draw.sample(range(len(options)), 3)
+        letters = [chr(ord("A") + i) for i in range(len(options))]
+        fields: dict[str, str] = {}
+        for names, place in (("LlT", right), ("WwU", wrong), ("XxV", other)):
+            values = (letters[place], letters[place].lower(), options[place].rstrip("."))
+            fields |= dict(zip(names, values, strict=True))
+        lines = (f"{mark.format(letter)} {text}" for letter, text in zip(letters, options, strict=True))
+        return letters[right], {"choices": options}, {**fields, "list": "\n".join(lines)}
+
+    return question
+
+
+def of_qa(questions: Sequence[tuple[Sequence[str], Sequence[str]]]) -> DrawQuestion:
+    """Return what draws one of some questions with short answers, given as accepted and wrong answers.
+
+    Fields: {A} an accepted answer, {W} a wrong one, {X} another wrong one.
+    """
+
+    def question(draw: random.Random) -> tuple[str, dict[str, Any], dict[str, str]]:
+        accepted, wrong = draw.choice(questions)
+        first, second = draw.sample(wrong, 2)
+        return json.dumps(list(accepted)), {}, {"A": draw.choice(accepted), "W": first, "X": second}
+
+    return question
 
 
 class _Fields(dict[str, str]):
