@@ -1,6 +1,5 @@
-"""Files of prompts, looked over before they cost anything.
+"""Checks of files of prompts.
 
-`run.check_files` looks at everything, `first_look` at what is cheap: it runs before training, generating and
-scoring. A finding is an `error` (the row cannot be used), a `warning` (it may not be what was meant) or a
-`note`.
+`run.check_files` checks every row. `first_look` checks the first rows, before training, generation and
+scoring. A finding is an `error` (the row cannot be used), a `warning` (it may be a mistake) or a `note`.
 """

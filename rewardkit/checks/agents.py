@@ -11,9 +11,9 @@ __all__ = ["INTERACTIONS", "SINGLE_TURN", "TOOLS", "VERL_TOOLS", "agent_names", 
 
 TOOLS = frozenset(opening.SHIPPED)
 INTERACTIONS = frozenset(interactions.SHIPPED)
-"""Those that ship: what verl shipped, by the names in its examples' configurations, and more."""
+"""The interactions that ship with rewardkit. They have the names that verl's examples use."""
 VERL_TOOLS = ("calc_gsm8k_reward", "calc_geo3k_reward", "code_interpreter", "search")
-"""Those that a row is begun with its ground truth for."""
+"""The tools for which `prep` writes `tools_kwargs`."""
 
 
 def agent_names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a single row has to have: a known data source, a prompt, an agent and tools that there are."""
+"""Checks of a single row: its data source, prompt, ground truth, agent, tools and interaction."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ ROLES = ("system", "user", "assistant", "tool", "developer")
 
 @dataclass(frozen=True)
 class Known:
-    """What rows may refer to."""
+    """The names that rows may use."""
 
     registry: Registry
     agents: tuple[str, ...] = field(default_factory=agent_names)
     tools: frozenset[str] = frozenset()
     interactions: frozenset[str] = frozenset()
     shipped: bool = True
-    """Tools and interactions that ship count as well; a run has those that its configuration names."""
+    """Tools and interactions that ship with rewardkit are allowed. A run allows only those of its
+    configuration."""
     any_source: bool = False
-    """Data sources are not looked at: somebody else scores."""
+    """Any data source is allowed, since the scoring is done elsewhere."""
 
     @cached_property
     def _sources(self) -> dict[str, str | None]:
         return {}
 
     def problem_of(self, data_source: str) -> str | None:
-        """Return why nothing scores a data source; None where a reward does."""
+        """Return why a data source cannot be scored; None: it has a reward."""
         if data_source not in self._sources:
             try:
                 self.registry.resolve(data_source)
@@ -55,7 +56,7 @@ class Known:
 
 
 def check_contents(item: Item, form: FileForm, file: str, known: Known, findings: Findings) -> None:
-    """Look at one row by itself."""
+    """Check one row by itself."""
 
     def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
         findings.add(level, check, file, what, item.row, key=key)
@@ -74,7 +75,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
 
 
 def _check_ground_truths(item: Item, say: Any) -> None:
-    """Where a row says its ground truth twice, both must be the same: ours reads one, verl the other."""
+    """Find two different ground truths in a row: rewardkit reads one of them, verl the other."""
     if "ground_truth" not in item.raw or not isinstance(item.raw.get("reward_model"), Mapping):
         return
     other = ground_truth_text(value_at(item.raw, "reward_model.ground_truth"))
@@ -123,7 +124,7 @@ def _is_medium(part: Any) -> bool:
 
 
 def _check_agent(item: Item, known: Known, say: Any) -> None:
-    """An agent, tools and an interaction have to be there, and tools need an agent that calls them."""
+    """Find an agent, tools or an interaction that do not exist, and tools of an agent that calls none."""
     agent = item.raw.get("agent_name")
     if "agent_name" in item.raw:
         if not agent:
@@ -162,7 +163,7 @@ def _interaction(item: Item) -> str | None:
 
 
 def _plain_or_json(value: Any) -> Any:
-    """Files that mix sets hold such settings as JSON, so that their schema is one."""
+    """Return a value, decoded if it is JSON. Files that mix sets hold settings so, to have one schema."""
     if not isinstance(value, str):
         return value
     import msgspec

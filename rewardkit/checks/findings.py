@@ -1,4 +1,4 @@
-"""What checks find: one finding for each kind of thing in a file, with the numbers of its rows."""
+"""The findings of checks. Findings of one kind in a file are one, with the numbers of its rows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _SHOWN_ROWS = 6
 
 @dataclass(slots=True)
 class CheckFinding:
-    """One kind of thing that is found in a file."""
+    """One kind of problem in a file, and its rows."""
 
     level: FindingLevel
     check: str
-    """What was looked at, in one or two words."""
+    """What was checked, in one or two words."""
     file: str
     what: str
-    """Of the first row: what was expected, what was found, what would be right."""
+    """The problem of the first row: what was expected, what was found, what to do."""
     rows: list[int] = field(default_factory=list)
-    """Numbers of the rows, from 0; empty where it is the whole file's."""
+    """Numbers of the rows, from 0. Empty if the finding is about the whole file."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it as JSON-ready data."""
@@ -46,7 +46,7 @@ class CheckFinding:
 
 
 class Findings:
-    """Findings of several files, those of one kind together."""
+    """The findings of several files."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str, str], CheckFinding] = {}
@@ -54,13 +54,20 @@ class Findings:
     def add(
         self, level: FindingLevel, check: str, file: str, what: str, row: int | None = None, *, key: str = ""
     ) -> None:
-        """Add a finding; of one `check` and `key` in a file the first says `what`, others add their row."""
+        """Add a finding.
+
+        Args:
+            what: The problem. Of several findings with one `check`, `key` and file, that of the first is
+                kept.
+            row: Number of the row, from 0; None: the finding is about the whole file.
+            key: Tells findings of one check apart.
+        """
         known = self._found.setdefault((level, check, file, key), CheckFinding(level, check, file, what))
         if row is not None:
             known.rows.append(row)
 
     def __iter__(self) -> Iterator[CheckFinding]:
-        """The findings: errors first, then in the order in which they were made."""
+        """Yield the findings, errors first, otherwise in the order in which they were added."""
         return iter(sorted(self._found.values(), key=lambda one: LEVELS.index(one.level)))
 
     def count(self, level: FindingLevel) -> int:

@@ -1,4 +1,4 @@
-"""The cheap part: the first rows of files, looked at before a model is loaded or many rows are scored."""
+"""Checks of the first rows of files, made before a model is loaded or many rows are scored."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from rewardkit.scoring.scorer import Scorer
 AS_FOUND = RowNames()
 """No column is named."""
 ROWS = 256
-"""Rows of each file that are looked at."""
+"""Rows of each file that are checked."""
 _SCORED = 32
-"""Rows whose ground truths are tried: some rewards start a process for it."""
+"""Rows whose ground truths are tried. They are few, since some rewards start a process for that."""
 
 
 def look_at_prompts(
@@ -40,17 +40,17 @@ def look_at_prompts(
     tools: frozenset[str] = frozenset(),
     interactions: frozenset[str] = frozenset(),
 ) -> list[CheckFinding]:
-    """Return what is odd about the first rows of files of prompts, but for what is far away.
+    """Return the findings of the first rows of files of prompts. URLs and standard input are left out.
 
     Args:
-        names: columns by name; None: the first that is there of those that are known.
-        scorer: tries the ground truths, and knows the data sources; None: neither is looked at.
-        data_source: of every row, whatever the file says.
-        agents: the loops that rows may name; None: all that there are.
-        tools, interactions: those of the run.
+        names: Of columns; a name that is None stands for the first known column that the file has.
+        scorer: Checks data sources and ground truths; None: neither is checked.
+        data_source: Of every row, whatever the file says.
+        agents: Names of agents that rows may use; None: all that exist.
+        tools, interactions: Names of those of the run.
 
     Raises:
-        InputError: a file cannot be read, or has no form of prompts.
+        InputError: a file cannot be read, or is no file of prompts.
     """
     findings = Findings()
     known = Known(
@@ -82,9 +82,10 @@ def look_at_prompts(
 def look_at_responses(
     paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer
 ) -> list[CheckFinding]:
-    """Return which ground truths in the first rows of files of responses their reward cannot use.
+    """Return findings about ground truths that their reward cannot use, in the first rows of files of
+    responses.
 
-    What is far away is not looked at, nor what cannot be read: scoring says so.
+    URLs, standard input and files that cannot be read are left out; scoring reports the latter.
     """
     findings = Findings()
     for source in _near(paths):
@@ -96,7 +97,7 @@ def look_at_responses(
 
 
 def _near(paths: Iterable[str | Path]) -> list[Input]:
-    """The files that are neither standard input, which comes once, nor far away, where a look takes long."""
+    """Return the local files. Standard input can be read only once, and reading from a URL takes long."""
     return [s for s in find_inputs(paths) if s.path != STDIN and "://" not in s.path]
 
 

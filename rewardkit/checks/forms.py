@@ -1,4 +1,5 @@
-"""Which form a file of prompts has (ours, verl's, TRL's), and whether its columns are what the form promises.
+"""Recognises the form of a file of prompts (rewardkit's, verl's, TRL's), and checks its columns against the
+form.
 
 Sources of the forms: verl's `RLHFDataset` and its prep scripts (0.9), TRL's page on dataset types (0.29).
 """
@@ -28,9 +29,9 @@ class FileForm:
     name: str
     names: RowNames
     needs_source: bool
-    """Its rows have to say a data source, and have something to score against."""
+    """Each row must have a data source and a ground truth."""
     needs_messages: bool = False
-    """A prompt is a list of chat messages; a plain text is none that verl takes."""
+    """A prompt must be a list of chat messages: verl takes no plain text."""
 
 
 def form_of(file: RowFile, chosen: RowNames) -> FileForm:
@@ -40,7 +41,7 @@ def form_of(file: RowFile, chosen: RowNames) -> FileForm:
         chosen: columns that the user names.
 
     Raises:
-        InputError: it has a form that is no prompts', or a named column is not there.
+        InputError: it is no file of prompts, or a named column does not exist.
     """
     first = file.first_row()
     columns = file.schema.names if file.schema is not None else list(first)
@@ -60,7 +61,7 @@ def form_of(file: RowFile, chosen: RowNames) -> FileForm:
 
 
 def _in_any_case(columns: Sequence[str]) -> str | None:
-    """The first column that may hold the prompt but for its case: `Problem`, `Question`."""
+    """Return the first column that may hold the prompt, in any case (`Problem`, `Question`)."""
     by_folded = {column.casefold(): column for column in columns}
     return next((by_folded[name] for name in QUESTION if name in by_folded), None)
 
@@ -94,7 +95,7 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
 
 
 def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_source: str | None) -> None:
-    """Find columns that are not there, or have a type that the form does not allow."""
+    """Find columns that are missing, or have a type that the form does not allow."""
     path = file.source.path
     names = form.names
 
@@ -117,7 +118,7 @@ def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_sou
 
 
 def _misfits(schema: pa.Schema, form: FileForm) -> list[tuple[str, str]]:
-    """Columns whose type the form does not allow, with what would be right."""
+    """Return columns whose type the form does not allow, with the type that it expects."""
     names = form.names
     found = []
     for column in (names.data_source, "ability" if form.needs_messages else None):

@@ -1,8 +1,8 @@
-"""Whether ground truths are such that their reward can score against them.
+"""Checks that rewards can score against the ground truths of a file.
 
-The reward itself says so: with a malformed ground truth every response is `invalid`, the empty one too, which
-costs little to score. Rewards of maths take any text; what reads as no answer is a warning. Users' own
-rewards and judges are not called: nobody knows what a call costs.
+The reward decides: with a malformed ground truth every response is `invalid`, so an empty response is scored,
+which is cheap. Rewards of maths take any text as ground truth; for one that does not read as an answer there
+is a warning. Users' own rewards and judges are not called, since the cost of a call is unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
-    """Find ground truths that a reward refuses, or that are hardly answers."""
+    """Find ground truths that their reward refuses, or that do not read as answers."""
     sources = {item.data_source for item in items if item.data_source}
     ours = {source for source in sources if _is_ours(source, scorer)}
     usable = [item for item in items if item.data_source in ours]
@@ -47,7 +47,7 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
 
 
 def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
-    """Find ground truths that a member of a composition refuses, where others of it are not called."""
+    """Find ground truths that a member refuses, for compositions of which other members are not called."""
     try:
         members = _members(scorer.reward_for(items[0].data_source))
     except UnknownDataSourceError:
@@ -64,7 +64,7 @@ def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: F
 
 
 def _is_ours(data_source: str, scorer: Scorer) -> bool:
-    """Whether a data source has a reward, and none but rewards that ship with rewardkit."""
+    """Whether a data source is scored by rewards that ship with rewardkit alone."""
     try:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
@@ -73,12 +73,12 @@ def _is_ours(data_source: str, scorer: Scorer) -> bool:
 
 
 def ships(reward: Reward) -> bool:
-    """Return whether a reward is one of ours, of which it is known what a call costs."""
+    """Return whether a reward ships with rewardkit, so that the cost of a call is known."""
     return bool(reward.target.__module__ == declarations.__name__)
 
 
 def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]]:
-    """Items whose reward cannot score anything against their ground truth, and why."""
+    """Yield the items whose reward refuses their ground truth, and why."""
     by_truth: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
         alone = str(item.row) if scorer.reward_for(item.data_source).reads else ""
@@ -91,7 +91,7 @@ def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]
 
 
 def _rewards_in(reward: Reward) -> list[Reward]:
-    """A reward, or those that a composition is made of."""
+    """Return the reward, or the members of a composition."""
     return [member.reward for member in _members(reward)] or [reward]
 
 
@@ -101,7 +101,7 @@ def _members(reward: Reward) -> Sequence[Member]:
 
 
 def _odd(ground_truth: str) -> str | None:
-    """Why a ground truth of maths is hardly an answer; None where it is one."""
+    """Return why a ground truth of maths does not read as an answer; None: it does."""
     text = ground_truth.strip()
     if text.casefold().rstrip(".") in _PLACEHOLDERS:
         return f"a placeholder rather than an answer: {text!r}"

@@ -1,4 +1,4 @@
-"""One row of a file of prompts, whatever its form, as the checks see it."""
+"""A row of a file of prompts in any form, as the checks use it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEDIA = ("images", "image", "videos", "video", "audio", "audios")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What stands in one row."""
+    """The contents of one row."""
 
     row: int
     """Its number in the file, from 0."""
@@ -30,7 +30,7 @@ class Item:
 
     @property
     def question(self) -> str:
-        """What the user asks last, as text."""
+        """The text of the last user message."""
         if not isinstance(self.prompt, list):
             return self.prompt or ""
         asked = [m for m in self.prompt if isinstance(m, Mapping) and m.get("role") == "user"]
@@ -38,13 +38,13 @@ class Item:
 
     @property
     def media(self) -> Any:
-        """Images and the like that belong to the prompt; None where there are none."""
+        """Images, videos or audio that belong to the prompt; None: there are none."""
         found = [self.raw[name] for name in MEDIA if self.raw.get(name)]
         return found or None
 
 
 def content_text(content: Any) -> str:
-    """Return the text of a message's content: itself, or that of its parts."""
+    """Return a message's content if it is a text, else the text of its parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
@@ -67,11 +67,12 @@ def item_of(raw: RawRow, row: int, names: RowNames, data_source: str | None) -> 
 def read_items(
     file: RowFile, names: RowNames, data_source: str | None, *, limit: int | None = None
 ) -> Iterator[list[Item | tuple[int, str]]]:
-    """Yield the rows of a file, some thousands at a time; of one that cannot be read, its number and why.
+    """Yield the rows of a file, some thousands at a time. A row that cannot be read is its number and the
+    reason.
 
     Args:
-        data_source: of every row, whatever the file says.
-        limit: stop after about so many rows.
+        data_source: Of every row, whatever the file says.
+        limit: Read only about so many rows; None: all.
     """
     seen = 0
     for records in file.chunks():

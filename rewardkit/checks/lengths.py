@@ -1,4 +1,4 @@
-"""How many tokens prompts have under a tokenizer, with its chat template."""
+"""Counts the tokens of prompts under a tokenizer with its chat template."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Lengths:
         """Tokens of the longest prompt so far."""
 
     def check(self, items: Sequence[Item], file: str, findings: Findings) -> None:
-        """Count the tokens of some rows' prompts."""
+        """Count the tokens of some rows' prompts, and find those that are too long."""
         texts = [self._text(item.prompt) for item in items]
         counts = [len(ids) for ids in self._tokenizer(texts, add_special_tokens=False)["input_ids"]]
         for item, count in zip(items, counts, strict=True):

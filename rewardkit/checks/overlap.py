@@ -1,8 +1,8 @@
-"""Whether a question holds one of an evaluation set: word for word, or by the n-grams that they share.
+"""Finds questions of evaluation sets in other questions: word for word, or by the n-grams that they share.
 
-An n-gram alone proves little where problems are phrased alike. A question counts as found in another when at
-least half of its n-grams stand there and all of its numbers do, or nearly all of its n-grams whatever the
-numbers. Eight words as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
+One shared n-gram proves little where problems are phrased alike. A question counts as found if at least half
+of its n-grams and all of its numbers occur, or nearly all of its n-grams whatever its numbers. An n-gram is
+eight words, as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ N = 8
 _ENOUGH = 0.5
 _NEARLY_ALL = 0.8
 _COMMON = 16
-"""An n-gram of more questions than this is a phrase of the set's own."""
+"""An n-gram that more questions than this share is a phrase of the set, and is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,20 @@ class Overlap:
     place: str
     """Its file and row."""
     share: float
-    """Of its n-grams; 1.0 for the same question."""
+    """Share of its n-grams that were found; 1.0 for the same question."""
     same: bool
     """The whole question is the same."""
     other_numbers: bool = False
-    """Some of its numbers are not in the text: another problem of the same wording, it may be."""
+    """Some of its numbers were not found: it may be another problem with the same wording."""
 
     def describe(self, which: str = "") -> str:
-        """Return it as text, with `which` behind the place."""
+        """Return it as text. `which` is put behind the place."""
         how = "the same question as" if self.same else f"{self.share:.0%} of the {N}-grams of"
         return f"{how} {self.place}{which}{', with other numbers' if self.other_numbers else ''}"
 
 
 class EvalIndex:
-    """The questions of evaluation sets, found again by their n-grams."""
+    """An index of the questions of evaluation sets by their n-grams."""
 
     def __init__(self) -> None:
         self._places: list[str] = []
@@ -57,8 +57,9 @@ class EvalIndex:
         """Add a question.
 
         Args:
-            asked: its tokens; after them further forms of it, such as the whole prompt.
-            place: its file and row.
+            asked: Tokens of the question, then those of its other forms, such as the whole prompt.
+            place: Its file and row.
+            media: Its images.
         """
         number = len(self._places)
         tokens = asked[0]
@@ -77,7 +78,8 @@ class EvalIndex:
                 self._grams[gram] = (known, number)
 
     def find(self, asked: Sequence[Sequence[str]], media: object = None) -> Overlap | None:
-        """Return the question of the sets that these tokens hold most of; None where they hold none."""
+        """Return the question of the sets that these tokens contain the largest share of; None: they contain
+        none."""
         if not self._places:
             return None
         for form in asked:
@@ -106,5 +108,5 @@ class EvalIndex:
 
 
 def _grams(tokens: Sequence[str]) -> set[int]:
-    """The n-grams of tokens as hashes; Python's own, which are good for one process."""
+    """Return the n-grams of tokens as hashes. They are Python's, and differ from process to process."""
     return set(map(hash, zip(*(tokens[start:] for start in range(N)), strict=False)))

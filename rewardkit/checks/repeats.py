@@ -1,4 +1,4 @@
-"""Questions that stand in a file twice, in two splits, or in an evaluation set."""
+"""Finds questions that occur twice in a file, in two splits, or in an evaluation set."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rewardkit.checks.texts import Template, digest, template_of, tokens_of
 
 _TEMPLATE_ROWS = 256
 _LEFT = ("chosen", "rejected", "completion", "response")
-"""Columns without which two rows of preferences or demonstrations are not the same."""
+"""Rows of preferences or demonstrations are the same only if these columns are, too."""
 
 
 class Repeats:
-    """All questions so far, with where each was seen first. About 130 bytes for each."""
+    """All questions so far, and where each occurred first: about 130 bytes for a question."""
 
     def __init__(self) -> None:
         self._first: dict[int, int] = {}
@@ -30,7 +30,7 @@ class Repeats:
         self._splits: list[str] = []
 
     def open(self, file: str, split: str) -> None:
-        """The rows that follow are of this file and split."""
+        """Begin a file: the rows that are checked next belong to it and to this split."""
         self._names.append(file)
         self._splits.append(split)
 
@@ -38,7 +38,7 @@ class Repeats:
         """Compare a row with all before it, and remember it.
 
         Args:
-            asked: what it asks, as `question_tokens` returns it.
+            asked: Its question, as `question_tokens` returns it.
         """
         keys = [digest(tokens, item.media) for tokens in asked if tokens]
         ground_truth = digest([item.ground_truth])
@@ -71,7 +71,7 @@ class Repeats:
 def check_against(
     item: Item, asked: Sequence[Sequence[str]], file: str, index: EvalIndex, findings: Findings
 ) -> None:
-    """Find a row that holds a question of the evaluation sets."""
+    """Find a row that contains a question of the evaluation sets."""
     found = index.find(asked, item.media)
     if found is not None:
         key = found.place.rpartition("[")[0]
@@ -81,7 +81,8 @@ def check_against(
 def check_near(
     item: Item, asked: Sequence[Sequence[str]], file: str, splits: EvalIndex, findings: Findings
 ) -> None:
-    """Find a row of train that holds most of a question of another split; `Repeats` finds the same."""
+    """Find a row of train that contains most of a question of another split. `Repeats` finds equal
+    questions."""
     found = splits.find(asked, item.media)
     if found is not None and not found.same:
         what = found.describe(", which is another split")
@@ -89,17 +90,18 @@ def check_near(
 
 
 def file_template(items: Sequence[Item]) -> Template:
-    """Return what the prompts of a file's first rows have around their questions."""
+    """Return the text that the prompts of a file's first rows have around their questions."""
     some = [item for item in items[:_TEMPLATE_ROWS] if item.question]
     asked = [str(item.extra_info.get("question") or "") for item in some]
     return template_of([item.question for item in some], asked)
 
 
 def question_tokens(item: Item, template: Template) -> list[list[str]]:
-    """Return what a row asks, as tokens: its question, and the whole prompt where a template is around it.
+    """Return the question of a row as tokens: without the template of its file and, if there is one, with it.
 
-    All turns but the system's count, and what follows them where the row has that. Two rows ask the same if
-    one of theirs is the same: what is taken to be a template may differ from file to file.
+    All turns except the system's count, and in preferences or demonstrations the responses do too. Two rows
+    have the same question if they have a form in common, since the template that is recognised may differ
+    from file to file.
     """
     earlier: list[str] = []
     if isinstance(item.prompt, list) and len(item.prompt) > 2:
@@ -117,7 +119,8 @@ def _text(value: Any) -> str:
 
 
 def split_of(file: str, items: Sequence[Item]) -> str:
-    """Return which split a file is: what its rows say, else its name less the number of a shard."""
+    """Return the split of a file: the one that its rows name, else the file's name without a shard's
+    number."""
     said = items[0].extra_info.get("split") if items else None
     name = PurePosixPath(file).name.partition(".")[0]
     return str(said or re.sub(r"[-_.]?\d+(?:-of-\d+)?$", "", name))

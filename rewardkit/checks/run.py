@@ -1,4 +1,4 @@
-"""Looks at files of prompts, row by row, in bounded memory, and returns what was found."""
+"""Checks files of prompts row by row, in bounded memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HELD_OUT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """What files are held against."""
+    """What files are checked against."""
 
     names: RowNames = field(default_factory=RowNames)
     """Columns by name; None: the first that is there of those that are known."""
@@ -48,7 +48,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """One file that was looked at."""
+    """One file that was checked."""
 
     path: str
     form: str
@@ -58,10 +58,10 @@ class CheckedFile:
 def check_files(
     paths: Iterable[str | Path], scorer: Scorer, settings: CheckSettings
 ) -> tuple[list[CheckedFile], Findings]:
-    """Look at every row of files, folders, globs and URLs.
+    """Check every row of files, folders, globs and URLs.
 
     Raises:
-        InputError: one of them cannot be read, or has no form of prompts.
+        InputError: one of them cannot be read, or is no file of prompts.
     """
     findings = Findings()
     inputs = find_inputs(paths)
@@ -75,12 +75,12 @@ def check_files(
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the questions of a file are held against."""
+    """What the questions of a file are compared with."""
 
     against: EvalIndex
     """The evaluation sets that the user names."""
     splits: EvalIndex
-    """The other splits among the files, for those of train."""
+    """The questions of the other splits, for files of train."""
     repeats: Repeats
     """All questions so far."""
 
@@ -93,8 +93,8 @@ def _index_of(paths: Sequence[str]) -> EvalIndex:
 
 
 def _splits_to_hold_out(inputs: Sequence[Input]) -> list[str]:
-    """The files that are not train, by their names, if some are; but for large ones, whose n-grams take much
-    memory, and standard input, which comes once."""
+    """Return the files that are not train, if some file is. Large files, whose n-grams take much memory, and
+    standard input, which can be read only once, are left out."""
     others = [source for source in inputs if not _is_train(source)]
     if len(others) == len(inputs):
         return []
@@ -119,10 +119,10 @@ class EvalQuestion:
 
 
 def eval_questions(paths: Iterable[str | Path], data_source: str | None = None) -> Iterator[EvalQuestion]:
-    """Yield the questions of evaluation sets, files of any form of prompts.
+    """Yield the questions of evaluation sets, which are files of prompts in any form.
 
     Raises:
-        InputError: one of the files cannot be read, or has no form of prompts.
+        InputError: one of the files cannot be read, or is no file of prompts.
     """
     for source in find_inputs(paths):
         file = open_rows(source)
@@ -179,7 +179,7 @@ def check_rows(
     settings: CheckSettings,
     findings: Findings,
 ) -> list[Item]:
-    """Look at some rows, each by itself, and return those that could be read."""
+    """Check some rows, each by itself, and return those that can be read."""
     items: list[Item] = []
     for row in rows:
         if isinstance(row, Item):

@@ -1,4 +1,4 @@
-"""Whether what a data source is scored with can pay a wrong answer as much as a right one."""
+"""Checks whether the reward of a data source can pay a wrong answer as much as a right one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_shaping(sources: Iterable[str], scorer: Scorer, findings: Findings) ->
     """Find compositions and options by which a wrong answer may be paid as much as a right one, or more.
 
     Args:
-        sources: data sources that have a reward.
+        sources: Data sources. Each must have a reward.
     """
     for source in sorted(sources):
         for what in check(scorer.reward_for(source)):
@@ -29,7 +29,7 @@ def check_shaping(sources: Iterable[str], scorer: Scorer, findings: Findings) ->
 
 
 def _outweighed(options: Any) -> str:
-    """Which option pays something else as much as the right answer; empty if none does."""
+    """Return the option that pays anything else as much as the right answer; empty if there is none."""
     values = {field.name: getattr(options, field.name) for field in fields(options)}
     right = next((values[name] for name in _RIGHT if name in values), None)
     if right is None:

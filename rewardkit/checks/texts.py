@@ -1,4 +1,4 @@
-"""When two questions are the same: by their words, numbers and operators, whatever case and punctuation."""
+"""Compares questions by their words, numbers and operators, whatever their case and punctuation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|[^\W\d_]+|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _IGNORED = frozenset(".,;:!?\"'`$\\{}“”‘’…_~#")
 _TEMPLATE_ROWS = 32
-"""Among so many prompts a common beginning or end is a template and no chance."""
+"""In so many prompts a common beginning or end is taken for a template."""
 
 
 def tokens_of(text: str) -> list[str]:
@@ -31,7 +31,7 @@ def numbers_in(tokens: Sequence[str]) -> frozenset[str]:
 
 
 def digest(tokens: Sequence[str], media: object = None) -> int:
-    """Return eight bytes that stand for tokens (and images) as an int."""
+    """Return a digest of tokens (and images) as an integer of eight bytes."""
     hashed = hashlib.blake2b(" ".join(tokens).encode("utf-8", "replace"), digest_size=8)
     if media is not None:
         hashed.update(repr(media).encode("utf-8", "replace"))
@@ -39,7 +39,7 @@ def digest(tokens: Sequence[str], media: object = None) -> int:
 
 
 class Template:
-    """What all prompts of a file have around their questions: an instruction before or after them."""
+    """The text that all prompts of a file have around their questions, such as an instruction."""
 
     def __init__(self, before: str = "", after: str = "") -> None:
         self.before = before
@@ -49,7 +49,7 @@ class Template:
         return bool(self.before or self.after)
 
     def strip(self, prompt: str) -> str:
-        """Return the question in a prompt."""
+        """Return the question in a prompt: the prompt without the template."""
         if self.before and prompt.startswith(self.before):
             prompt = prompt[len(self.before) :]
         if self.after and prompt.endswith(self.after):
@@ -58,12 +58,12 @@ class Template:
 
 
 def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
-    """Return what some prompts have in common around their questions.
+    """Return the text that some prompts have in common around their questions.
 
     Args:
-        prompts: those of a file's first rows.
-        questions: what the rows say their questions are; empty where they do not. In a few rows only these
-            tell an instruction from a question that begins like another.
+        prompts: Of a file's first rows.
+        questions: The questions that the rows name themselves; empty if they do not. Among few rows only
+            these tell an instruction from questions that happen to begin alike.
     """
     places = [p.find(q) if q else -1 for p, q in zip(prompts, questions, strict=True)]
     around = {
@@ -81,7 +81,7 @@ def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
 
 
 def _common_start(texts: Sequence[str]) -> str:
-    """What all texts begin with: the first and the last of them in order differ soonest."""
+    """Return the common beginning of all texts: it is that of the first and the last in sorted order."""
     low = min(texts)
     high = max(texts)
     same = next((i for i, c in enumerate(low) if high[i] != c), len(low))
@@ -89,10 +89,10 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 def _word_end(text: str) -> int:
-    """Where the last whole word of a beginning ends."""
+    """Return where the last complete word of a beginning ends."""
     return max((i + 1 for i, c in enumerate(text) if c.isspace()), default=0)
 
 
 def _word_start(text: str) -> int:
-    """Where the first whole word of an end starts."""
+    """Return where the first complete word of an end starts."""
     return next((i for i, c in enumerate(text) if c.isspace()), len(text))

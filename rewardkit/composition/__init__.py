@@ -1,5 +1,6 @@
-"""Rewards made of rewards: `tree` reads them, `combining` says what scores make together, `running` runs
-them, `check` warns. `compose` registers one, `load_compositions` those of a YAML file.
+"""Compositions: rewards made of rewards. `compose` registers one, `load_compositions` those of a YAML file.
+
+`tree` reads them, `running` runs their members, `combining` combines the scores, `check` warns of bad ones.
 
     >>> from rewardkit.composition import compose
     >>> compose("mix", {"sum": ["gsm8k", {"reward": "think_format", "weight": 0.1}]}, ["my/data"]).name
@@ -31,7 +32,13 @@ def compose(
     registry: Registry = REGISTRY,
     replace_existing: bool = True,
 ) -> Reward:
-    """Register a composition as the reward of `data_sources` (or of the spec's own) and return it.
+    """Register a composition as a reward, and return the reward.
+
+    Args:
+        name: Of the reward.
+        spec: The composition, as in YAML.
+        data_sources: What it scores; if empty, the spec's own `data_sources`.
+        replace_existing: It replaces a reward of one of these data sources. False: that is an error.
 
     Raises:
         OptionsError: the spec cannot be read, or names no data source.
@@ -50,7 +57,7 @@ def compose(
 
 
 def check(reward: Reward) -> list[str]:
-    """Return warnings about a reward that is a composition; none for any other."""
+    """Return warnings about a reward that is a composition. For any other reward there are none."""
     composition = getattr(reward.target, "composition", None)
     return warnings(composition) if composition is not None else []
 
@@ -60,7 +67,7 @@ def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> lis
 
     Raises:
         InputError: the file cannot be read, or is no YAML.
-        OptionsError: one of them cannot be read; the message says where.
+        OptionsError: a composition cannot be read. The message says where it stands.
     """
     path = Path(path)
     given = read_yaml(path)
@@ -70,7 +77,7 @@ def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> lis
 
 
 def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -> None:
-    """Refuse names and data sources that two compositions of a file have."""
+    """Raise OptionsError if two compositions of a file have the same name or data source."""
     holders: dict[str, str] = {}
     for stem, spec in named:
         name = str(spec.get("name") or stem)

@@ -1,4 +1,4 @@
-"""Whether a composition can pay a wrong answer more than a right one."""
+"""Warns of compositions that can pay a wrong answer as much as a right one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 _MAX_TRIED = 10
-"""Parts of which every combination of ends is tried; the others are taken at their worst."""
+"""For up to so many parts every combination of lowest and highest scores is tried. Further parts only have
+their worst score."""
 _DEVIATIONS = 3.75
-"""How far from its group's mean a value can be, in deviations, in a group of 16: 15 / sqrt(16)."""
+"""The largest distance of a value from the mean of its group of 16, in standard deviations: 15 / sqrt(16)."""
 _FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
-"""What a wrong answer in the right format is paid, where no option says so."""
+"""The default score of a wrong answer in the right format, by reward."""
 _FAILED = failure("error", "tried")
 
 Ends = Sequence[Score]
-"""What a part can score at its lowest and its highest, and what stands for a failure."""
+"""The lowest and the highest score of a part, and a failure if the part may fail."""
 
 
 def warnings(composition: Composition) -> list[str]:
-    """Return one line for each place where what knows nothing of right and wrong can outweigh what does.
+    """Return one line for each place where shaping parts can outweigh the difference of right and wrong.
 
-    Rewards that score right and wrong are taken to pay a right answer all and a wrong one nothing, or what
-    their options say; shaping parts to lie where they say.
+    A reward that scores answers is assumed to give a right answer 1 and a wrong one 0, or what its options
+    say. A shaping part is assumed to lie within the bounds that it declares.
     """
     found = [
         line
@@ -38,7 +39,8 @@ def warnings(composition: Composition) -> list[str]:
 
 
 def _in_all(composition: Composition) -> list[str]:
-    """Try the tree with right and with wrong answers, each part at either end of what it can score."""
+    """Try the tree with right and with wrong answers, with each part at its lowest and at its highest
+    score."""
     path = composition.root.path
     parts = list(_parts(composition.root))
     if not any(map(knows_right, parts)):
@@ -56,7 +58,8 @@ def _in_all(composition: Composition) -> list[str]:
 
 
 def _parts(node: CompositionNode) -> Iterator[CompositionNode]:
-    """What scores by itself: members, and what is put in deviations without knowing right from wrong."""
+    """Yield the parts whose scores are assumed: members, and `normalize` of what does not know right from
+    wrong."""
     if isinstance(node, Member) or (node.kind == "normalize" and not knows_right(node)):
         yield node
     else:
@@ -65,7 +68,12 @@ def _parts(node: CompositionNode) -> Iterator[CompositionNode]:
 
 
 def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> Iterator[float]:
-    """What the tree pays for every combination of ends; where there are too many, for the worst of some."""
+    """Yield the tree's score for each combination of the parts' lowest and highest scores.
+
+    Args:
+        ends: By path.
+        lowest: If there are too many parts, further ones have their lowest score; otherwise their highest.
+    """
     open_ = [path for path, several in ends.items() if len(several) > 1]
     tried, rest = open_[:_MAX_TRIED], open_[_MAX_TRIED:]
     fixed = {path: several[0] for path, several in ends.items() if len(several) == 1}
@@ -83,7 +91,8 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
 
 
 def _ends(node: CompositionNode, *, right: bool) -> Ends:
-    """A wrong answer may also be one on which a member fails, where that does not fail all of it."""
+    """Return the scores that a part may have. A wrong answer may also make a member fail, if that is
+    tolerated."""
     if isinstance(node, Combine):
         return [Score(-_DEVIATIONS), Score(_DEVIATIONS)]
     failed = [] if right or node.on_failure == "fail" else [_FAILED]
@@ -121,7 +130,7 @@ def _gate(node: Combine) -> list[str]:
 
 
 def knows_right(node: CompositionNode) -> bool:
-    """Return True when a node's score depends on whether the answer is right."""
+    """Return whether a node's score depends on the answer being right."""
     if isinstance(node, Member):
         ranked = node.options.reward if node.reward.name == "rank" else node.reward.name
         return ranked not in SPANS
@@ -134,7 +143,7 @@ def _swing(node: CompositionNode) -> float:
 
 
 def _span(node: CompositionNode) -> tuple[float, float]:
-    """Between which values a node lies, its weight included."""
+    """Return the lowest and the highest score of a node, times its weight."""
     if isinstance(node, Member):
         low, high = _member_span(node)
     elif node.kind == "normalize":
@@ -150,7 +159,7 @@ def _span(node: CompositionNode) -> tuple[float, float]:
 
 
 def _member_span(member: Member) -> tuple[float, float]:
-    """Between which values a member lies: the least that its options allow, nothing being one of them."""
+    """Return the lowest and the highest score of a member, by its options where these bound it."""
     low, high = SPANS.get(member.reward.name, (0.0, 1.0))
     if hasattr(member.options, "penalty"):
         low, high = 0.0, member.options.penalty
@@ -160,6 +169,6 @@ def _member_span(member: Member) -> tuple[float, float]:
 
 
 def _option(member: Member, names: Sequence[str], usual: float) -> float:
-    """The first of these options that a member has and that is set."""
+    """Return the value of the first of these options that a member has and that is set, else `usual`."""
     found = (getattr(member.options, name, None) for name in names)
     return float(next((value for value in found if isinstance(value, int | float)), usual))

@@ -1,7 +1,7 @@
-"""What a composition makes of its members' scores. It is given a way to look scores up, and runs nothing.
+"""Combines the scores of a composition's members. Members are not run here; their scores are looked up.
 
-A score that is not there yet is None; what depends on it is None too, and evaluated again once it is there.
-So the same rules serve one sample at a time and a batch whose members run in workers.
+A score that is not known yet is None. What depends on it is None as well, and is evaluated again later. So
+the same rules serve a single sample and a batch whose members run in workers.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 Lookup = Callable[[Member | Combine], Score | None]
-"""The score of a member, or of a `normalize`; None: asked for, and not there yet."""
+"""(a member or a `normalize`) -> its score; None: it is not known yet, and has been asked for."""
 
 
 def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
-    """Return the score of a node, None while something is missing.
+    """Return the score of a node; None while a score that it needs is not known.
 
-    A failed child is treated as `on_failure` says: the failure is passed up (`fail`), or a value takes its
-    place. `drop` is handled by the functions that combine children.
+    If the node failed and its `on_failure` is a number, that is its score. `fail` and `drop` are handled
+    where the node is combined with others.
     """
     if isinstance(node, Member) or node.kind == "normalize":
         found = lookup(node)
@@ -42,7 +42,11 @@ def is_right(score: Score, threshold: float) -> bool:
 def _below(
     nodes: Sequence[CompositionNode], lookup: Lookup
 ) -> list[tuple[CompositionNode, Score]] | Score | None:
-    """The scores of some items, those left out that failed and may be; a failure if one may not."""
+    """Return the items that did not fail, with their scores.
+
+    Items that failed are left out (`drop`). The result is a failure if one of them has `fail` or if all
+    failed, and None while a score is not known.
+    """
     found = [(node, combine(node, lookup)) for node in nodes]  # all are asked for before any is waited for
     if any(score is None for _, score in found):
         return None
@@ -58,7 +62,7 @@ def _below(
 
 
 def _correct(found: Sequence[tuple[CompositionNode, Score]]) -> bool | None:
-    """Right if all that say so say right; None where none says."""
+    """Return whether all items that say what is correct are correct; None if none says it."""
     said = [score.correct for _, score in found if score.correct is not None]
     return all(said) if said else None
 
@@ -118,7 +122,7 @@ def _any(node: Combine, lookup: Lookup) -> Score | None:
 
 
 def _vote(node: Combine, lookup: Lookup) -> Score | None:
-    """The weights of those that say right against the others; a tie is wrong."""
+    """Score 1.0 if the items that are right have more weight than the others."""
     found = _below(node.items, lookup)
     if not isinstance(found, list):
         return found

@@ -1,6 +1,6 @@
-"""YAML as compositions are written in: parsed once, with the line at which each mapping begins.
+"""Reads the YAML of compositions, and keeps the line on which each mapping begins for messages.
 
-Keys that stand twice are refused: readers take the last without a word.
+A key that stands twice in a mapping is an error. YAML readers silently take the last one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rewardkit.errors import InputError
 
 
 class Placed(dict[Any, Any]):
-    """A mapping of a file, which knows where it stands."""
+    """A mapping of a file, with the place where it stands."""
 
     place: str = ""
-    """For a message: `rewards.yaml, line 3`."""
+    """The place, for messages: `rewards.yaml, line 3`."""
 
 
 def without(given: Mapping[Any, Any], keys: Sequence[str]) -> Placed:
@@ -78,7 +78,7 @@ def _problem(error: yaml.YAMLError) -> str:
 
 
 def _key_that_stands_twice(root: yaml.Node | None) -> str:
-    """Return the first such key with its line, nothing if there is none."""
+    """Return the first such key with its line; an empty text if there is none."""
     waiting = [root]
     seen: set[int] = set()
     while waiting:

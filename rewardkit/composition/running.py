@@ -1,5 +1,7 @@
-"""Runs compositions: one sample at a time in this thread where all members may, else a batch in rounds, each
-member with workers and a deadline of its own. What their scores make together is decided in `combining`.
+"""Runs the members of compositions. `combining` combines their scores.
+
+If all members may run in the calling thread, samples are scored there one by one. Otherwise a batch is scored
+in rounds, and each member has workers and a deadline of its own.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
-"""Every member has its own deadline; a batch has none beyond them."""
+"""No real limit: each member of the batch has a deadline of its own."""
 
 
 def runs_inline(composition: Composition) -> bool:
-    """Return True when every member may run in the calling thread, one sample at a time."""
+    """Return whether every member may run in the calling thread, one sample at a time."""
     plain = all(
         m.reward.runs == "inline" and not m.reward.batch and not is_async(m.reward)
         for m in composition.members
@@ -36,7 +38,7 @@ def runs_inline(composition: Composition) -> bool:
 
 
 def reward_from(composition: Composition) -> Reward:
-    """Return the composition as a reward."""
+    """Return a composition as a reward that can be registered."""
     inline = runs_inline(composition)
     reads = tuple(sorted({name for member in composition.members for name in member.reward.reads}))
     made = Reward(
@@ -71,7 +73,7 @@ class InlineComposite:
         self._members = [_Inline(member) for member in composition.members]
 
     def __call__(self, sample: Sample, options: NoOptions) -> Score:
-        """Return the composition's score; members that nothing depends on are not run."""
+        """Return the composition's score. Members that it does not depend on are not run."""
         known: dict[str, Score] = {}
 
         def lookup(node: Member | Combine) -> Score | None:
@@ -105,7 +107,8 @@ class _Inline:
 
 
 class BatchComposite:
-    """Scores a batch: each round asks the members for what is missing, all samples together."""
+    """Scores a batch in rounds. Each round asks every member for the scores that are needed next, all at
+    once."""
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
@@ -124,7 +127,7 @@ class BatchComposite:
         return rounds.results()
 
     def _scorer(self, member: Member) -> Scorer:
-        """The member's own scorer, made at first use: it takes every data source."""
+        """Return the scorer of a member alone, for every data source. It is made at its first use."""
         if member.index not in self._scorers:
             registry = Registry()
             registry.use_for_all(member.reward)
@@ -141,7 +144,7 @@ class BatchComposite:
 
 
 class _Rounds:
-    """What is known of a batch so far, and what is asked for next."""
+    """The scores of a batch that are known so far, and those that are needed next."""
 
     def __init__(self, composition: Composition, samples: Sequence[Sample]) -> None:
         self.root = composition.root
@@ -150,7 +153,8 @@ class _Rounds:
         self.found: list[Score | None] = [None] * len(samples)
 
     def asked(self) -> list[tuple[Member, list[int]]] | None:
-        """What the members are asked for next, None when every sample has its score."""
+        """Return the members that are asked next, with the indices of samples; None: every sample has its
+        score."""
         while True:
             members, normalizers = self._missing()
             if members:
@@ -191,7 +195,8 @@ class _Rounds:
         return None
 
     def _normalize(self, node: Combine, places: list[int]) -> None:
-        """Put the scores of each group in units of its deviation; failures stay what they are."""
+        """Replace scores by their distance from the mean of their group, in standard deviations. Failures
+        stay."""
         wanted = set(places)
         for group in self.groups:
             mine = [i for i in group if i in wanted]
@@ -207,19 +212,19 @@ class _Rounds:
                 self.known[i][node.path] = score
 
     def put(self, member: Member, places: list[int], scores: Sequence[Score]) -> None:
-        """Note a member's scores."""
+        """Keep the scores of a member for the samples with these indices."""
         for i, score in zip(places, scores, strict=True):
             self.known[i][member.path] = score
 
     def results(self) -> list[Score]:
-        """The composition's scores."""
+        """Return the composition's score of each sample, in order."""
         return [
             with_parts(score, known) for score, known in zip(self.found, self.known, strict=True) if score
         ]
 
 
 def with_parts(found: Score, known: dict[str, Score]) -> Score:
-    """Return a score with those of the members that were asked, under their paths; a failed one has none."""
+    """Return a score whose parts are the scores of the members by path. Members that failed are left out."""
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
     value = found.score if found.status == "ok" else 0.0
     return Score(value, found.status, found.correct, found.extracted, parts, found.detail)
@@ -241,12 +246,12 @@ class Branch:
 
 @dataclass(frozen=True)
 class CompositionExplanation:
-    """A composition's tree and what came of each member."""
+    """A composition's tree, with the score of each member."""
 
     tree: str
     score: Score
     members: tuple[Branch, ...]
-    """The items of the tree from its root down, for who draws it."""
+    """The items of the tree from its root down, for drawing it."""
 
     def __str__(self) -> str:
         lines = [self.tree, ""]

@@ -1,11 +1,12 @@
-"""What a composition is: a tree of members and of ways to combine them, read from plain data.
+"""The tree of a composition: members and ways to combine them, read from plain data.
 
 An item is a reward's name, or a mapping with one of
 - `reward: NAME`, with `options`, `timeout_s`;
 - `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
-- `first`: a list of items, the next one asked where the one before leaves the matter open (`until`);
-- `gate`: an item as a mapping, with `then` and `else`: lists of items, added where it is right or not;
-- `normalize`: an item whose scores are put in units of their group's deviation;
+- `first`: a list of items, asked in turn until one decides (`until`);
+- `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items that are added where it
+  is right, or is not;
+- `normalize`: an item whose score becomes its distance from the mean of its group, in standard deviations;
 and with `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
 """
 
@@ -48,12 +49,12 @@ class Member:
 
     path: str
     reward: Reward
-    """With the composition's options as presets and its deadline."""
+    """With the options and the deadline that the composition gives it."""
     options: Any
     weight: float = 1.0
     on_failure: OnFailure = "fail"
     index: int = 0
-    """Its place among the members of the composition."""
+    """Its index among the members of the composition."""
 
     @property
     def label(self) -> str:
@@ -63,18 +64,19 @@ class Member:
 
 @dataclass(frozen=True)
 class Combine:
-    """Several items made one."""
+    """A way to combine items."""
 
     path: str
     kind: CombineKind
     items: tuple[CompositionNode, ...]
-    """For a gate the condition alone."""
+    """The items that are combined; of a gate only its condition."""
     then: tuple[CompositionNode, ...] = ()
     otherwise: tuple[CompositionNode, ...] = ()
     until: Literal["decided", "right"] = "decided"
-    """`first`: go on until a member has decided (scored and said right or wrong), or until one says right."""
+    """When `first` stops: `decided`, at an item that did not fail and says right or wrong; `right`, at one
+    that says right."""
     threshold: float = 1.0
-    """From this score on an item that does not say right or wrong counts as right."""
+    """An item that does not say what is correct counts as right from this score on."""
     weight: float = 1.0
     on_failure: OnFailure = "fail"
 
@@ -95,7 +97,7 @@ class Composition:
     root: CompositionNode
     data_sources: tuple[str, ...]
     version: int
-    """Changes with the tree, with any option in it and with the version of any member."""
+    """Made of the tree, the options in it and the versions of the members: it changes with any of them."""
     members: tuple[Member, ...] = field(default=(), repr=False)
 
     def draw(self) -> str:
@@ -108,8 +110,12 @@ def compose_tree(
 ) -> Composition:
     """Read a composition.
 
+    Args:
+        spec: As in YAML.
+        data_sources: What it scores; if empty, the spec's own `data_sources`.
+
     Raises:
-        OptionsError: a key, reward, option or value that cannot be; the message says where in the tree.
+        OptionsError: a key, reward, option or value is not allowed. The message says where in the tree.
     """
     place = getattr(spec, "place", "")
     spec = dict(spec)
@@ -141,7 +147,7 @@ def walk_members(node: CompositionNode) -> Iterator[Member]:
 
 
 class _TreeReader:
-    """Reads items, and remembers which paths are taken."""
+    """Reads items, and gives each a path of its own."""
 
     def __init__(self, registry: Registry, name: str, place: str) -> None:
         self.registry = registry
@@ -281,7 +287,7 @@ class _TreeReader:
                 raise self.wrong(path, f"unknown key '{key}'{near}")
 
     def path(self, above: str, name: str) -> str:
-        """A path of its own: a name that is taken gets `#2`, and so on."""
+        """Return a path that no other item has: a name that is taken gets `#2`, and so on."""
         path = wanted = f"{above}.{name}" if above else name
         number = 1
         while path in self.taken:
@@ -296,7 +302,7 @@ class _TreeReader:
 
 
 def _canonical(node: CompositionNode) -> Any:
-    """What a composition's version depends on."""
+    """Return the data that a composition's version is made of."""
     if isinstance(node, Member):
         values = [node.reward.scorer, repr(node.options), node.reward.timeout_s]
         return [*values, node.weight, node.on_failure, node.path]

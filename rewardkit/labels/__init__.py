@@ -1,3 +1,4 @@
-"""Likely wrong ground truths: where independent responses agree with each other and not with it, under
-several graders (`agreement`), and where a worked solution says something else (`solutions`).
+"""Finds ground truths that are likely to be wrong. There are two kinds of evidence: responses that agree with
+each other and not with the ground truth, under several graders (`agreement`), and worked solutions that
+contradict it (`solutions`).
 """

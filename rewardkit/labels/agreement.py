@@ -1,8 +1,8 @@
-"""Rows where the responses agree on another answer than the ground truth, and how sure that makes us.
+"""Finds rows whose responses agree on another answer than the ground truth, and weighs the evidence.
 
-A row's ground truth is right or it is not. If it is, responses give it with the accuracy of the generators,
-and may share a mistake; if it is not, they give the right answer instead as often, and hardly ever the ground
-truth. So both counts tell, and a response that gives the ground truth tells about twice as much.
+If a ground truth is right, responses give it with the accuracy of their generators, though some may share a
+mistake. If it is wrong, they give the right answer as often, and hardly ever the ground truth. So both counts
+are evidence, and a response that gives the ground truth is worth about two that give the other answer.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from rewardkit.labels.rows import Labelled
 from rewardkit.scoring.scorer import Scorer
 
 _PROPOSALS = 3
-"""Answers of the responses that are tried as the right one."""
+"""How many of the most frequent wrong answers of a row are tried as the right one."""
 _GROUND_TRUTH = 2.0
-"""What a response that gives the ground truth counts, where one that gives the other answer counts 1."""
+"""The weight of a response that gives the ground truth. One that gives the other answer has the weight 1."""
 _ALONE = 3
-"""An answer that one response gives says something only if none of so many gives the ground truth."""
+"""An answer that only one response gives counts if there are so many and none gives the ground truth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one grader says of the responses to a row."""
+    """How many responses to a row give which answer, by one grader."""
 
     grader: str
     ground_truth: int
@@ -36,17 +36,17 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A row whose responses give another answer."""
+    """A row whose responses agree on another answer than its ground truth."""
 
     row: Labelled
     answer: str
-    """That answer, as one of them states it."""
+    """The other answer, as one of the responses states it."""
     votes: tuple[Vote, ...]
-    """Ours first; graders that read none of the responses are left out."""
+    """Of our grader first. Graders that find an answer in none of the responses are left out."""
 
     @property
     def weight(self) -> float:
-        """How much speaks against the ground truth, in responses, on average over the graders."""
+        """The evidence against the ground truth, in responses: the mean over the graders."""
         return sum(vote.other - _GROUND_TRUTH * vote.ground_truth for vote in self.votes) / len(self.votes)
 
     @property
@@ -61,7 +61,7 @@ def find_disagreements(
     """Return the rows whose responses agree on another answer, the most suspicious first.
 
     Args:
-        most: about how many are wanted; the other graders are asked about twice as many.
+        most: About how many rows are wanted. The other graders are asked about twice as many.
     """
     ours = [found for found in _by_our_grader(rows, scorer, graders) if found.weight > 0]
     ours.sort(key=_rank)
@@ -95,7 +95,7 @@ def _by_our_grader(rows: Sequence[Labelled], scorer: Scorer, graders: Graders) -
 
 
 def _asked(found: Disagreement, graders: Iterable[Grader]) -> Disagreement:
-    """The same with the votes of all graders that read the responses at all."""
+    """Return the disagreement with the votes of all graders that find answers in the responses."""
     votes = list(found.votes)
     for grader in graders:
         if grader.name == OURS:

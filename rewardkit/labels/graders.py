@@ -1,4 +1,4 @@
-"""The graders that are asked besides ours: what we find wrong alone may be our own fault."""
+"""The graders that are asked besides ours: what only our grader finds wrong may be its own mistake."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ _OTHERS: Mapping[str, tuple[tuple[str, str, dict[str, Any]], ...]] = {
     ),
     "qa": (("verl", "qa", {"compat": "verl"}),),
 }
-"""For each of our rewards: other graders of its answers, as one of our rewards with options."""
+"""For each reward the other graders of its answers: a name, and the reward with the options that imitate
+it."""
 OURS = "rewardkit"
 _READ_BY = {"gsm8k": "math"}
-"""Rewards that demand a form, with the data source of one that reads the same answers in any (`#### 72`, a
-box, a sentence): responses of models that were not trained for the form count as well."""
+"""Rewards that demand a form of answers -> a data source whose reward reads the same answers in any form
+(`#### 72`, a box, a sentence). So responses of models that were not trained for the form count as well."""
 
 
 @dataclass(frozen=True)
 class Grader:
-    """One way to say whether a response gives an answer."""
+    """One way to tell whether a response gives an answer."""
 
     name: str
     scorer: Scorer
     data_source: str | None = None
-    """Instead of the samples' own."""
+    """The data source that samples are scored as; None: their own."""
 
     def taken(self, sample: Sample) -> Sample:
         """Return a sample as this grader scores it."""
@@ -58,7 +59,7 @@ class Grader:
 
 
 class Graders:
-    """Ours, and for each reward those that others use; a context manager, as graders have workers."""
+    """The graders of each data source. A context manager, since graders have workers."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer

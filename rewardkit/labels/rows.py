@@ -1,4 +1,4 @@
-"""The rows of a file whose ground truths are doubted, and the responses to each."""
+"""Reads the rows whose ground truths are examined, and the responses to each."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from rewardkit.rows import RowNames
 from rewardkit.types import Sample
 
 _SURE = 0.8
-"""Share of a question's n-grams by which it is known in a longer prompt, such as one with a chat template."""
+"""A prompt belongs to a row if it contains this share of the n-grams of the row's question. It may be longer,
+as with a chat template."""
 
 
 @dataclass(slots=True)
 class Labelled:
-    """A row, and what was answered to it."""
+    """A row, and the responses to it."""
 
     item: Item
     asked: list[list[str]] = field(repr=False)
     responses: list[str] = field(default_factory=list)
     generators: list[int] = field(default_factory=list)
-    """For each response the number of the file that it comes from."""
+    """For each response the number of its file."""
 
     @property
     def solution(self) -> str:
@@ -41,11 +42,15 @@ class Labelled:
 
     @property
     def question(self) -> str:
-        """The question as published, else what is asked."""
+        """The question as published, else the text of the last user message."""
         return str(self.item.extra_info.get("question") or self.item.question)
 
     def sample(self, response: str, ground_truth: str | None = None) -> Sample:
-        """Return a response as it is scored, against this row's ground truth or another."""
+        """Return a response as a sample.
+
+        Args:
+            ground_truth: None: the row's.
+        """
         item = self.item
         ground_truth = item.ground_truth if ground_truth is None else ground_truth
         return Sample(item.data_source, response, ground_truth, item.prompt, dict(item.extra_info))
@@ -82,7 +87,7 @@ def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadO
     """Give each row the responses to its prompt; return how many were given and how many belong to no row.
 
     Raises:
-        InputError: a file of responses cannot be used, or none of them belongs to any row.
+        InputError: a file of responses cannot be used, or no response belongs to a row.
     """
     index = EvalIndex()
     for number, row in enumerate(rows):
@@ -110,7 +115,8 @@ def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadO
 
 
 def _place(prompt: Any, index: EvalIndex, known: dict[str, int | None]) -> int | None:
-    """Which row a prompt is of; responses to one prompt stand together, so the last answer is kept."""
+    """Return the index of the row that a prompt belongs to; None: to none. `known` keeps what was looked
+    up."""
     item = Item(0, "", prompt, "", {})
     if item.question not in known:
         known.clear()

@@ -1,4 +1,4 @@
-"""Suspicious ground truths from both kinds of evidence, ranked."""
+"""Ranks suspicious ground truths by both kinds of evidence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Suspicion:
 
     row: Labelled
     answer: str
-    """What it should perhaps be."""
+    """The answer that may be right instead."""
     why: list[str] = field(default_factory=list)
     votes: tuple[Vote, ...] = ()
     weight: float = 0.0
-    """How much speaks against the ground truth, in responses."""
+    """The evidence against the ground truth, in responses."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it as JSON-ready data."""
@@ -43,11 +43,11 @@ class Suspicion:
 def find_suspicions(rows: Sequence[Labelled], scorer: Scorer, *, most: int) -> list[Suspicion]:
     """Return the rows whose ground truth is likely to be wrong, the most suspicious first.
 
-    A solution that contradicts its ground truth counts as much as all responses to a row, for which see
-    `agreement`.
+    A solution that contradicts the ground truth has the weight of all responses to its row. `agreement` says
+    what responses weigh.
 
     Args:
-        most: about how many are wanted: other graders are asked about twice as many.
+        most: About how many rows with responses are wanted. Other graders are asked about twice as many.
     """
     with Graders(scorer) as graders:
         disagreements = find_disagreements(rows, scorer, graders, most=most)

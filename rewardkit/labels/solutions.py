@@ -1,4 +1,4 @@
-"""Rows whose worked solution says something else than the ground truth, or more."""
+"""Finds rows whose worked solution gives another answer than the ground truth, or further answers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Contradiction:
 
     row: Labelled
     answer: str
-    """What the solution says."""
+    """The answer of the solution."""
     why: str
 
 
 def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Contradiction]:
-    """Yield the rows whose solution is scored as wrong, or boxes several answers of which the ground truth is
-    the last alone."""
+    """Yield the rows whose solution is scored as wrong, or boxes several answers while the ground truth is
+    only the last of them."""
     solved = [row for row in rows if row.solution]
     scores = scorer.stream(row.sample(row.solution) for row in solved)
     for row, score in zip(solved, scores, strict=True):
@@ -40,7 +40,8 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
 
 
 def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
-    """Whether some box is another answer than the ground truth, and all together are not it either."""
+    """Whether a box holds another answer than the ground truth, and all boxes together are not the ground
+    truth."""
     if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # there, a box is a notation
         return False
     alone = [row.sample(rf"\boxed{{{box}}}") for box in boxes]
@@ -50,7 +51,7 @@ def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
 
 
 def boxes_in(text: str) -> list[str]:
-    """Return what each box of a text holds, in order, each different text once."""
+    """Return the contents of the boxes of a text, in order and without repetitions."""
     found: dict[str, None] = {}
     for match in _BOX.finditer(text):
         depth = 1

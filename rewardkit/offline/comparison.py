@@ -1,4 +1,4 @@
-"""Two scored files over the same prompts: paired differences, and which prompts changed sides.
+"""Compares two scored files over the same prompts: paired differences, and the prompts that flipped.
 
 Differences and their tests are in `intervals.py`; reading is in `scored.py`.
 """
@@ -34,7 +34,7 @@ class SourceComparison:
     prompts: int
     score: Difference | None
     accuracy: Difference | None
-    """None where a reward does not say what is correct."""
+    """None if a reward does not say what is correct."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -43,7 +43,7 @@ class SourceComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two files, compared on the prompts that both have and of which both have judged a response."""
+    """The comparison of two files, on the prompts for which both have a judged response."""
 
     sources: dict[str, SourceComparison]
     flips: list[PromptFlip]
@@ -59,7 +59,8 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
     """Compare two files of scored responses.
 
     Args:
-        allow_missing: compare what both have where one has prompts that the other lacks.
+        allow_missing: If a file has prompts that the other lacks, compare the others. Otherwise that is an
+            error.
 
     Raises:
         InputError: the files hold different prompts and `allow_missing` is false; or have none in common.

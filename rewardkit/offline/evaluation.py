@@ -32,19 +32,19 @@ class AtK:
     k: int
     estimate: Estimate
     left_out: int
-    """Prompts with fewer than k responses that say what it needs."""
+    """Prompts that have fewer than k responses with what the figure needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one data source. None: its rewards do not report it."""
+    """The figures of one data source. None: its reward does not report what the figure needs."""
 
     prompts: int
     responses: int
     judged: int
     """Responses with the status `ok`; the means are over these."""
     failures: dict[str, int]
-    """Responses that could not be scored, by status; `unscored` for those that nobody tried."""
+    """Responses without the status `ok`, by status; `unscored` for those that have not been scored."""
     score: Estimate | None
     accuracy: Estimate | None
     format_rate: Estimate | None
@@ -114,7 +114,7 @@ def _at_k(judged: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
 
 
 def _votes(group: Sequence[ScoredResponse]) -> list[AnswerVote]:
-    """The answers of the responses that are said to be right or wrong."""
+    """Return the answers of the judged responses whose reward says what is correct."""
     return [(one.extracted, one.correct) for one in group if one.correct is not None]
 
 

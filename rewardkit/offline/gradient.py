@@ -1,7 +1,7 @@
-"""Where the learning signal comes from: what part of |advantage| each component of a score earns.
+"""Where the learning signal comes from: the share of |advantage| that each component of a score accounts for.
 
-Responses to one prompt are a group, as in training. The advantages are those of `trainer/algorithms` (a test
-holds both together) on plain numbers, so that no torch is needed to look at a file.
+Responses to one prompt are a group, as in training. The advantages are those of `trainer/algorithms`,
+computed without torch; a test compares the two.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rewardkit.offline.scored import Groups, ScoredResponse
 
 CORRECT = "correct"
 REST = "rest"
-"""What no named part explains."""
+"""The component for what no named part explains."""
 MOST = 0.5
-"""A share of |advantage| above this, from groups with nobody right, is worth a warning."""
+"""There is a warning if groups in which no response is correct have more than this share of |advantage|."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class SourceSignal:
 
     groups: int
     lone: int
-    """Groups with one judged response: no estimator learns from those in comparison with others."""
+    """Groups with one judged response. Estimators that compare the responses of a group learn nothing from
+    them."""
     flat: int
     """Groups in which all scores are equal: no advantage at all."""
     not_judged: dict[str, int]

@@ -16,16 +16,16 @@ from math import comb
 from statistics import fmean
 
 LEVEL = 0.95
-"""Of every interval."""
+"""The confidence level of every interval."""
 EXACT_FLIPS = 12
-"""Up to so many prompts that differ, the sign-flip test goes through every choice of signs."""
+"""The sign-flip test tries every choice of signs if at most so many prompts differ."""
 DRAWS = 10_000
-"""Beyond, it draws so many."""
+"""How many choices of signs it draws otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over all responses, and how far chance may have moved it."""
+    """A mean over all responses with its standard error and interval."""
 
     mean: float
     standard_error: float | None
@@ -42,8 +42,8 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
     """Return the mean of all values with its interval; None where there is no value.
 
     Args:
-        groups: the values of the responses to each prompt; empty groups count for nothing.
-        share: the values are within 0 and 1, such as correct or not: the interval stays within them too.
+        groups: The values of the responses to each prompt. Empty groups are ignored.
+        share: The values lie within 0 and 1 (correct or not, for instance), and so shall the interval.
     """
     groups = [group for group in groups if len(group) > 0]
     n = sum(map(len, groups))
@@ -58,7 +58,7 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
 
 
 def within_unit(groups: Sequence[Sequence[float]]) -> bool:
-    """Return True when all values lie within 0 and 1, so that no mean of them is outside either."""
+    """Return whether all values lie within 0 and 1, as their mean then does."""
     return all(0.0 <= value <= 1.0 for group in groups for value in group)
 
 
@@ -81,10 +81,10 @@ def _plain_interval(groups: Sequence[Sequence[float]], mean: float, error: float
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """The interval on the logit scale, which near 0 and 1 holds what it says where a plain one does not.
+    """Return the interval on the logit scale, which has its coverage near 0 and 1 too; a plain one does not.
 
-    Its degrees of freedom are three for each prompt with a rare outcome, at most G - 1: where few prompts
-    have any success, the standard error itself is known from those few. Where nothing varies, Wilson's
+    The degrees of freedom are three for each prompt with the rarer outcome, at most G - 1: where few prompts
+    have a success, the standard error is estimated from those few. Where nothing varies, this is Wilson's
     interval with each prompt as one observation.
     """
     prompts = len(groups)
@@ -169,7 +169,8 @@ def mcnemar(b: int, c: int) -> float:
 def sign_flips(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of the mean of paired differences under random signs (Fisher 1935).
 
-    Exact for few prompts that differ, otherwise by seeded draws (the one that was observed counted in).
+    It is exact if few prompts differ. Otherwise it is estimated by seeded draws, among which the observed
+    signs count.
     """
     moved = [abs(gap) for gap in gaps if gap != 0]
     if not moved:

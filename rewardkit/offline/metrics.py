@@ -17,14 +17,15 @@ from math import comb
 from rewardkit.types import Score
 
 DRAWS = 200
-"""maj@k is exact up to this many ways to choose k of n; beyond, the mean over so many seeded draws."""
+"""maj@k is exact if there are at most so many ways to choose k of n. Otherwise it is the mean over so many
+seeded draws."""
 
 AnswerVote = tuple[str | None, bool]
 """An answer, None where there was none to extract, and whether it is correct."""
 
 
 def pass_at_k(n: int, correct: int, k: int) -> float:
-    """Return the probability that one of k responses is correct, `correct` of n being so.
+    """Return the probability that at least one of k responses is correct, if `correct` of n are.
 
     Chen et al., Evaluating Large Language Models Trained on Code, 2021.
     """
@@ -32,7 +33,7 @@ def pass_at_k(n: int, correct: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, correct: int, k: int) -> float:
-    """Return pass^k, the probability that all of k responses are correct, `correct` of n being so.
+    """Return pass^k, the probability that all of k responses are correct, if `correct` of n are.
 
     Yao et al., tau-bench, 2024 (arXiv:2406.12045).
     """
@@ -47,10 +48,10 @@ def best_at_k(scores: Sequence[float], k: int) -> float:
 
 
 def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
-    """Return the probability that the commonest answer among k is correct; of a tie, one is drawn.
+    """Return the probability that the most common answer of k responses is correct. Of a tie one is drawn.
 
-    An answer that is correct in some responses and not in others (whose form counts too, say) is as correct
-    as those of them that were drawn are.
+    An answer may be correct in some responses and wrong in others, for instance where the form counts. It
+    then counts as correct by the share of the drawn ones that are.
     """
     counts = Counter(vote for vote in votes if vote[0] is not None)
     answers = {answer for answer, _ in counts}
@@ -59,13 +60,14 @@ def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
 
 
 def names_answers(votes: Iterable[AnswerVote]) -> bool:
-    """Return False where a correct response has no answer: its reward names none to vote on."""
+    """Return whether the reward names answers to vote on: False if a correct response has none."""
     return not any(correct and answer is None for answer, correct in votes)
 
 
 @lru_cache(maxsize=65_536)
 def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> float:
-    """The same for how often each answer was given, correct and wrong: many prompts share that."""
+    """Return maj@k by how often each answer was given, correct and wrong. Many prompts have the same
+    counts."""
     answers = [(i, True) for i, (right, _) in enumerate(split) for _ in range(right)]
     answers += [(i, False) for i, (_, wrong) in enumerate(split) for _ in range(wrong)]
     answers += [(-1, False)] * silent
@@ -79,7 +81,7 @@ def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> f
 
 
 def _majority(answers: Sequence[tuple[int, bool]]) -> float:
-    """The share of the commonest answers that is right; answer -1 is none."""
+    """Return the share of the most common answers that is correct; -1 stands for no answer."""
     counts = Counter(answer for answer, _ in answers if answer >= 0)
     if not counts:
         return 0.0

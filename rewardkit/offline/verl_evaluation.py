@@ -1,4 +1,4 @@
-"""verl's `evaluation.yaml` (of `main_eval`) as what `rewardkit eval` takes."""
+"""Reads verl's `evaluation.yaml` (of `main_eval`) as arguments of `rewardkit eval`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """What the file says."""
+    """The settings of an `evaluation.yaml`."""
 
     file: str | None
     names: RowNames
