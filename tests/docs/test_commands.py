@@ -24,7 +24,7 @@ import pytest
 import rewardkit
 from rewardkit.cli import COMMANDS, cli, run
 from rewardkit.user_files import user_module_name
-from tests.generation.test_generate import Server
+from tests.generation.endpoints import Server
 from tests.offline import logs
 
 ROOT = Path(__file__).parents[2]
@@ -185,8 +185,7 @@ def test_a_command_runs_as_it_stands(
         assert run(words) == 0, capsys.readouterr().err
     finally:
         if server is not None:
-            server.http.shutdown()
-            server.http.server_close()
+            server.close()
 
 
 @pytest.mark.parametrize(("page", "steps"), SHOWN)

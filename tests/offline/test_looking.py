@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
-from tests.generation.test_generate import Server
+from tests.generation.endpoints import Server
 from tests.offline import logs
 from tests.offline.logs import RIGHT, WRONG
 from tests.offline.test_reader import write
@@ -233,8 +233,7 @@ BAD: dict[str, Callable[[Path], None]] = {
 def server() -> Iterator[Server]:
     server = Server()
     yield server
-    server.http.shutdown()
-    server.http.server_close()
+    server.close()
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.offline import formats, ray_workers, score_file
 from rewardkit.offline.ray_workers import RaySettings, RayWorkers, connected
 from rewardkit.offline.verl_evaluation import read_evaluation_config
-from tests.generation.test_generate import Server
+from tests.generation.endpoints import Server
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'rewardkit[ray]'")
 
@@ -131,8 +131,7 @@ def test_generation_and_evaluation_run_on_ray(
     assert (tmp_path / "ray.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
     capsys.readouterr()
     assert run(["eval", *words, "--out", str(tmp_path / "o.jsonl"), "--engine", "ray", "--json"]) == 0
-    server.http.shutdown()
-    server.http.server_close()
+    server.close()
     assert json.loads(capsys.readouterr().out)["data_sources"]["gsm8k"]["accuracy"]["mean"] == 1.0
 
 
