@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,8 +14,8 @@ PATIENCE_MS = 300_000
 
 
 @contextmanager
-def open_browser() -> Iterator[Any]:
-    """Where pages are opened, with `new_page()`."""
+def open_tab() -> Iterator[Any]:
+    """One page for all tests of a file: for another, Chromium starts a process."""
     if CHROMIUM is None:
         pytest.skip("no Chromium here; on Debian: apt-get install chromium")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -26,8 +26,29 @@ def open_browser() -> Iterator[Any]:
         )
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         context.set_default_timeout(PATIENCE_MS)
-        yield context
+        yield context.new_page()
         browser.close()
+
+
+@contextmanager
+def heard(tab: Any, event: str, note: Callable[[Any], object]) -> Iterator[None]:
+    """Have `note` called with each event of a page meanwhile."""
+    tab.on(event, note)
+    try:
+        yield
+    finally:
+        tab.remove_listener(event, note)
+
+
+def too_wide(tab: Any) -> list[int]:
+    """Of the widths of a telephone, a tablet and a desk in pixels, those in which the page scrolls sideways."""
+    screen, found = tab.viewport_size, []
+    for width in (375, 768, 1280):
+        tab.set_viewport_size({"width": width, "height": 800})
+        if not tab.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+            found.append(width)
+    tab.set_viewport_size(screen)
+    return found
 
 
 def expect(locator: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.offline.html import payload
 from rewardkit.offline.html.payload import collect
-from tests.browsing import open_browser
+from tests.browsing import heard, open_tab, too_wide
 from tests.living import until
 
 HOSTILE = "</script><script>document.title = 'gone'</script><img src=x onerror=\"document.title='gone'\"> \\frac{1}{2}"
@@ -56,22 +56,22 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
+def tab() -> Iterator[Any]:
+    with open_tab() as opened:
         yield opened
 
 
 @pytest.fixture
-def page(browser: Any, html: Path) -> Iterator[Any]:
-    page = browser.new_page()
+def page(tab: Any, html: Path) -> Iterator[Any]:
     faults: list[str] = []
     asked: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(html.as_uri())
-    page.wait_for_selector("body[data-ready]")
-    yield page
-    page.close()
+    with (
+        heard(tab, "pageerror", lambda error: faults.append(str(error))),
+        heard(tab, "request", lambda request: asked.append(request.url)),
+    ):
+        tab.goto(html.as_uri())
+        tab.wait_for_selector("body[data-ready]")
+        yield tab
     assert not faults
     assert asked == [html.as_uri()], "the page asks for nothing else"
 
@@ -145,21 +145,18 @@ def test_the_list_scrolls_through_every_row_with_few_elements(page: Any) -> None
 
 
 def test_a_narrow_screen_scrolls_inside_the_table_alone(page: Any) -> None:
-    page.set_viewport_size({"width": 375, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not too_wide(page)
 
 
-def test_a_single_chart_is_no_larger_than_one_of_three(browser: Any, tmp_path: Path) -> None:
+def test_a_single_chart_is_no_larger_than_one_of_three(tab: Any, tmp_path: Path) -> None:
     """Of one row there is only the histogram of scores."""
     file = tmp_path / "few.jsonl"
     file.write_text(json.dumps(rows(8)[0]) + "\n")
     assert run(["view", str(file), "--html", str(tmp_path / "few.html")]) == 0
-    page = browser.new_page()
-    page.goto((tmp_path / "few.html").as_uri())
-    page.wait_for_selector("body[data-ready]")
-    assert page.locator("figure").count() == 1
-    assert page.locator("figure").bounding_box()["width"] < 640
-    page.close()
+    tab.goto((tmp_path / "few.html").as_uri())
+    tab.wait_for_selector("body[data-ready]")
+    assert tab.locator("figure").count() == 1
+    assert tab.locator("figure").bounding_box()["width"] < 640
 
 
 def test_long_responses_are_shortened_once_the_page_is_large(monkeypatch: pytest.MonkeyPatch) -> None:

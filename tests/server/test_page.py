@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browsing import expect, open_browser
+from tests.browsing import expect, heard, open_tab, too_wide
 from tests.server.serving import serve
 
 pytestmark = pytest.mark.slow
 
 
+COMPOSITION = """
+data_sources: [drawn]
+gate: {reward: gsm8k, then: [{reward: think_format, weight: 0.1}], else: [repetition]}
+"""
+
+
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serve() as server:
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    made = tmp_path_factory.mktemp("page") / "drawn.yaml"
+    made.write_text(COMPOSITION)
+    with serve("--rewards", str(made)) as server:
         yield server.url
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
+def tab() -> Iterator[Any]:
+    with open_tab() as opened:
         yield opened
 
 
 @pytest.fixture
-def page(browser: Any, url: str) -> Iterator[Any]:
-    page = browser.new_page()
+def page(tab: Any, url: str) -> Iterator[Any]:
     faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(url)
-    page.wait_for_selector("#example option:nth-child(2)", state="attached")
-    yield page
-    page.close()
+    with heard(tab, "pageerror", lambda error: faults.append(str(error))):
+        tab.goto(url)
+        tab.wait_for_selector("#example option:nth-child(2)", state="attached")
+        yield tab
+        tab.goto("about:blank")
     assert not faults
 
 
@@ -143,9 +149,9 @@ def test_maths_of_a_hostile_response_does_nothing(page: Any) -> None:
         + "$" * 20_000
     )
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    fill(page, "gsm8k", hostile, "72")
-    page.wait_for_selector(".set")
+    with heard(page, "request", lambda request: asked.append(request.url)):
+        fill(page, "gsm8k", hostile, "72")
+        page.wait_for_selector(".set")
     assert page.locator("#result a, #result img, #result script, #result [onmouseover]").count() == 0
     assert page.title() == "rewardkit"
     assert not [url for url in asked if "example.org" in url]
@@ -235,38 +241,31 @@ def test_data_sources_stand_under_their_reward_and_distributions_have_axes(page:
 
 
 @pytest.mark.parametrize("path", ["/", "/#traffic", "/docs"])
-@pytest.mark.parametrize("width", [375, 768, 1280])
-def test_the_page_is_never_wider_than_the_screen(browser: Any, url: str, path: str, width: int) -> None:
-    page = browser.new_page()
-    page.set_viewport_size({"width": width, "height": 800})
-    page.goto(url)
-    page.wait_for_selector("#example option:nth-child(2)", state="attached")
+def test_the_page_is_never_wider_than_the_screen(page: Any, url: str, path: str) -> None:
     score(page, "Code: one test fails" if path == "/" else "Hostile: HTML in the response")
     if path != "/":
         page.goto(f"{url}{path}")
     page.wait_for_selector({"/": "#example", "/docs": ".operation"}.get(path, "#latest tbody tr"))
     if path == "/docs":
         page.locator(".operation summary").first.click()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.close()
+    assert not too_wide(page)
 
 
-def test_what_cannot_be_reached_is_said_rather_than_hidden(browser: Any) -> None:
-    page = browser.new_page()
-    with serve() as server:
-        page.goto(server.url)
-        page.wait_for_selector("#example option:nth-child(2)", state="attached")
+def test_what_cannot_be_reached_is_said_rather_than_hidden(page: Any) -> None:
     page.fill("#source", "gsm8k")
-    page.click("#go")
-    page.wait_for_selector("#result .error")
-    page.close()
+    page.context.set_offline(True)
+    try:
+        page.click("#go")
+        page.wait_for_selector("#result .error")
+    finally:
+        page.context.set_offline(False)
 
 
 def test_a_wrong_token_is_said_to_be_wrong_and_a_right_one_clears_that(
-    browser: Any, monkeypatch: pytest.MonkeyPatch
+    tab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REWARDKIT_TOKEN", "secret-token")
-    page = browser.new_page()
+    page = tab
     with serve() as server:
         page.goto(server.url)
         page.wait_for_selector("#token-form:not([hidden])")
@@ -284,7 +283,6 @@ def test_a_wrong_token_is_said_to_be_wrong_and_a_right_one_clears_that(
         page.goto(f"{server.url}/docs")  # the token is known there as well
         page.wait_for_selector(".operation")
         assert page.locator(".error:visible").count() == 0
-        page.close()
 
 
 def test_an_example_of_the_routes_is_sent_and_answered(page: Any, url: str) -> None:
@@ -307,21 +305,11 @@ def test_no_script_from_elsewhere_may_run(url: str) -> None:
     assert "http://" not in text and "https://" not in text
 
 
-def test_a_composition_is_drawn_as_a_tree_with_what_each_member_said(browser: Any, tmp_path: Path) -> None:
-    made = tmp_path / "drawn.yaml"
-    made.write_text(
-        "data_sources: [drawn]\n"
-        "gate: {reward: gsm8k, then: [{reward: think_format, weight: 0.1}], else: [repetition]}\n"
-    )
-    page = browser.new_page()
-    with serve("--rewards", str(made)) as server:
-        page.goto(server.url)
-        page.wait_for_selector("#example option:nth-child(2)", state="attached")
-        fill(page, "drawn", "<think>6 * 12</think>#### 72", "72")
-        page.wait_for_selector("#tree")
-        assert page.inner_text(".score") == "1.1"
-        items = [" ".join(text.split()) for text in page.locator("#tree > li > ul > li").all_inner_texts()]
-        page.close()
+def test_a_composition_is_drawn_as_a_tree_with_what_each_member_said(page: Any) -> None:
+    fill(page, "drawn", "<think>6 * 12</think>#### 72", "72")
+    page.wait_for_selector("#tree")
+    assert page.inner_text(".score") == "1.1"
+    items = [" ".join(text.split()) for text in page.locator("#tree > li > ul > li").all_inner_texts()]
     kept, then, otherwise = items
     assert kept.startswith("gsm8k@") and kept.endswith("1")
     assert then.startswith("then think_format@") and "x 0.1" in then and then.endswith("1")
