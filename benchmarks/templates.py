@@ -30,7 +30,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxy"
+BLIND = "abcdefghijklmnopqrstuvwxy2"
 """`z` and `1` have not been opened: they are for a later measure."""
 
 

@@ -29,12 +29,19 @@ _FINISHES = re.compile(
 """The name of the act, whose input stands on the next line."""
 _SUBMITS = re.compile(rf"\"(?:name|action)\"\s*:\s*\"(?:{_FINISHES.pattern})\"", re.IGNORECASE)
 _ELEMENT = re.compile(
-    r"<(?:(?P<name>search|query|tool_call|function_call|tool|tool_response|tool_result|information|observation)>"
-    r".*?(?:</(?P=name)>|\Z)|\|begin_search_query\|>.*)",
+    r"<(?:(?P<name>search|query|tool_call|function_call|tool|tool_response|tool_result|information"
+    r"|observation)>"
+    r".*?(?:</(?P=name)>|\Z))",
+    re.DOTALL,
+)
+_SEARCH = re.compile(
+    r"<\|begin_(?P<what>search_query|search_result|of_query|of_documents|click_link|click_result)\|>"
+    r".*?(?:<\|end_(?P=what)\|>|\Z)",
     re.DOTALL,
 )
 _CALL = re.compile(
-    r"`{0,3}\[?\s*[\w.]{0,40}(?:search|look_?up|query|google|wiki|retriev|browse|tool)[\w.]{0,40}\s?[\[(][^\n]*[\])]"
+    r"`{0,3}\[?\s*[\w.]{0,40}(?:search|look_?up|query|google|wiki|retriev|browse"
+    r"|tool)[\w.]{0,40}\s?[\[(][^\n]*[\])]"
     r"\s*\]?`{0,3}\W{0,3}",
     re.IGNORECASE,
 )
@@ -45,6 +52,14 @@ _OBJECT = re.compile(
     re.DOTALL,
 )
 _LONGEST_CALL = 2_000
+
+
+def without_searches(response: str) -> str:
+    """Return a response without searches in special tokens and what they returned; "" if it ends in these."""
+    ends = [found.end() for found in _SEARCH.finditer(response)]
+    if not ends:
+        return response
+    return _SEARCH.sub("\n", response) if response[ends[-1] :].strip() else ""
 
 
 def acted(text: str) -> str:

@@ -18,6 +18,7 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 SIGNS = (
     (re.compile(r"\b[Nn]o\.\s?(?=\d)"), "number "),
+    (re.compile(r"[^\S\n]?(?:\.{3}|…)\s?(?==)"), " "),
     (re.compile(rf"(?<![^.!?\n\s])\b[Ss]hould (?:read|be|say):?\s(?={X})"), "Actually, "),
     (
         re.compile(

@@ -320,7 +320,10 @@ def _chosen_from(clause: str) -> frozenset[int]:
 
 
 _OF_SEVERAL = re.compile(rf"(?P<head>.*{X}.*?)\s?:\s*\(?(?P<one>{X})\W*")
-_ITEM = re.compile(rf"{X}\s?:\s(?P<said>(?:it|they|this|that)\b.*\b(?:not|\w+n't)\b.*)")
+_ITEM = re.compile(
+    rf"{X}\s?:\s(?P<said>(?:it|they|this|that)\b.*\b(?:not|\w+n't)\b.*"
+    r"|without (?:it|this|that|these|them)\b.*|without [^,]{1,40}\b(?:cannot|\w+n't|not)\b.*)"
+)
 """An entry of a list that goes on with a sentence about it: only what is said of answers denies it."""
 _ONLY_ONE = re.compile(
     rf"(?:but |and |yet |however )?(?:only|just|exactly) one (?:of (?:them|these|those|the \w+) )?(?:can"

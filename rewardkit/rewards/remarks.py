@@ -79,6 +79,28 @@ def _the_one(found: re.Match[str]) -> str:
     return found["one"] + found["and"] + found["other"] + found["then"] + meant
 
 
+_WRONG = r"(?:wrong|incorrect|false|out|excluded|eliminated|ruled out)"
+_ENDS_HERE = r"(?=[)\]]{0,3}(?: ?\([^()\n]{0,80}\))?[*_]{0,3}(?:[.,;!\n]|$))"
+_TOO_IS_WRONG = re.compile(
+    rf"\b(?P<is>(?:is|are|was|were) (?:\w+ly )?{_WRONG}),?(?: and)? (?:so|as) (?:is|are|was|were) "
+    rf"(?P<other>(?:option |choice |the )?(?:{X}|[\w'’-]+(?: [\w'’-]+){{0,3}}))"
+    rf"{_ENDS_HERE}"
+)
+"""Two that are wrong: "D is wrong, and so is C"."""
+_NEITHER_IS = re.compile(
+    rf"(?P<one>(?:\A|(?<=[.!?\n]))[^.!?\n]{{1,120}}(?:\bnot|n['’]t|\bcannot)\b[^.!?\n]{{0,80}}?)[.,;]?"
+    rf" (?:and )?(?:[Nn]either|nor) (?:is|are|was|were|does|do|did|can|could|will|has)"
+    rf" (?P<other>(?:option |choice )?{X}){_ENDS_HERE}"
+)
+_DENIES_MORE = re.compile(rf"\b(?:{_WRONG}|mistaken|bad|impossible|doubt\w*|den(?:y|ied)|exclude|rule)\b")
+"""Beside "not": the sentence may uphold what it names."""
+
+
+def _neither(found: re.Match[str]) -> str:
+    """What is denied of one and of another, each by itself: "D does not fit, nor does C"."""
+    return found[0] if _DENIES_MORE.search(found["one"]) else f"{found['one']}. {found['other']} is wrong"
+
+
 _TICKED = re.compile(
     rf"[\"']?({X})[\"']?\s*[:=]\s*(?:(true|yes|\+|ok|right)|(?:false|no|-|x|wrong))(?=\s*(?:[,;}}\n]|$))",
     re.IGNORECASE,
@@ -97,7 +119,8 @@ def _ticked(text: str) -> str:
 _FEWEST_ENTRIES = 2
 _GUESSED = re.compile(
     r"^[^\S\n]*(?:\w+\s){0,3}(?:guess|try|attempt|idea|thought|shot)(?:\s\#?\d{1,2})?\s?:[^\S\n]*"
-    r"(?P<what>[^\n():;?!]{1,60}?)(?:\s?\((?:(?P<right>right|correct|yes)|wrong|incorrect|no|nope|false)[.!]?\)"
+    r"(?P<what>[^\n():;?!]{1,60}?)(?:\s?\((?:(?P<right>right|correct|yes)|wrong|incorrect|no|nope"
+    r"|false)[.!]?\)"
     r"[.!]{0,2}(?=\s|$)|(?:\s?[,.–—-]+\s?|\s)"
     r"(?:(?P<so>right|correct|yes)|wrong|incorrect|no|nope|false)[.!]{0,3}[^\S\n]*$)",
     re.IGNORECASE | re.MULTILINE,
@@ -151,6 +174,10 @@ def without_remarks(text: str) -> str:
         text = _GUESSED.sub(
             lambda m: f"{m['what']} is {'correct' if m['right'] or m['so'] else 'wrong'}.", text
         )
+    if "so " in text or "as " in text:
+        text = _TOO_IS_WRONG.sub(r"\g<is>. \g<other> is wrong", text)
+    if "nor " in text or "either " in text:
+        text = _NEITHER_IS.sub(_neither, text)
     if "the former" in text or "the latter" in text:
         text = _OF_TWO.sub(_the_one, text)
     if _MAY_BE_NONE_BUT.search(text):

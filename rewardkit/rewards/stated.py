@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rewardkit.rewards.acts import acted
+from rewardkit.rewards.acts import acted, without_searches
 from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.clause_words import REPORTED
 from rewardkit.rewards.denials import denied, taken_back
@@ -90,6 +90,7 @@ def visible(response: str) -> tuple[str, str]:
     without comments, and of a very long text the end."""
     if "<" in response or "[" in response:
         response = FILLER.sub("", response)
+        response = without_searches(response) if "<|begin_" in response else response
     text = unwrapped(acted(_ROLE.sub("", final_part(response))))
     if "|" in text:
         text = _ROW.sub(r"Answer: \1", text)

@@ -1,4 +1,5 @@
-"""What stands around a whole reply and says nothing: marks of a solution, environments of LaTeX."""
+"""What stands around a reply or an answer and says nothing: marks of a solution, environments of LaTeX,
+brackets that a form has round the place of its answer, words to readers who have chosen another one."""
 
 from __future__ import annotations
 
@@ -12,9 +13,33 @@ _ENVIRONMENT = re.compile(
 _TEXT = re.compile(r"\\text[ ]?\{([^{}\n]{0,200})\}")
 _NEW_LINE = re.compile(r"\\\\(?:\[\d+\w*\])?")
 
+_PLACE = re.compile(
+    r"(?P<before>(?:^|\b(?:is|was|answer|choice|option)\b|[:：=])[*_]{0,3}[^\S\n]{0,3}[*_]{0,3})"
+    r"(?:<<?|【|《|⟨)[^\S\n]?(?P<own>[A-Z\d][^<>【】《》⟨⟩\n=/]{0,80}?)[^\S\n]?(?:>>?|】|》"
+    r"|⟩)(?=[\s*_.。!]{0,6}(?:\n|\Z))",
+    re.MULTILINE,
+)
+_BRACKETS = ("<", "【", "《", "⟨")
+_IF_YOU_CHOSE = re.compile(
+    r"(?<![^\s*_>\"“(])If (?:you|your (?:answer|choice|pick|guess)) (?:had |have |just )?(?:answered|said"
+    r"|thought|picked"
+    r"|chose|chosen|guessed|selected|went|put|wrote|got|was|is|were)\b[^.!?:;\n]{1,120}?[,;–—-]\s?(?:then"
+    r" )?(?:please )?"
+    r"(?:(?:think|look|check|try|read|go|count)(?: (?:it|this|the \w{1,12}|your \w{1,12}|about it))?"
+    r" (?:again|twice|once more|back|over)"
+    r"|(?:that|this|it|you)(?:['’](?:s|re|d be)| is| are| was| were| would be) (?:wrong|mistaken|incorrect"
+    r"|not right)"
+    r"|sorry|bad luck|not quite|no luck)\s?[:.!;,–—-]+\s"
+)
+"""Before the answer, to readers who may have chosen another one: "if you said A, think again"."""
+
 
 def unwrapped(text: str) -> str:
-    """Return a text without the marks of a solution, and of environments with what stands in them."""
+    """Return a text without what stands around its answer; what stands in environments and brackets stays."""
+    if any(map(text.__contains__, _BRACKETS)):
+        text = _PLACE.sub(lambda m: m[0] if f"</{m['own']}>" in text else m["before"] + m["own"], text)
+    if "If you" in text:
+        text = _IF_YOU_CHOSE.sub("", text)
     if "_of_solution|>" in text:
         text = _SOLUTION.sub("\n", text)
     if "\\begin" in text and _ENVIRONMENT.search(text):

@@ -64,7 +64,9 @@ _UNSURE = re.compile(
 )
 """In what a sentence opens with: it claims nothing, or somebody else does."""
 _CONDITIONAL = re.compile(
-    r"\b(?:if|unless|suppos\w{1,3}|assum\w{1,3}|whether|were|had)\b[^.!?\n]*$", re.IGNORECASE
+    r"\b(?:if|unless|suppos\w{1,3}|assum\w{1,3}|whether|were|had"
+    r"|according to (?:what )?(?:some|many|most|others|him|her|them|people|legend|rumou?rs?))\b[^.!?\n]*$",
+    re.IGNORECASE,
 )
 """Up to a conclusion: it holds on a condition."""
 _LIMITED = re.compile(

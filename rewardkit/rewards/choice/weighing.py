@@ -26,7 +26,7 @@ _VERB_NEXT = re.compile(
     r"|sono|vanno|quanto|são|zijn|komen|que|en|of|o|e"
     r"|hits|makes|describes|satisfies|captures|explains|suits"
     r"|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
-    r"|instead|rather)\b"
+    r"|instead|rather|cannot|should|may|(?:is|are|was|ca|do|does|wo|would|could|should)n['’]t)\b"
 )
 _PRONOUN_NEXT = re.compile(r"\s+(?:was|would|could|might|can|must|has|have|had|am|do|did|and|or)\b")
 _SMALL = re.compile(
@@ -99,6 +99,7 @@ _NEVER = re.compile(r"(?!)")
 _OF_SERIES = re.compile(
     r"\b(?:[Pp]lan|[Tt]ype|[Vv]itamin|[Hh]epatitis|[Ss]ection|[Pp]art|[Ff]igure|[Tt]able|[Tt]eam"
     r"|[Aa]ppendix|[Ee]xhibit"
+    r"|[Nn]ote|[Cc]hord|[Gg]rade|[Vv]ertex|[Aa]ngle|[Kk]ey of|the next"
     r"|[Pp]hase|[Vv]ersion|[Ss]chedule|[Mm]ethod|[Gg]roup|[Ss]cenario|[Cc]olumn|[Rr]ow|[Bb]lock)\s$"
 )
 """Before a letter: it is the name of something else."""

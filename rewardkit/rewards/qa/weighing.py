@@ -54,8 +54,36 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted, question)
     if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
-    text = _solved(text, given) if "=" in text else text
+    if "=" in text:
+        text = _solved(_LESS.sub(" minus ", _COMPUTED.sub("", text)), given)
+    text = _of_relation(text, question, given) if " of " in text else text
     return committed(text, refine, 0 if before else None) == 0
+
+
+_COMPUTED = re.compile(
+    rf"(?<![\w=.,])[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}}=\s?(?={X}(?:\s[^\W\d_]+){{0,3}}[\s.!*$)\]]*\Z)"
+)
+"""Before the answer that ends a response, the sum that gives it: `365 + 1 = 366`."""
+_LESS = re.compile(rf"(?<={X})\s[–−-]\s(?=[$€£]?\d[^\n=]{{0,40}}=)|(?<=\d)\s[–−-]\s(?={X}[^\n=]{{0,40}}=)")
+"""Between the terms of a sum: no dash that ends a clause."""
+
+
+def _of_relation(text: str, question: str, given: frozenset[str]) -> str:
+    """A text in which an answer belongs to a noun of the question, where that asks of what it is one.
+
+    "Titan is a moon of Saturn" says which planet has it, "Isaac was the father of Abraham" not who his was.
+    """
+
+    def belonging(found: re.Match[str]) -> str:
+        asked = _stem(found["noun"].casefold()) in given and not re.search(
+            rf"\b{re.escape(found['noun'])}s? of\s+\w", question, re.IGNORECASE
+        )
+        return found[0].replace(" of ", " to ") if asked else found[0]
+
+    return _NOUN_OF.sub(belonging, text)
+
+
+_NOUN_OF = re.compile(rf"\b(?:is|was|are|were) (?:\w+ ){{0,3}}?(?P<noun>[^\W\d_]+) of (?:the )?{X}")
 
 
 def _solved(text: str, given: frozenset[str]) -> str:
@@ -294,7 +322,8 @@ _NAMELY = re.compile(r".*\bnamely\s")
 _LABEL = re.compile(r"[\w' ]{1,40}?\s?[:=]\s+")
 """What stands before a colon announces what follows."""
 _OF_ANSWER = re.compile(
-    r"\b(?:answer|reflection|revis\w+|chang\w+|votes?|majority|consensus|result|output|final\w*|definitive|solution|correct\w*|value"
+    r"\b(?:answer|reflection|revis\w+|chang\w+|votes?|majority|consensus|result|output|final\w*|definitive"
+    r"|solution|correct\w*|value"
     r"|found|verdict|conclusion|right|prediction|guess|is"
     r"|decision|response|pick|choice|a)\b"
 )
