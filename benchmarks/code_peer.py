@@ -15,21 +15,17 @@ import subprocess
 import sys
 from typing import Any
 
+from verl_rewards_alone import VERL_REWARDS_ALONE
+
 from rewardkit.rewards.code import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.idioms import IDIOMS
 from tests.rewards.code.problems import PROBLEMS, as_program, function, mutants, solve
 
-PEER = """
-import importlib.util, json, sys, types
-sys.path.insert(0, sys.argv[1])
-verl = types.ModuleType("verl")  # without its __init__, which needs torch, tensordict and more
-verl.__path__ = list(importlib.util.find_spec("verl").submodule_search_locations)
-sys.modules["verl"] = verl
-for name in ("utils", "utils.reward_score"):
-    package = types.ModuleType("verl." + name)
-    package.__path__ = [verl.__path__[0] + "/" + name.replace(".", "/")]
-    sys.modules["verl." + name] = package
+PEER = (
+    f"import sys; sys.path.insert(0, sys.argv[1]){VERL_REWARDS_ALONE}"
+    + """
+import json
 from verl.utils.reward_score.prime_code import compute_score
 program, tests = json.load(sys.stdin)
 try:
@@ -38,6 +34,7 @@ except BaseException as error:
     found = type(error).__name__
 print("\\nSCORE", json.dumps(found if isinstance(found, str) else float(found)))
 """
+)
 
 
 def pairs() -> list[tuple[str, str, dict[str, Any], bool]]:

