@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.trainer.running import Program
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
 BLOCK = re.compile(r'^```\w+ title="([^"]+)"(?: after="([^\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -25,6 +27,7 @@ class Copy:
 
     def __init__(self, root: Path, section: str) -> None:
         self.root = root
+        self.environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
         for room in ROOMS:
             shutil.copytree(
                 ROOT / room, root / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
@@ -53,7 +56,7 @@ class Copy:
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env={"PYTHONPATH": str(self.root), "PATH": "/usr/bin:/bin"},
+            env=self.environment,
             capture_output=True,
             text=True,
         )
@@ -171,13 +174,6 @@ def test_a_command_is_added_in_two_files(copy: Copy) -> None:
     assert "openai/gsm8k" in copy.run("-m", "rewardkit", "sources").splitlines()
 
 
-TINY_RUN = """
-from pathlib import Path
-from rewardkit.demo.model import make_model, make_tokenizer, save
-
-tokenizer = make_tokenizer(["Tom has 3 apples and buys 4 more. How many now?", "1+2=3\\n#### 3"], vocab_size=320)
-save(make_model(tokenizer, seed=0), tokenizer, Path("model"))
-"""
 ROWS = [
     {
         "data_source": "rewardkit/arithmetic",
@@ -194,14 +190,25 @@ def train_two_steps(copy: Copy, *settings: str) -> list[dict[str, float]]:
     parquet = pytest.importorskip("pyarrow.parquet")
     arrow = pytest.importorskip("pyarrow")
     parquet.write_table(arrow.Table.from_pylist(ROWS), copy.root / "train.parquet")
-    copy.run("-c", TINY_RUN)
-    copy.run(
-        *("-m", "rewardkit", "train", "--config", "tiny-cpu", "data.train_files=train.parquet"),
+    pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewardkit[train]'")
+    from rewardkit.demo.model import make_model, make_tokenizer, save
+
+    tokenizer = make_tokenizer(
+        ["Tom has 3 apples and buys 4 more. How many now?", "1+2=3\n#### 3"], vocab_size=320
+    )
+    save(make_model(tokenizer, seed=0), tokenizer, copy.root / "model")
+    program = Program(
+        *("rewardkit", "train", "--config", "tiny-cpu", "data.train_files=train.parquet"),
         *("data.train_batch_size=4", "data.max_response_length=4", "actor_rollout_ref.model.path=model"),
         *("actor_rollout_ref.actor.ppo_mini_batch_size=2", "actor_rollout_ref.rollout.name=hf"),
         *("trainer.total_training_steps=2", "trainer.val_before_train=false", "trainer.test_freq=-1"),
         *("trainer.logger=[jsonl]", "trainer.default_local_dir=out", *settings),
+        folder=copy.root,
+        environment=copy.environment,
+        anew=True,
     )
+    _, said = program.communicate(timeout=600)
+    assert program.poll() == 0, said
     lines = (copy.root / "out" / "metrics.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -25,6 +22,7 @@ from rewardkit.generation.types import (
     GenerationSettings,
 )
 from tests.generation.endpoints import Answer, Endpoint
+from tests.trainer.running import run_module
 
 QUESTIONS = [f"What is {i} + {i}?" for i in range(6)]
 
@@ -254,9 +252,8 @@ def test_episodes_run_between_the_steps_of_vllm(model_folder: Path, tmp_path: Pa
     prompts = prompts_of(tmp_path / "p.parquet")
     words = ["--model", str(model_folder), "--engine", "vllm", "--dtype", "float32", "--log-probs"]
     words += ["--max-prompt-tokens", "64", "--max-tokens", "64", "--max-turn-tokens", "8", "-n", "2"]
-    command = [sys.executable, "-m", "rewardkit", "generate", str(prompts), *words]
-    command += ["--agent", f"{loop}:two", "--out", str(tmp_path / "a.parquet")]
-    subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    words += ["--agent", f"{loop}:two", "--out", str(tmp_path / "a.parquet")]
+    run_module("rewardkit", "generate", prompts, *words, timeout=800)
     for row in pq.read_table(tmp_path / "a.parquet").to_pylist():
         assert row["ended"] == ["answered"] * 2
         for turns, tokens, log_probs in zip(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from rewardkit.errors import ConfigError, InputError
 from rewardkit.generation.verl_config import read_generation_config
 from tests.generation.endpoints import Server, completion
 from tests.living import until
-from tests.trainer.running import ROOT
+from tests.trainer.running import run_module
 
 QUESTIONS = [f"What is {i} + {i}?" for i in range(12)]
 
@@ -333,39 +332,18 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-RUN_ALL = """
-import json, os, sys
-from rewardkit.cli import run
-from tests.trainer.forked_runs import import_all
-
-import_all(with_vllm="vllm" in sys.argv[1])
-codes = []
-for runs in json.loads(sys.argv[1]):
-    child = os.fork()
-    if child == 0:
-        os._exit(max(run(words) for words in runs))
-    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-sys.exit(any(codes))
-"""
-
-
 @pytest.fixture(scope="module")
 def generated(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What each engine generates in one process, and in another, forked: importing takes most of the time."""
+    """What each engine generates in one process, and in another."""
     folder = tmp_path_factory.mktemp("generated")
     given = ["--model", str(model_folder), "--max-tokens", "8", "--max-num-seqs", "8"]
     given += ["--max-prompt-tokens", "64", "--dtype", "float32", "-n", "2", "--log-probs"]
-    prompts = str(write_prompts(folder))
-    engines = ["hf", *(["vllm"] if importlib.util.find_spec("vllm") else [])]
-    runs = [
-        [
-            ["generate", prompts, "--engine", engine, *given, "--out", f"{folder}/{engine}-{process}.parquet"]
-            for engine in engines
-        ]
-        for process in ("a", "b")
-    ]
-    command = [sys.executable, "-c", RUN_ALL, json.dumps(runs)]
-    subprocess.run(command, check=True, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    prompts = write_prompts(folder)
+    for engine in ["hf", *(["vllm"] if importlib.util.find_spec("vllm") else [])]:
+        for process in ("a", "b"):
+            out = folder / f"{engine}-{process}.parquet"
+            words = ["generate", prompts, "--engine", engine, *given, "--out", out]
+            run_module("rewardkit", *words, timeout=800)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""Small trainings in forked processes, from a process of its own that has imported all that they need.
+"""Small trainings in forked processes, from a program that the server forks.
 
 python -m tests.trainer.forked_runs RUNS      (a JSON file: name -> how many processes, overrides of `tiny-cpu`)
 """
@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rewardkit.processes import large_imports
 from tests.trainer.forking import fork_ranks
 from tests.trainer.running import run_module
 
@@ -25,23 +24,9 @@ def run_all(runs: Mapping[str, tuple[int, Sequence[str]]], folder: Path) -> str:
 def main(path: Path) -> int:
     """Make all runs; the exit code is 1 when any process of one failed."""
     runs = json.loads(path.read_text())
-    import_all(any("actor_rollout_ref.rollout.name=vllm" in overrides for _, overrides in runs.values()))
     codes = {name: fork_ranks(overrides, size) for name, (size, overrides) in runs.items()}
     print(codes, file=sys.stderr)
     return int(any(any(found) for found in codes.values()))
-
-
-def import_all(with_vllm: bool) -> None:
-    """Import what the processes of the runs would each import otherwise."""
-    with large_imports():
-        import transformers.models.llama.modeling_llama  # noqa: F401
-
-        import rewardkit.trainer.run.build  # noqa: F401
-
-        if with_vllm:
-            import vllm
-
-            assert vllm.LLM  # it is lazy
 
 
 if __name__ == "__main__":

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -32,8 +29,7 @@ from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.steps.generation import generate
 from tests.living import alive, descendants, until
 from tests.trainer.forked_runs import run_all
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.trainer.running import Program
 
 EXPECTED = """
 actor/pg_loss actor/pg_clipfrac actor/entropy actor/approx_kl actor/grad_norm actor/lr
@@ -119,17 +115,6 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 """
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "rewardkit.trainer.run.main", *arguments],
-        cwd=ROOT,
-        env=_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 @pytest.mark.slow
 def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
     """As `benchmarks/fsdp_parity.py` measures it."""
@@ -153,9 +138,9 @@ def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
     parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(BROKEN)
-    process = start(
-        "--config",
-        "tiny-cpu",
+    process = Program(  # its processes are real programs; those of `forked_launch` are forked
+        "rewardkit.trainer.run.main",
+        *("--config", "tiny-cpu"),
         *overrides(
             parquet,
             model_folder,
@@ -167,7 +152,7 @@ def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
         ),
     )
     _, err = process.communicate(timeout=800)
-    assert process.returncode == ScoringError.exit_code
+    assert process.poll() == ScoringError.exit_code
     assert err.count("none of the 8 responses could be scored") == 1
     assert "Traceback" not in err
 
@@ -175,14 +160,15 @@ def test_a_rank_s_error_is_printed_once_and_its_exit_code_passed_on(
 @pytest.mark.slow
 def test_an_interrupt_ends_every_process(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
     more = ["trainer.n_gpus_per_node=2", "trainer.total_training_steps=100000", "trainer.test_freq=-1"]
-    process = start("--config", "tiny-cpu", *overrides(parquet, model_folder, tmp_path, *more))
+    words = ["--config", "tiny-cpu", *overrides(parquet, model_folder, tmp_path, *more)]
+    process = Program("tests.trainer.forked_launch", *words)
     log = tmp_path / "metrics.jsonl"
     until(lambda: log.exists() and log.read_text().count("\n") > 1, 600)
     ranks = descendants(process.pid)
     assert len(ranks) >= 2
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=600)
-    assert process.returncode == 130
+    assert process.poll() == 130
     assert "Traceback" not in err
     until(lambda: not any(alive(pid) for pid in ranks))
 
@@ -218,8 +204,3 @@ def test_the_plot_runs_from_the_first_to_the_last_value() -> None:
     assert lines[1] == "  1.0 ┤          ●"
     assert lines[11] == "  0.0 ┤●"
     assert lines[-1] == "       0        10"
-
-
-def _environment() -> dict[str, str]:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import json
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -16,8 +15,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
-from rewardkit.trainer.distributed import World, open_world
-from rewardkit.trainer.models import sharding
+from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.load import (
     load_causal_lm,
     load_value_model,
@@ -26,6 +24,7 @@ from rewardkit.trainer.models.load import (
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import full_tensors, shard
+from tests.trainer.running import run_module
 
 KINDS: dict[str, dict[str, Any]] = {
     "llama": {},
@@ -116,40 +115,6 @@ def test_what_cannot_be_read_tensor_by_tensor_is_loaded_whole(spoilt: str, tmp_p
     assert not any(p.is_meta for p in model.parameters())
 
 
-def peak_bytes() -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-
-
-def measure(rank: int, store: str, folders: list[str], results: Any) -> None:
-    """Load two models in one of two processes; report the last one's own bytes, largest tensor and peak.
-
-    The first has everything imported that a load imports. The peak is that of loading: gathering weights for
-    a forward comes after it, and is the device's memory elsewhere.
-    """
-    torch.set_num_threads(1)
-    shared = torch.distributed.FileStore(store, 2)
-    torch.distributed.init_process_group("gloo", store=shared, rank=rank, world_size=2)
-    found = 0
-    fill = sharding.fill
-
-    def filled(*given: Any) -> None:
-        nonlocal found
-        fill(*given)
-        found = peak_bytes()
-
-    sharding.fill = filled
-    with open_world("cpu") as world:
-        for folder in folders:
-            options, fsdp = ModelConfig(folder), FsdpConfig("float32")
-            Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-            before = psutil.Process().memory_info().rss
-            model, places = outline_causal_lm(folder, torch.float32, options)
-            sharded: Any = shard(prepare(model, options, world.device, fsdp), world, fsdp, places)
-        own = sum(p.to_local().numel() * 4 for p in sharded.parameters())
-        results.put((own, max(p.numel() * 4 for p in sharded.parameters()), found - before))
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
 def test_two_processes_hold_little_more_than_their_shards_while_they_load(tmp_path: Path) -> None:
@@ -157,17 +122,8 @@ def test_two_processes_hold_little_more_than_their_shards_while_they_load(tmp_pa
     folders = [str(tmp_path / "tiny"), str(tmp_path / "large")]
     save_tiny("llama", tmp_path / "tiny")
     LlamaForCausalLM(config).save_pretrained(folders[1])
-    spawn = multiprocessing.get_context("spawn")
-    results: Any = spawn.Queue()
-    store = str(tmp_path / "store")
-    processes = [spawn.Process(target=measure, args=(r, store, folders, results)) for r in (0, 1)]
-    for process in processes:
-        process.start()
-    try:
-        for own, largest, peak in [results.get(timeout=600) for _ in processes]:
-            assert own > 100e6, "too small a model to tell"
-            assert peak <= 1.2 * own + largest
-    finally:
-        for process in processes:
-            process.join(timeout=60)
-            process.kill()
+    run_module("tests.trainer.models.shard_runs", tmp_path, *folders, timeout=600)
+    for rank in (0, 1):
+        own, largest, peak = json.loads((tmp_path / f"rank{rank}.json").read_text())
+        assert own > 100e6, "too small a model to tell"
+        assert peak <= 1.2 * own + largest

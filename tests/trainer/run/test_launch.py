@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config, TrainerConfig
 from rewardkit.trainer.run import launch
 from tests.living import alive, descendants, until
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.trainer.running import Program
 
 KILLS_ITS_PROCESS_ONCE = """
 import os, pathlib, signal, psutil
@@ -27,38 +25,31 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     once, saved = (pathlib.Path(__file__).parent / name for name in ("killed", "out/global_step_1"))
     if saved.exists() and not once.exists():
         once.touch()
-        trainer = next(p for p in psutil.Process().parents() if "rewardkit.trainer.run.main" in p.cmdline())
+        trainer = next(p for p in psutil.Process().parents() if "tests.trainer.fork_server" in p.cmdline())
         trainer.kill()
     return 0.5
 """
 
 
 def start(
-    parquet: Path, model: Path, out: Path, *more: str, launcher: str = "torchrun"
-) -> subprocess.Popen[str]:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
-            f"data.train_files={parquet}",
-            "data.train_batch_size=4",
-            "data.max_response_length=4",
-            f"actor_rollout_ref.model.path={model}",
-            "actor_rollout_ref.actor.ppo_mini_batch_size=4",
-            "trainer.n_gpus_per_node=2",
-            "trainer.total_training_steps=2",
-            "trainer.save_freq=1",
-            "trainer.val_before_train=false",
-            "trainer.test_freq=-1",
-            "trainer.logger=[jsonl]",
-            f"trainer.launcher={launcher}",
-            f"trainer.default_local_dir={out}",
-            *more,
-        ],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
-        stderr=subprocess.PIPE,
-        text=True,
+    parquet: Path, model: Path, out: Path, *more: str, module: str = "tests.trainer.forked_launch"
+) -> Program:
+    return Program(
+        module,
+        *("--config", "tiny-cpu"),
+        f"data.train_files={parquet}",
+        "data.train_batch_size=4",
+        "data.max_response_length=4",
+        f"actor_rollout_ref.model.path={model}",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "trainer.n_gpus_per_node=2",
+        "trainer.total_training_steps=2",
+        "trainer.save_freq=1",
+        "trainer.val_before_train=false",
+        "trainer.test_freq=-1",
+        "trainer.logger=[jsonl]",
+        f"trainer.default_local_dir={out}",
+        *more,
     )
 
 
@@ -76,7 +67,7 @@ def test_a_process_that_dies_is_named_and_the_run_restarts_from_its_checkpoint(
     reward = f"custom_reward_function.path={tmp_path}/mine.py"
     process = start(parquet, model_folder, tmp_path / "out", reward, "trainer.max_restarts=1")
     _, err = process.communicate(timeout=800)
-    assert process.returncode == 0, err
+    assert process.poll() == 0, err
     assert "was killed by SIGKILL" in err
     assert "restart 1 of 1, from the last checkpoint" in err
     assert steps(tmp_path / "out") == [1, 2]
@@ -92,18 +83,20 @@ def test_a_killed_launcher_leaves_no_process_behind(
     until(lambda: steps(tmp_path), 600)
     ranks = descendants(process.pid)
     commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in ranks if alive(pid)]
-    assert sum(b"rewardkit.trainer.run.main" in command for command in commands) == 2
-    process.kill()
-    process.communicate()
+    assert sum(b"tests.trainer.fork_server" in command for command in commands) == 2
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=60)
     until(lambda: not any(alive(pid) for pid in ranks))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs ray: pip install ray")
 def test_ray_actors_are_the_same_processes(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
-    process = start(parquet, model_folder, tmp_path, launcher="ray")
+    process = start(
+        parquet, model_folder, tmp_path, "trainer.launcher=ray", module="rewardkit.trainer.run.main"
+    )
     _, err = process.communicate(timeout=800)
-    assert process.returncode == 0, err
+    assert process.poll() == 0, err
     assert steps(tmp_path) == [1, 2]
 
 

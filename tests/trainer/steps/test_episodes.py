@@ -7,8 +7,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +31,8 @@ from rewardkit.trainer.steps.scoring import PendingScores
 from rewardkit.trainer.steps.validation import validation_metrics
 from rewardkit.types import Score
 from tests.trainer.checkpoint.test_kill import log, tensors
+from tests.trainer.running import Program
 
-ROOT = Path(__file__).resolve().parents[3]
 NAGGING = f"{Path(__file__).with_name('nagging.py')}:nagging"
 ROLLOUT = "actor_rollout_ref.rollout"
 
@@ -307,25 +305,14 @@ def test_a_run_killed_in_the_middle_of_an_episode_ends_as_one_that_was_not(
     run(world, words(parquet, model_folder, whole, *asked))
     countdown = tmp_path / "countdown"
     countdown.write_text(str(24 + 11))  # 8 episodes of up to 3 turns a step: in the second
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "rewardkit.trainer.run.main", "--config", "tiny-cpu"),
-            *words(parquet, model_folder, killed, *asked),
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": path,
-            "NAGGING_ENDS_THE_PROCESS": str(countdown),
-        },
-        capture_output=True,
-        text=True,
-        timeout=280,
+    died = Program(
+        "rewardkit.trainer.run.main",
+        *("--config", "tiny-cpu", *words(parquet, model_folder, killed, *asked)),
+        environment={**os.environ, "NAGGING_ENDS_THE_PROCESS": str(countdown)},
     )
-    assert countdown.read_text() == "0", done.stderr
-    assert done.returncode in (-signal.SIGKILL, 1, 128 + signal.SIGKILL), done.stderr
+    _, said = died.communicate(timeout=280)
+    assert countdown.read_text() == "0", said
+    assert died.poll() == -signal.SIGKILL, said
     assert 0 < len(log(killed)) < 3
     run(world, words(parquet, model_folder, killed, *asked))
     one, two = (tensors(folder / "global_step_3") for folder in (whole, killed))
