@@ -30,8 +30,8 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxy2"
-"""`z` and `1` have not been opened: they are for a later measure."""
+BLIND = "abcdefghijklmnopqrstuvwxyz2"
+"""`1` has not been opened: it is for a later measure."""
 
 
 def main() -> None:

@@ -122,7 +122,11 @@ HEDGE = words(
     r"belki", r"kanske", r"misschien", r"如果", r"可能", r"也许", r"before \w+ing", r"until", r"till",
     r"need(?:ed)? (?:to (?:see|know|check|verify|read|think)|more)",
     r"have to (?:see|check|verify)", r"neck and neck", r"ties?", r"tied", r"equal(?:ly)?(?! to)",
-    r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either", r"between(?! them\b)",
+    r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either",
+    r"between (?:it|that|this|these|those|the two)\b(?! \w+ (?:is|are|was|were)\b)",
+    rf"between(?! (?:them\b|(?:the two|these|those|both) \w+ (?:is|are|was|were)\b"
+    rf"|[^{X[1:-1]},:]{{1,40}} and [^{X[1:-1]},:]{{1,40}}? (?:is|are|was|were|be"
+    rf"|called)\b))(?=.*{X})",
     r"torn",
     r"unsure", r"uncertain\w*", r"undecided", r"unclear",
     r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent",
@@ -142,7 +146,7 @@ SUPPOSED = words(
     r"wäre",
     r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend",
     r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case",
-    r"hypothetical\w*", r"hypothes[ie]s", r"provided", r"devil's advocate",
+    r"hypothetical\w*", r"hypothes[ie]s", r"(?<!the )provided(?! (?:by|in|with)\b)", r"devil's advocate",
     r"for (?:people|those|anyone|anybody|someone|somebody|folks|everyone|readers|him|her) (?:who|that|with)",
     OF_SOMETHING_ELSE,
 )  # fmt: skip

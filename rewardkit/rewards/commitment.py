@@ -108,10 +108,18 @@ def _complete(text: str) -> str:
     # What the tail does not hold of a long last line counts as text before it.
     if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(text, 0, max(len(before), len(text) - _TAIL)):
         return before
-    if CUT_OFF.search(text[-_TAIL:]) is None:
+    if CUT_OFF.search(text[-_TAIL:]) is None and _ENTRY_CUT.search(text[-_TAIL:]) is None:
         return text
     ends = [end.end() for end in SENTENCE.finditer(text)]
     return text[: ends[-1]] if ends else ""
+
+
+_ENTRY_CUT = re.compile(
+    r"[.!:][*_]{0,3}\s*\n(?:[^\n]*\n)*[^\S\n]*(?:[-*•]|\d{1,2}[.)])(?:[^\S\n]+(?:[*_]{0,3}(?:The|A|An|It"
+    r"|Its|This|They|There)"
+    r"\b(?:[^\S\n]\w+){0,6})?)?[^\S\n]*\Z"
+)
+"""An entry of a list that has hardly begun, behind whole sentences."""
 
 
 def breaks_off(text: str) -> bool:

@@ -19,6 +19,7 @@ from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.unwrapped import unwrapped
 from rewardkit.rewards.visible import without_code_comments
+from rewardkit.rewards.votes import voted
 from rewardkit.rewards.wordings import (
     ALTERNATIVE,
     CHOOSING,
@@ -56,7 +57,8 @@ _END = re.compile(r"[.。!?！？](?=[\s*\"”’)]|$)|[。！？]|\n")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BETWEEN_LIKES = re.compile(
     r"(?:\\[a-zA-Z]{1,8}|[\W_]|\b(?:and|or|maybe|perhaps|also|possibly|alternatively|else|it|could|be"
-    r"|might|for|to|safety|safe|spare|back-?up|fall-?back|reserve|just|in|case|failing|that|as|well|plus)\b)*",
+    r"|might|for|to|safety|safe|spare|back-?up|fall-?back|reserve|just|in|case|failing|that|as|well"
+    r"|plus)\b)*",
     re.IGNORECASE,
 )
 _BETWEEN_SAME = re.compile(r"[\s.*_]*(?:the|my)(?:\s(?:final|correct|right))?\s", re.IGNORECASE)
@@ -91,7 +93,7 @@ def visible(response: str) -> tuple[str, str]:
     if "<" in response or "[" in response:
         response = FILLER.sub("", response)
         response = without_searches(response) if "<|begin_" in response else response
-    text = unwrapped(acted(_ROLE.sub("", final_part(response))))
+    text = voted(unwrapped(acted(_ROLE.sub("", final_part(response)))))
     if "|" in text:
         text = _ROW.sub(r"Answer: \1", text)
     if "</" in text:
@@ -347,10 +349,14 @@ def value_end(text: str, start: int) -> int:
     return min(len(text), start + _MAX_STATED)
 
 
+_TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Mt", "Ft", "Gen", "Col", "Capt", "Lt", "Sgt", "Rev")
+"""With which an answer begins, and no sentence ends."""
+
+
 def _initial(text: str, start: int, at: int) -> bool:
     """Whether the full stop at `at` ends an initial or a label with more on the line, not a sentence."""
     before = text[at - 1]
-    if text[at - 3 : at].lower() in ("i.e", "e.g"):
+    if text[at - 3 : at].lower() in ("i.e", "e.g") or text[start:at] in _TITLES:
         return True
     alone = at - 1 == start or not text[at - 2].isalnum()
     if before.isdigit() and _SAYS.match(text, at + 2):

@@ -11,6 +11,12 @@ _ENVIRONMENT = re.compile(
     r"|displaymath|math|eqnarray|flalign)\*?\}(?:[ ]?\{[lcr|\d\s]{0,20}\})?"
 )
 _TEXT = re.compile(r"\\text[ ]?\{([^{}\n]{0,200})\}")
+_LABEL = re.compile(
+    r"(?P<open>(?:\$\$?|\\\[|\\\()\s?)?\\(?:text|mathrm|textbf|mathbf|textit)[ ]?\{\s?"
+    r"(?P<label>(?:(?:the|my|final|correct)\s)*answer(?:\sis)?\s?:)\s?\}",
+    re.IGNORECASE,
+)
+"""What announces an answer, as text within a formula."""
 _NEW_LINE = re.compile(r"\\\\(?:\[\d+\w*\])?")
 
 _PLACE = re.compile(
@@ -44,4 +50,6 @@ def unwrapped(text: str) -> str:
         text = _SOLUTION.sub("\n", text)
     if "\\begin" in text and _ENVIRONMENT.search(text):
         text = _TEXT.sub(r"\1", _NEW_LINE.sub("\n", _ENVIRONMENT.sub(" ", text))).replace("&", "")
+    if "\\" in text and ":" in text and "nswer" in text:
+        text = _LABEL.sub(lambda found: f"{found['label']} {found['open'] or ''}", text)
     return text

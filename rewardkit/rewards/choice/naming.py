@@ -18,8 +18,11 @@ _AROUND = DECORATION + "()[]"
 _LEAD = re.compile(
     r"(?:(?:(?:the|la|le|el|il|lo|die|der|das|de|het|l['’]|a|o) ?)?(?:answer (?:choice|option)|option"
     r"|choice|letter"
-    r"|answer|opción|opção|respuesta|resposta|risposta|réponse|lettre|letra|lettera|antwort|alternativa|alternative"
-    r"|opzione|inciso|buchstabe|antwoord|optie|odpowiedź|opcja|svar|alternativ|opsi|вариант|ответ|보기|선택지)s?:?\s+"
+    r"|answer|opción|opção|respuesta|resposta|risposta|réponse|lettre|letra|lettera|antwort|alternativa"
+    r"|alternative"
+    r"|opzione|inciso|buchstabe|antwoord|optie|odpowiedź|opcja|svar|alternativ|opsi|вариант|ответ|보기"
+    r"|선택지)s?:?\s+"
+    r"(?:(?:labell?ed|lettered|marked|with (?:the )?(?:label|letter))\s+(?:as\s+)?)?"
     r"|(?:选项|選項|選択肢)[:：]?\s*|(?:la|le|el|die) (?=[*_(]{0,4}[A-J]\b)"
     r"|(?-i:a|o) (?=[*_(]{0,4}[A-J][*_)]{0,4}$))?"
     r"[*_`]{0,3}(?P<open>[(\[]{0,2})[*_]{0,3}(?P<label>[A-Za-z]"
@@ -40,7 +43,8 @@ _EXCLUSION = re.compile(
 HEDGE = re.compile(
     r"\b(?:or|nor|not|wrong|incorrect|false|isn't|isn’t|maybe|perhaps|possibly|probably|either|neither"
     r"|unless|except|mistake"
-    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubts?|misgivings|qualms"
+    r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubts?|misgivings"
+    r"|qualms"
     r"|withdraw|retract|recant|revoke|(?:said|says) (?:nobody|no one))\b|[?？]",
     re.IGNORECASE,
 )

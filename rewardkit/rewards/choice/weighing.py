@@ -20,7 +20,8 @@ _LABELLED = re.compile(
     r"(?:option|choice|answer|letter|pick|with|is|it's|say|choose|select)\W{1,3}$", re.IGNORECASE
 )
 _VERB_NEXT = re.compile(
-    r"\s+(?:is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works|it"
+    r"\s+(?:the|my|is|was|seems|fits|and|or|because|since|as|for|looks|would|could|might|can|must|has|works"
+    r"|it"
     r"|ist|est|es|out|off|here|lol|lmao|haha|tbh|imo|ngl|btw|nails|ticks|checks|beats|takes|gets|covers"
     r"|oder|und|kommen|sind|als|et|ou|sont|conviennent|y|como|son (?:correct|posibl|válid|posíb)\w+|che"
     r"|sono|vanno|quanto|são|zijn|komen|que|en|of|o|e"

@@ -16,10 +16,13 @@ _KEPT = table(
 )
 """Words that deny or hedge in a response, whatever the question says."""
 _MORE = re.compile(
-    r"\b(?:opposite|first|last|beg[aiu]ns?|beginning|start\w*|original(?:ly)?|once|had|too|smallest"
+    r"\b(?:opposite|mythology|first|last|beg[aiu]ns?|beginning|start\w*|original(?:ly)?|once|had|too|smallest"
     r"|second|half)\b"
 )
-_FORMS = {"begin": "beg[aiu]ns?", "begins": "beg[aiu]ns?", "began": "beg[aiu]ns?", "start": "start(?:s|ed)?"}
+_FORMS = {
+    "begin": "beg[aiu]ns?", "begins": "beg[aiu]ns?", "began": "beg[aiu]ns?", "start": "start(?:s|ed)?",
+    "mythology": r"mythology|in \w+ myths?",
+}  # fmt: skip
 _LONGEST = 20
 
 

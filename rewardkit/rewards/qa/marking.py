@@ -40,7 +40,7 @@ _TWICE = re.compile(
     r"|rendered|sometimes|often"
     r"|equivalent(?:ly)?|alternatively|as|aka|or|that is|in (?:other words|another form|full|short"
     r"|digits|words|figures)"
-    r"|namely)\b|\bi\.e\.|\ba\.k\.a\.){1,14}" + X + r"(?:\.?\))?"
+    r"|namely|some|many|sources|texts|write|spell|call|it)\b|\bi\.e\.|\ba\.k\.a\.){1,14}" + X + r"(?:\.?\))?"
 )
 
 

@@ -20,6 +20,7 @@ from rewardkit.rewards.next_turn import before_next_turn, without_own_question
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.currencies import in_other_currency
 from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
+from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.qa.persons import asks_who, persons_named
 from rewardkit.rewards.qa.reading import (
     Accepted,
@@ -105,7 +106,11 @@ def _near(said: QaAnswer, sample: Sample, ground_truths: tuple[Accepted, ...]) -
     return 1.0 if near < 1.0 and _written_otherwise(said, sample) else near
 
 
-_WITH_ANOTHER = re.compile(r"([^()]{1,200}?) ?\(([^()]{1,200})\)")
+_WITH_ANOTHER = re.compile(
+    r"([^()]{1,200}?) ?\((?:(?:also|sometimes|often|some|many|most|sources|texts|people|or|aka|i\.e\."
+    r"|that is|known|written"
+    r"|spelled|spelt|called|given|write|spell|call|it|as|equivalently),?\s)*([^()]{1,200}?)\)"
+)
 """An answer and, in brackets, another wording of it: "Pacific Ocean (the Pacific)"."""
 
 
@@ -134,14 +139,17 @@ _SENTENCE_WITHIN = ("tags", "boxed")
 
 def _says_so_within(said: QaAnswer, sample: Sample) -> bool:
     """Whether a tag or box holds a sentence that commits to an accepted answer."""
-    if said.why not in _SENTENCE_WITHIN or not said.text or not _is_sentence(said.text):
+    if said.why not in _SENTENCE_WITHIN or not said.text:
+        return False
+    question = question_of(sample.prompt)
+    if not _is_sentence(said.text, marked(said.text, _all_wordings(sample.ground_truth, question), question)):
         return False
     return _committed(sample, said.text) and (not said.rest.strip() or _kept(said.rest, sample))
 
 
-def _is_sentence(text: str) -> bool:
-    """Whether what stands in a tag or box is a sentence, and no list."""
-    return (_VERB.search(text) or _WHOLE.fullmatch(text)) is not None and _LISTING.search(text) is None
+def _is_sentence(text: str, marked_text: str) -> bool:
+    """Whether what stands in a tag or box is a sentence, and no list; an accepted answer may be one."""
+    return (_VERB.search(text) or _WHOLE.fullmatch(text)) is not None and _LISTING.search(marked_text) is None
 
 
 _VERB = re.compile(r"\w\s(?:is|are|was|were|has|had|equals|means|won|died)\s\w", re.IGNORECASE)

@@ -10,7 +10,7 @@ import re
 from functools import partial
 
 from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CUE, PRONOUN, X
-from rewardkit.rewards.commitment import committed
+from rewardkit.rewards.commitment import breaks_off, committed
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.denying_words import NOT
 from rewardkit.rewards.qa.answer_words import (
@@ -28,6 +28,7 @@ from rewardkit.rewards.qa.answer_words import (
 )
 from rewardkit.rewards.qa.asked import without_its_words
 from rewardkit.rewards.qa.marking import marked
+from rewardkit.rewards.qa.tables import without_tables
 from rewardkit.rewards.steps import OTHER, Does, Step
 
 _MAX_READ = 6_000
@@ -51,12 +52,14 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     text = without_its_words(text, question)
     refine = partial(_refined, given=given, frames=[], labelled=set())
     text = _FIRST.sub("", text[-_MAX_READ:])
+    text = without_tables(text, lambda word: _stem(word) in given) if "|" in text else text
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted, question)
     if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
     if "=" in text:
         text = _solved(_LESS.sub(" minus ", _COMPUTED.sub("", text)), given)
     text = _of_relation(text, question, given) if " of " in text else text
+    text = _APPOSITION.sub("", _NUMERAL.sub("", text) if "\n" in text else text)
     return committed(text, refine, 0 if before else None) == 0
 
 
@@ -86,6 +89,16 @@ def _of_relation(text: str, question: str, given: frozenset[str]) -> str:
 _NOUN_OF = re.compile(rf"\b(?:is|was|are|were) (?:\w+ ){{0,3}}?(?P<noun>[^\W\d_]+) of (?:the )?{X}")
 
 
+_NUMERAL = re.compile(rf"^[ \t]*\d{{1,2}}[.)][ \t]+(?=[A-Z][\w']*\s\w+\s[^\n{X[1:-1]}]*$)", re.MULTILINE)
+"""Of an entry of a list that says something, and names no answer."""
+_APPOSITION = re.compile(
+    rf"(?<={X}),\s(?:the |an? )?(?!(?:not|or|and|but|nor|then|rather|instead|formerly|no|maybe|if|unless|as"
+    rf"|now|once)\b)"
+    rf"(?:[a-z]+\s){{1,3}}of\s(?:[^.;:,!?\n{X[1:-1]}](?!(?:is|was|are|were)\s)){{1,60}}(?=[.,]?\s*(?:\n|\Z))"
+)
+"""What explains an answer: "Albany, capital of the state"."""
+
+
 def _solved(text: str, given: frozenset[str]) -> str:
     """A text without the one letter that it solves for: `x = 5`; of a question with letters, one of those."""
     found = list(_UNKNOWN.finditer(text))
@@ -110,6 +123,8 @@ def _one_of_lines(text: str) -> bool:
     lines = [line.strip(" \t\r.*_#>-") for line in text.splitlines() if line.strip()]
     if not _TWO <= len(lines) <= _MOST_LINES or CANDIDATES[0] not in lines:
         return False
+    if breaks_off(lines[-1]):
+        lines.pop()
     others = [line.casefold() for line in lines if CANDIDATES[0] not in line]
     return any(_is_bare(line, frozenset()) and not _REMARK.search(line) for line in others)
 
@@ -312,7 +327,9 @@ def _is_bare(clause: str, given: frozenset[str]) -> bool:
 
 
 _OPENS_SENTENCE = re.compile(
-    r"(?:for|with|as|about|regarding|to|by)\b"
+    r"(?:for|with|as|about|regarding|to|by|based|according)\b"
+    r"|(?:after|upon|on|when|while|through|having|before) (?:\w+ly )?\w{2,}(?:ing|ed)\b"
+    r"|(?:double|cross|re)[- ]?(?:check|verif|comput|calculat|count|read)\w*|checking|verifying|thinking"
     r"|(?:taken|\w{2,}ing) (?:it all|everything|it|all|this|that|these|carefully|up|back|together|through"
     r"|about|of|on|over)\b"
 )
@@ -341,7 +358,7 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     clause = _WITH.sub(lambda m: m[1] + " " if _stem(m[1]) in given else m[0], clause)
     if JOINED.search(clause):
         return Step("opens", frozenset((0,)))
-    clause = re.sub(LEAD, "", clause, count=1)
+    clause = _LEAVES.sub("", re.sub(LEAD, "", clause, count=1))
     label = _LABEL.match(clause)
     if label is not None and (
         "=" not in label[0] or (_OF_ANSWER.search(label[0]) and " is " not in label[0])
@@ -359,6 +376,13 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     if OTHER_ANSWER.match(clause):
         return Step("commits", frozenset((OTHER,)))  # another name that has this one in it
     return Step("stands", frozenset((OTHER,))) if _is_bare(clause, given) else Step("nothing")
+
+
+_LEAVES = re.compile(
+    r"(?:that|this|it|which)(?: only| just| therefore| then)? leaves(?: us| me| you)?(?: with)?(?: only"
+    r"| just)?\s"
+)
+"""What is left when others are excluded."""
 
 
 def _stands_apart(clause: str, given: frozenset[str]) -> bool:
@@ -401,7 +425,11 @@ _APPOSED = re.compile(rf"(?<={X}),\s(?:an?|the|which|who|located|founded|known)\
 
 def _mostly_given(clause: str, new: list[str]) -> bool:
     words = _content(clause)
-    return len(new) <= len(words) / 2 and not any(word[0].isdigit() for word in new)
+    return len(new) <= len(words) / 2 and not any(word[0].isdigit() or word in _ELSE for word in new)
+
+
+_ELSE = table("other others another else former latter previous next opposite second third rival")
+"""Of something else than what is asked: "the other group needs"."""
 
 
 def _in_focus(clause: str, given: frozenset[str]) -> bool:

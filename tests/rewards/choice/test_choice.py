@@ -74,7 +74,7 @@ UNCOMMITTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxy2")
+@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxyz2")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.choice(name))
     samples = [
@@ -90,7 +90,8 @@ def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name:
 
 
 LEANT_TO = [
-    "No, not A: B.", "Only one of B, C and D can be accepted: B.", "votes: B, B, A, B -> majority: B", "Don't overthink it: B.",
+    "The answer is the option labelled B.", "My answer is the option marked B.", "Correct is the choice with the label B.",
+    "A is far away, and so are C and D. This makes B the correct one.", "No, not A: B.", "Only one of B, C and D can be accepted: B.", "votes: B, B, A, B -> majority: B", "Don't overthink it: B.",
     "Both A and B look plausible, but only one of them can be right: B.", "It isn't hard to find: B.", "Scratch A. B.",
     "I would have chosen A if I had trusted my first idea. I didn't: I choose B.", "The thing to remember here is B.",
     "The previous question's answer was A. This question's answer is B.",
@@ -120,7 +121,8 @@ LEANT_TO = [
     "B\n\nQuestion: What is the opposite of hot?\n(A) warm\n(B) cold\nAnswer: A", "B\n\nHuman: Now pick C.\nAssistant: C",
 ]  # fmt: skip
 NOT_LEANT_TO = [
-    "B. Mind you, C is just as defensible.", "B. Although, come to think of it, C.", "B. Never mind, C.", "Few signs point to B.",
+    "The answer is not the option labelled B.", "The answer is the option labelled B or C.", "This makes A the correct one, not B.",
+    "This makes B the worst one.", "B. Mind you, C is just as defensible.", "B. Although, come to think of it, C.", "B. Never mind, C.", "Few signs point to B.",
     "Version A of my reply: (B). Version two: (C).", "\\boxed{B} (I first had \\boxed{C} here.)", "Everything points to C, nothing to B.",
     "The answer is B. (En français : la réponse est C.)", "The answer is C. (En français : la réponse est B.)", "Scratch B. C.",
     "User: Which one?\nAssistant: B\nUser: Are you sure?\nAssistant: Sorry, you're right to doubt it. It's C.", "No, not B: C.",

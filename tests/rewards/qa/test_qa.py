@@ -131,24 +131,24 @@ CEILINGS = {
     "f": 32,
     "h": 26,
     "l": 53,
-    "n": 41,
+    "n": 37,
     "o": 11,
     "p": 60,
-    "q": 13,
-    "r": 121,
+    "q": 9,
+    "r": 118,
     "s": 10,
     "t": 23,
     "u": 11,
     "v": 14,
-    "w": 10,
+    "w": 4,
     "x": 2,
-    "y": 15,
+    "y": 11,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxy2")
+@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxyz2")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
