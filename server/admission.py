@@ -16,13 +16,14 @@ from rewardkit.errors import OverloadedError
 from rewardkit.server.siblings import SharedLoad
 
 RESERVE_SHARE = 0.1
-"""Of its deadline a request must be expected to have left when it is done: the expectation may be wrong."""
+"""The share of its deadline that a request must be expected to have left when it is done. It is kept in
+reserve, since the expectation may be wrong."""
 
 RESERVE_S = 6.0
-"""And so many seconds at least, but no more than..."""
+"""The reserve is at least so many seconds, but at most `MOST_RESERVE_SHARE` of the deadline."""
 
 MOST_RESERVE_SHARE = 0.6
-"""...this share of its deadline."""
+"""The largest share of a deadline that is kept because of `RESERVE_S`."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the mean of seconds per sample."""
