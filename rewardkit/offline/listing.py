@@ -1,4 +1,4 @@
-"""Rows of `scored.py` in another order, or prompt by prompt, for people to look at. Nothing is printed."""
+"""Sorts the rows of `scored.py`, or summarises them by prompt, for display. Nothing is printed here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ ReadRows = Callable[[], Iterator[ScoredRow]]
 """Reads the rows from the beginning."""
 
 ORDERS = ("score", "length", "disagreement")
-"""Lowest score first, longest response first, most divided prompt first. All: what has none comes last."""
+"""Lowest score first; longest response first; prompt with the most disagreement first. Rows without the value
+are last."""
 
 
 @dataclass(slots=True)
@@ -28,14 +29,14 @@ class PromptSummary:
     responses: int = 0
     right: int = 0
     decided: int = 0
-    """Responses of which scoring says whether they are right."""
+    """Responses whose score says whether they are correct."""
     scores: list[float] = field(default_factory=list)
-    """Of those that were judged."""
+    """Scores of the judged responses."""
     characters: int = 0
 
     @property
     def score(self) -> float | None:
-        """Mean score; None where nothing was judged."""
+        """Mean score of the judged responses; None: there are none."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
     @property
@@ -50,9 +51,9 @@ class PromptSummary:
 
 
 def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
-    """Yield the first `limit` rows (0: all) in one of `ORDERS`; holds no more rows than that.
+    """Yield the first `limit` rows (0: all) in one of `ORDERS`. No more rows than that are held in memory.
 
-    Rows that are equal in it stay in the order of the files.
+    Rows that are equal stay in the order of the files.
     """
     divided = _disagreements(rows) if order == "disagreement" else {}
 

@@ -1,4 +1,4 @@
-"""What came of scoring, data source by data source: totals that can be added up chunk by chunk."""
+"""The totals of scoring by data source. They can be added up chunk by chunk."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Report:
     bad_rows: list[str] = field(default_factory=list)
     """The first rows that could not be used: file, row and reason."""
     bad_count: int = 0
-    """How many there were, dropped ones with them."""
+    """How many such rows there were, dropped ones included."""
 
     def add(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
         """Count the scores of some samples."""

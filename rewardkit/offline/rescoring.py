@@ -1,7 +1,7 @@
-"""Two scorers on the same responses: which verdicts flip, and what that does to the advantages; and pinned
-responses whose verdicts must not move.
+"""Compares two scorers on the same responses: which verdicts flip, and how the advantages change. Also keeps
+pinned responses, whose verdicts must not change.
 
-The scorers are given; reading files is in `reader.py`, the command in `commands/diff.py`.
+Reading of files is in `reader.py`, the command in `commands/diff.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardkit.types import Sample, Score
 
 ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
 EQUAL = 1e-9
-"""Scores nearer than this are the same."""
+"""Scores that differ by less than this are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class SourceDifference:
 
     n: int = 0
     flips: Counter[str] = field(default_factory=Counter)
-    """`first to second`, each a verdict: `right`, `wrong`, a status, or a score that says no more."""
+    """Counts by `first to second`. A verdict is `right`, `wrong`, a status, or a score that does not say
+    either."""
     changed: int = 0
     """Responses with another verdict or score."""
     groups: int = 0
@@ -52,9 +53,9 @@ class SourceDifference:
     groups_changed: int = 0
     """Of those, groups in which some advantage changes."""
     signs_changed: int = 0
-    """Responses that were pushed up and are pushed down, or the other way round, under GRPO."""
+    """Responses whose advantage under GRPO has the other sign."""
     advantage_change: float = 0.0
-    """Mean |change of the advantage| under GRPO, over the responses of these groups."""
+    """Mean absolute change of the advantage under GRPO, over the responses of `groups`."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -63,7 +64,7 @@ class SourceDifference:
 
 @dataclass
 class Rescoring:
-    """What two scorers say of the same responses."""
+    """The differences of two scorers on the same responses."""
 
     sources: dict[str, SourceDifference]
     examples: list[ScorerFlip]
@@ -72,7 +73,7 @@ class Rescoring:
 
 @dataclass(frozen=True, slots=True)
 class GroupedSample:
-    """A response, and what it has in common with the others to its prompt."""
+    """A response, and the key of the group of its prompt."""
 
     row: int
     sample: Sample
@@ -80,7 +81,7 @@ class GroupedSample:
 
 
 def verdict(score: Score) -> str:
-    """Return what a score says of a response, in a word."""
+    """Return a score's verdict: `right`, `wrong`, a status, or the number."""
     if not score.ok:
         return score.status
     if score.correct is None:
@@ -89,7 +90,7 @@ def verdict(score: Score) -> str:
 
 
 def same(first: Score, second: Score) -> bool:
-    """Whether two scores say the same of a response."""
+    """Return whether two scores have the same verdict and value."""
     return verdict(first) == verdict(second) and abs(first.score - second.score) <= EQUAL
 
 
@@ -101,7 +102,7 @@ def rescore(
     examples: int = 20,
     batch: int = 1024,
 ) -> Rescoring:
-    """Score every response with both scorers and say what changes."""
+    """Score every response with both scorers, and return the differences."""
     sources: dict[str, SourceDifference] = defaultdict(SourceDifference)
     groups: dict[tuple[str, str], list[tuple[Score, Score]]] = defaultdict(list)
     shown: list[ScorerFlip] = []
@@ -153,7 +154,7 @@ def _batches(asked: Iterable[GroupedSample], size: int) -> Iterator[list[Grouped
 
 
 class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A response whose verdict must not move."""
+    """A response whose verdict must not change."""
 
     data_source: str
     response: str
@@ -176,11 +177,12 @@ def pick(
     *,
     batch: int = 1024,
 ) -> list[Pin]:
-    """Return the `n` responses that best tell changes of a scorer apart, with its verdicts.
+    """Return the `n` responses by which changes of a scorer are found best, with its verdicts.
 
-    First those on which other graders of the same family disagree with each other or with it, since a change
-    moves what is near the line between right and wrong; each pattern of disagreement in turn, so that no
-    common one crowds out the rest. Then responses of each verdict, spread evenly.
+    Responses on which other graders of the same family disagree with each other or with it come first, since
+    a change affects what is near the line between right and wrong. They are taken from each pattern of
+    disagreement in turn, so that no frequent pattern displaces the others. Then come responses of each
+    verdict, evenly.
     """
     kept: dict[tuple[str, ...], list[tuple[str, Pin]]] = defaultdict(list)
     for some in _batches(asked, batch):
@@ -247,7 +249,7 @@ def read_pins(path: Path) -> list[Pin]:
 
 
 def moved(pins: Sequence[Pin], scorer: ScoreBatch) -> list[tuple[int, Pin, Score]]:
-    """Return the pinned responses whose verdict or score is another now, with their line numbers from 1."""
+    """Return the pinned responses whose verdict or score has changed, with their line numbers from 1."""
     scores = scorer([pin.sample() for pin in pins])
     return [
         (i, pin, score)

@@ -1,8 +1,8 @@
 """Reads scored files from any writer: one `ScoredResponse` for each response, with our field names.
 
-Files, kinds of logs and names are those of `reader.py`; here is what a score is called in them. Reads some
-thousand rows at a time, however large the files. What is made of them is in `evaluation.py`, `comparison.py`
-and `gradient.py`.
+`reader.py` reads files and recognises logs; the names that scores have in them are here. Some thousand rows
+are read at a time, however large the files. Figures are made of them in `evaluation.py`, `comparison.py` and
+`gradient.py`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ NAMES = {
     "correct": ("correct", "acc"),
     "extracted": ("extracted", "pred"),
 }
-"""Our names of what scoring adds to a row, and the others it goes by."""
+"""The columns that scoring adds to a row, and the names that other writers give them."""
 _HAVE_SCORES = {"scorer", *NAMES["score"]}
-"""A file with one of these columns needs no prefix to be looked at."""
+"""A file with one of these columns is read without a prefix."""
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
 """Columns with the number of tokens of a response; without one its characters are counted."""
 
 _SHORT = 40
-"""Characters of a ground truth that stands for itself in a prompt's key."""
+"""A ground truth of at most so many characters stands in a prompt's key as it is, a longer one as a
+digest."""
 
 _OF_A_SAMPLE = {name.partition(".")[0] for name in (*RESPONSE, *GROUND_TRUTH, *PROMPT)}
 
@@ -49,23 +50,23 @@ Paths = Iterable[str | Path]
 
 
 class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
-    """One response and what scoring says of it, without its text."""
+    """The score of one response, and what its group is known by, without its text."""
 
     data_source: str
     prompt: str
-    """Tells its prompt from the others of the data source, but for those of the same text."""
+    """A key for its prompt within the data source. Prompts with the same text have the same key."""
     status: str
-    """As in `Score`; `unscored` where the row has no score."""
+    """As in `Score`, or `unscored` if the row has no score."""
     score: float | None
     correct: bool | None
     extracted: str | None
     parts: dict[str, float]
     length: int
-    """In tokens where the row says how many, otherwise in characters."""
+    """In tokens if the row says how many, otherwise in characters."""
     truncated: bool | None
-    """Whether it was cut off at the length limit; None where the row does not say."""
+    """Whether it was cut off at the length limit; None: the row does not say."""
     ground_truth: str = ""
-    """Tells prompts of one text apart: a digest where it is long; empty where there is none."""
+    """By which prompts with the same text are told apart: a digest if it is long; empty if there is none."""
 
     @property
     def ok(self) -> bool:
@@ -81,7 +82,7 @@ OF_EPISODES = (
     "tool_rewards",
     "interaction_score",
 )
-"""What generation says of an episode of several turns."""
+"""The columns by which generation describes an episode of several turns."""
 
 Groups = dict[str, dict[str, list[ScoredResponse]]]
 """Data source -> prompt -> its responses, in the order of the files."""
@@ -103,7 +104,7 @@ def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") ->
 
 
 def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> bool:
-    """Whether the first of some files has scores with their status, as `rewardkit score` writes them.
+    """Return whether the first of some files has scores with a status, as `rewardkit score` writes them.
 
     Raises:
         InputError: as `read_rows`.
@@ -115,8 +116,8 @@ def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> b
 def grouped(responses: Iterable[ScoredResponse]) -> Groups:
     """Return responses by data source and prompt. A prompt with several ground truths is several problems.
 
-    A ground truth is in a prompt's key only where that is so: files in which ground truths were mended, or
-    that have none, are compared prompt by prompt.
+    Only then the ground truth is part of a prompt's key. So files in which ground truths were corrected, or
+    that have none, can still be compared prompt by prompt.
     """
     groups: Groups = {}
     for one in responses:
@@ -135,7 +136,7 @@ def _problems(prompts: dict[str, list[ScoredResponse]]) -> dict[str, list[Scored
 
 
 def scored_response(row: ScoredRow) -> ScoredResponse:
-    """Return a row of `read_rows` without its text."""
+    """Return a row of `read_rows` as a `ScoredResponse`."""
     status = status_of(row)
     response = row.get("response") or ""
     finish = row.get("finish_reason")
@@ -163,7 +164,7 @@ def _short(truth: str) -> str:
 
 
 def status_of(row: ScoredRow) -> str:
-    """Return the status of a row of `read_rows`: its own; else `ok` where it has a score, or `unscored`."""
+    """Return the status of a row of `read_rows`: its own, else `ok` if it has a score, else `unscored`."""
     status = row.get("status")
     if status in STATUSES and not (status == "ok" and row.get("score") is None):
         return str(status)
@@ -171,7 +172,8 @@ def status_of(row: ScoredRow) -> str:
 
 
 def prompt_key(row: ScoredRow) -> str:
-    """Return what tells the prompt of a row from others: its log's word, its text, an id, or its place."""
+    """Return a key for the prompt of a row: what its log says, the prompt's text, an id, or the row's
+    place."""
     if row.get("group") is not None and "uid" not in row:  # a uid is another one in every run
         return str(row["group"])
     prompt = row.get("prompt")
@@ -190,13 +192,13 @@ def prompt_key(row: ScoredRow) -> str:
 
 
 def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> Iterator[ScoredRow]:
-    """Yield each response of files under our names, in order.
+    """Yield each response of files in order, with its columns under our names.
 
-    `row` is its place among the responses, `file_row` that of its row in its file, both from 0. A row that
-    cannot be read has the status `invalid`, and the reason as its `detail`.
+    `row` is its number among all responses, `file_row` that of its row in its file, both from 0. A row that
+    cannot be read has the status `invalid` and the reason as its `detail`.
 
     Raises:
-        InputError: no such file, or one that cannot be read or has no responses.
+        InputError: a file does not exist, cannot be read or has no responses.
     """
     number = 0
     for source in find_inputs(paths):
