@@ -116,6 +116,7 @@ HEDGE = words(
     rf"^confidence(?: in \W?{X}\W?)?\s?:", r"wish\w*", r"hop(?:e|es|ed|ing)",
     r"i want to (?:say|pick|answer)",
     r"(?:would|i'd) (?:love|like) (?:it|this|that)", r"(?:ought to|should) have been",
+    r"(?:put|give|assign|bet|stake) (?:\w+ )?\d{1,2} ?%",
     r"before (?:i|we) \w+",
     r"peut-être", r"talvez", r"tal vez", r"forse", r"quizás?", r"vielleicht", r"возможно", r"может",
     r"mungkin",
@@ -167,7 +168,8 @@ BEFORE = words(
 )  # fmt: skip
 REPORTED = re.compile(
     r"\b(?:metadata|file|prompt|system|hint|label|database)\b[^,]{0,20}\b(?:names|lists|marks|says"
-    r"|gives|shows|has)\b|^(?:for )?(?:an? )?(?:examples?|instance|hint|format|sample|template"
+    r"|gives|shows|has|wants|expects|demands)\b|\bto answer,? (?:write|say|reply|type)\b"
+    r"|^(?:for )?(?:an? )?(?:examples?|instance|hint|format|sample|template"
     rf"|placeholder|e\.g)\b|^{OTHER_QUESTION}\s?:"
     r"|\baccording to\b|\b(?:i|we)(?:'ve| have| had)? (?:was|were|been|am) (?:told|taught|informed)\b"
     r"|\bled to believe\b|\b(?:some|many"

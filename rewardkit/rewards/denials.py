@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from rewardkit.rewards.counted import table
+from rewardkit.rewards.own_words import disowned
 from rewardkit.rewards.wordings import (
     ASSURED,
     DENIED_AFAR,
@@ -47,6 +48,14 @@ _DENIED_CLAUSE = _pattern(
     r"|\b(?:doubt|deny|denies|denied|refute|refuted|dispute|no way|nobody|no one)\b"
     r"|\b(?:wrong|incorrect|false|mistaken|decoy|bad) (?:\w{1,12} )?"
     r"(?:answers?|options?|choices?|results?|solutions?|conclusions?|values?)\b|不可能"
+    r"|\b(?:refuse to (?:say|answer|write)|a lie that|not in a (?:million|thousand) years|(?:i"
+    r"|we) deny that)\b"
+    r"|\b(?:least likely|second.best|last thing|naive|trick)\b"
+    r"|\b(?:initially|originally|yesterday|at first|once|first) (?:i |we )?(?:thought|answered|said"
+    r"|guessed|believed)\b"
+    r"|\bat first (?:glance|sight)\b|\bcheck(?:ing)? (?:if|whether)\b"
+    r"|\b(?:the user|they|he|she|people|the prompt|the key) (?:claims?|expects?|wants?|thinks?)\b[^,;]{0,40}$"
+    r"|\byou (?:probably|surely|no doubt|clearly|must) (?:think|believe|expect|say)\b"
     r"|\b(?:suppose|assume|imagine|pretend|if only|naive|naively|tempt(?:ed|ing)|placeholder|distractor)\b"
     r"|\bmight (?:think|guess|say|expect|answer|believe)\b|\b(?:first|initial|wild|random) guess\b"
     r"|\b(?:many|most|some) (?:students|people|solvers) (?:would )?(?:think|say|answer|get|give)\b"
@@ -95,7 +104,8 @@ _DENYING_LABEL = _pattern(
     r"(?:(?:answer|result)\s{0,2}(?:is|=|:)?\s{0,2})?$"
     r"|\b(?:mistake|error|misconception) (?:gives?|giving|yields?|yielding)\s{0,3}$"
     r"|(?:\b(?:wrong|incorrect|untrue|invalid)[\])]?|[❌✗✘🚫⛔])\s{0,3}$"
-    r"|\b(?:(?:examples?|sample|template|format|placeholder|hint|user|human|instruction)"
+    r"|\b(?:(?:examples?|sample|template|format|placeholder|hint|user|human|system|teacher|student|friend"
+    r"|professor|classmate|critic|instruction)"
     r"(?: (?:answer|output|response|solution|box))?\s{0,2}(?::|[-=]>|→)"
     r"|(?:old|previous|earlier|their|others?['’]?"
     r"|(?:student|teacher|friend|classmate|professor|tutor)['’]?s?) (?:final )?(?:answer|guess|result"
@@ -104,20 +114,29 @@ _DENYING_LABEL = _pattern(
     rf"|\b{OTHER_QUESTION}\s{{0,2}}:\s{{0,3}}$"
     r"|\b(?:e\.\s?g\.|such as|something like|written (?:like|as)|(?:the|this) (?:form|format)"
     r"|as in|your (?:final )?answer (?:as|in)|let(?:['’]s| us) (?:try|test|check|say)"
+    r"|(?:to answer,?|(?:asked|told|supposed|instructed|meant|expected) to) (?:write|say|reply|type|put"
+    r"|output|answer)"
+    r"(?: with)?|(?:someone|somebody|anyone|people|students?|critics|chatgpt|gpt|the user|the key|the bot) "
+    r"(?:often |once )?(?:wrote|writes?|answer(?:s|ed)?|repl(?:y|ies|ied)|wants?|expects?|claims?)\s?:?"
+    r"|(?:yeah,? right|as if|in your dreams)[,!:.…]*(?: the)?(?: final)?(?: answer (?:is|was|were))?"
+    r"|(?:sooner|rather) (?:\w{1,12} ){1,3}than (?:say|answer|write|choose|pick)"
+    r"|(?:rhymes|starts|begins|ends) with|at first (?:glance|sight),?|were (?:the|my|our) (?:answer"
+    r"|result)|(?:answer|result) (?:contains|depends on|used to be|were)"
     r"|compare (?:it )?(?:with|to|against)|(?:^|[.:] )(?:try|test|check)"
     r"|(?:could|might|would|can) (?:it|that|this|the answer) be)(?: of)?,?\s{0,3}$"
 )
 """A label that denies what it stands before, or says that it is an example: "Wrong: 72", "such as 72"."""
 _LEADING_BACK = (
     r"(?:(?:but|however|yet|though|although|ah|which|that|this|it|(?:the|my|this|that"
-    r"|our) (?:answer|result|solution|work"
+    r"|our) (?:answer|result|solution|quote|quotation|statement|claim|line|work"
     r"|above)|wait|actually|oh"
     r"|hmm|sorry|no|and|so|i|there)(?:['’](?:s|m))?[\s,.!:;]{1,3}){0,4}"
 )
 """With what a sentence begins that takes back the one before it."""
 _TAKEN_BACK = _pattern(
-    r"(?:</[a-z]{1,10}>)?[\s*_)\]\\%.,;:!?(\[<←–—-]{0,12}(?:or (?:maybe|perhaps|possibly|not|so"
-    r"|something else|it\s)\b"
+    r"(?:</[a-z]{1,10}>)?[\s*_)\]\\%.,;:!?(\[<←\"”–—-]{0,12}(?:or (?:maybe|perhaps|possibly|not|so"
+    r"|something|thereabouts|whatever|nearby|it\s)\b"
+    r"|for the sake of argument\b|or is (?:it|that)\b"
     r"|or else [$]?\d"
     r"|(?:if|unless|provided(?: that)?|(?:as|so) long as) (?:you|one|they|people) (?:\w{1,12} )?"
     r"(?:like|prefer|love|hate|enjoy|fancy|feel|insist)s?\b"
@@ -142,7 +161,7 @@ _TAKEN_BACK = _pattern(
     r"|(?:what (?:we|you|i) (?:want|have|need) to avoid|(?:the )?answer to "
     r"(?:another|a different|some other|part|the (?:wrong|other|previous|first))))\b"
     r"|(?:not(?: (?:this|that))?|can(?:not|['’]t) be)\s{0,3}(?:[!.]|$)))"
-    r"|(?:</[a-z]{1,10}>)?[\s$*]{0,3}[,;/(–—-]\s{0,3}(?:maybe|perhaps|possibly|alternatively)\b"
+    r"|(?:</[a-z]{1,10}>)?[\s$*]{0,3}[,;/(–—-]?\s{0,3}(?:maybe|perhaps|possibly|alternatively)\b"
     r"|(?:</[a-z]{1,10}>)?\s{0,3}(?:错误?|不对|不正确|[❌✗✘🚫⛔])"
     r"|[\s*]{0,3}(?:no es (?:correct|la |el )|es (?:incorrect|fals)|n['’]est pas|est (?:fau|incorrect)"
     r"|ist (?:nicht (?:richtig|korrekt|die)|falsch)|is niet|non è|não é|не(?:верн|правильн| ответ))"
@@ -206,6 +225,10 @@ _MAY_DENY = table(
     "nothing none little scant scarcely barely without insufficient zero further farther yet remains "
     "remained still unclear uncertain undecided unknown doubtful debatable questionable unproven "
     "unconfirmed disputed open means way another practice warm warmup trial training demo "
+    "write wrote writes answered answers replied reply wants expects expected asked told supposed instructed "
+    "think probably surely clearly yeah dreams sooner starts begins rhymes contains depends used were lie "
+    "years likely second best last whether "
+    "checking check once first originally yesterday initially according fool liar idiot "
     "few circumstances worse question chance dummy mock toy similar related easier analogous"
 )
 """Without one of these words a clause denies nothing that comes next: most have none."""
@@ -220,6 +243,8 @@ _MAY_TAKE_BACK = table(
     "disregard forget strike discard answer avoid maybe perhaps possibly alternatively give vs versus xor "
     "think what retract withdraw revoke recant take es est ist niet non "
     "slip blunder misprint oversight lapse gaffe goof misclick typo brain misspoke misspoken mistyped "
+    "sake foot eye both quote ass believe trust lied fools fool psych psyche gotcha fooled erm um uh err "
+    "strike said statement "
     "prefer like love hate enjoy fancy feel insist neq ne misclicked misremembered miswrote slipped "
     "doubts doubt misgivings qualms reservations decide choose "
     "pick judge yours your reader up leave leaving"
@@ -328,6 +353,8 @@ def taken_back(text: str, position: int) -> bool:
     window = text[position : position + _LOOKED_AT]
     if not window.strip(_INERT) or not ("?" in window or _has_any(_MAY_TAKE_BACK, window.lower())):
         return False
+    if disowned(window):
+        return True
     shown = _plain(
         _of_formula(window) if "\\" in window or window[:3].strip(" $\n")[:1] in ("&", "=") else window
     )

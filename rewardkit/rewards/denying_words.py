@@ -20,6 +20,9 @@ NOT = words(
     r"f(?:i|ou)nd (?:it|that|this) (?:\w+ly )?(?:odd|strange|weird|hard|difficult|surprising|puzzling|funny)",
     r"(?:i|we) (?:had )?(?:expected|hoped|meant|tried|wanted|failed) to",
     rf"(?:scratch|strike|erase|nix|axe|cancel|delete) {X}",
+    r"(?:sooner|rather) (?:\w+ ){1,3}than (?:say|pick|choose|answer|go)",
+    r"(?:answer|choice|option) (?:contains|includes|involves|mentions|resembles)",
+    r"(?:derived|copied|taken) from", r"trick",
     r"not", r"\w+n't", r"no", r"never", r"none", r"nor", r"neither", r"cannot", r"wrong\w*",
     r"incorrect\w*", r"false(?! (?:positive|negative|alarm|ceiling|friend|teeth)s?\b)",
     r"mistak\w+", r"errors?", r"fail\w*", r"unlike", r"except\w*", r"(?<!by )exclu\w+", 
@@ -222,7 +225,9 @@ _OWN = (
 """What a response has said."""
 RESETS = re.compile(
     r"^(?:but|though|although|yet|albeit) (?:wrongly|incorrectly|falsely|mistakenly|erroneously)\b"
-    r"|\bi dissent\b|^(?:i'm |i am )?not convinced$|\bnot convinced by (?:it|that|this)\b"
+    r"|\bi dissent\b|^(?:both|both of (?:them|these)|all of them|either|any of them)$"
+    r"|^or (?:thereabouts|something|whatever|nearby|so|similar)\b|^(?:i'm |i am )?not convinced$"
+    r"|\bnot convinced by (?:it|that|this)\b"
     r"|\bthe (?:reality|truth) is"
     r" (?:different|another|otherwise|something else)\b|\b(?:answer|option|choice|one) is (?:another"
     r"|a different one"
@@ -322,7 +327,8 @@ DISBELIEVED = re.compile(
     r"\b(?:think|thought|believe\w*|say|said|claim\w*|true|clear|certain|sure|case|mean|follow|agree"
     r"|accept|imply|know|clear)\b|^it is not$|\bi doubt\b|\b(?:case|claim|idea|notion|view|suggestion"
     r"|assumption|belief|hypothesis|rumou?r|wrong|incorrect|false|untrue|mistaken|myth|mistake|error|lie"
-    r"|fiction) that\b|\b(?:wrong|incorrect|false|untrue|mistaken?|error|refuse\w*) to (?:say|claim|think"
+    r"|fiction) that\b|^(?:yeah,? right|as if|in your dreams)$|\b(?:wrong|incorrect|false|untrue|mistaken?"
+    r"|error|refuse\w*) to (?:say|claim|think"
     r"|believe|assume|state|conclude|write|answer)\b|^nobody\b"
     rf"|{UNSUPPORTED}"
 )

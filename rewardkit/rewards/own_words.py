@@ -30,7 +30,7 @@ _OWN = table(
     "claim pick wrote said say says did do does don didn doesn isn wasn won couldn wouldn shouldn is was are "
     "am be been will shall the a an of to at here have has had haven just given gave made make previous last "
     "very really completely totally clearly simply hereby must should want need please now can ca cannot by "
-    "s m ve ll d option text conclusion any more anymore which written entirely"
+    "s m ve ll d option text conclusion any more anymore which written entirely myself everything whatever"
 )
 """Words of a sentence about the response itself; those that deny are counted apart."""
 _DENY = table("not no never cannot nor neither hardly")
@@ -38,7 +38,7 @@ _DISOWN = table(
     "wrong false untrue incorrect mistaken mistake mistakes error errors invalid void nonsense rubbish lie "
     "lies retract withdraw recant revoke disown disavow repudiate reject deny doubt dispute regret abandon "
     "ignore disregard forget discard renounce rescind retracted withdrawn recanted revoked disowned rejected "
-    "retracting withdrawing recanting disowning disregarding"
+    "retracting withdrawing recanting disowning disregarding lied"
 )
 _AFFIRM = table(
     "right correct true maintain defend believe trust valid accurate endorse support confirm think vouch mean"
@@ -46,7 +46,7 @@ _AFFIRM = table(
 _STRONG = table(
     "above my statement wrote said reply response claim mistaken retract withdraw recant revoke disown "
     "disavow repudiate renounce rescind ignore disregard forget maintain defend believe trust endorse "
-    "retracting withdrawing recanting disowning vouch regret"
+    "retracting withdrawing recanting disowning vouch regret lied believe everything"
 )
 """Words that make it one about the response, whatever was spoken of last."""
 _CANDIDATE = re.compile(X)

@@ -64,7 +64,8 @@ _BETWEEN_LIKES = re.compile(
 _BETWEEN_SAME = re.compile(r"[\s.*_]*(?:the|my)(?:\s(?:final|correct|right))?\s", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|no|never|neither|wait|sorry|scratch|actually)\b|n['’]t\b", re.IGNORECASE)
 _RETRACTION = re.compile(
-    r"\b(?:that|this|it|(?:the|this|that|my) (?:above|answer|previous|last)(?: \w{1,12})?)"
+    r"\b(?:that|this|it|(?:the|this|that|my) (?:above|answer|previous|last|quote|quotation|statement|claim"
+    r"|line)(?: \w{1,12})?)"
     r"(?:'s| is| was) (?:a (?:mistake|joke|lie|slip|typo)|wrong|incorrect|an error|not right|not correct)"
     r"|\b(?:withdraw|retract|recant|revoke) (?:it|that|this|my|the)\b"
     r"|\bI disagree\b|\bdo(?: not|n['’]t) trust\b|\bhmm,? no\b|\btake (?:that|it|this) back\b|\bhold on\b"
@@ -72,7 +73,7 @@ _RETRACTION = re.compile(
     r"|\b(?:I was|I am|I'm) (?:wrong|mistaken)|\bscratch that\b|\bwait,? (?:no|actually)\b"
     r"|\bon reflection, no\b|\bno, wait\b|\bactually,? no\b|\bjust kidding\b|(?<=[.!?]\s)no[,:]\s"
     r"|(?:^|\n|[.!?]\s)[*_]{0,2}(?:edit|correction|update|erratum)[*_]{0,2}:"
-    rf"|\b{SLIPPED}",
+    rf"|\b{SLIPPED}|(?-i:\bNOT[.!]*\s*\Z)",
     re.IGNORECASE,
 )
 
@@ -213,7 +214,8 @@ def _tags(text: str) -> Iterator[Statement]:
         tag = last_answer(text, before)
         if tag is None:
             return
-        yield Statement("tags", tag.inner.partition("</answer>")[0], tag.start, tag.end)
+        if text.count("<answer>") > 1 or not denied(text, tag.start):  # of several none may vanish
+            yield Statement("tags", tag.inner.partition("</answer>")[0], tag.start, tag.end)
         before = tag.start
 
 

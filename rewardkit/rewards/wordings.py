@@ -98,7 +98,7 @@ MARKED_OTHERWISE = re.compile(
     rf"\b(?:{_WRONG_ABROAD}|wrong|incorrect|worst|least|less|un\w{{3,12}}|false|mistaken|bad|tempting"
     rf"|first|initial"
     r"|previous|old|original"
-    r"|common|popular|typical|usual|frequent|widespread|improper|impossible|implausible|inappropriate"
+    r"|common|popular|typical|usual|frequent|widespread|trick|improper|impossible|implausible|inappropriate"
     r"|inaccurate|invalid|inferior"
     r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor"
     r"|second\sbest|naive|long(?:er)?|detailed"
@@ -108,7 +108,7 @@ MARKED_OTHERWISE = re.compile(
 """Before a marker: it announces another answer than the response's own."""
 UNSURE = re.compile(
     r"[\s*_#>,.!?;-]{0,6}(?:(?:so|and|but|then|well|hmm+|sorry|oh|i (?:think|guess"
-    r"|suppose))\b,?\s)?(?:maybe|perhaps"
+    r"|suppose))\b,?\s)?(?:maybe|perhaps|yeah,? right|as if|in your dreams|(?:so )?says who"
     r"|possibly"
     r"|conceivably|potentially|what if|could it be that|it (?:could|may|might) (?:\w+ )?be that)\b,?\s",
     re.IGNORECASE,
@@ -211,7 +211,15 @@ SLIPPED = (
     r"(?: up| there)?(?! (?:on|into)\b)"
     r"|i (?:just |have |must have )?(?:pressed|hit|clicked|typed|struck|pushed|tapped"
     r"|wrote) the wrong \w{1,12}"
-    r"|wrong (?:button|key)\b)"
+    r"|wrong (?:button|key)\b"
+    r"|april fools?\b|psyche?(?=[!.]|$)|gotcha\b|fooled you\b|(?:just|only) kidding\b|but i lied\b"
+    r"|i (?:just )?lied\b"
+    r"|then again,? (?:no|nope|not)\b|(?:er+m?|u[hm]+|hmm+|well),? (?:no(?:pe)?(?=[.!,;]|$)|not (?:really"
+    r"|quite|at all)\b)"
+    r"|strike that\b|(?:said|says|cried|shouted) (?:no one|nobody|the|an?|my|some)\b|don['’]t quote me\b"
+    r"|my (?:foot|eye|ass)\b"
+    r"|(?:that|this)(?:['’]s| is| was) what i(?: would|['’]d) (?:\w{1,12} )?(?:say|answer) if\b"
+    r"|both (?:of (?:them|these) )?are (?:right|correct|valid|possible|acceptable)\b)"
 )
 """What takes an answer back as something that was not meant."""
 YOURS = (
@@ -236,6 +244,9 @@ OTHER_QUESTION = (
 )
 """A heading under which no answer to the question stands."""
 LABELLED_OTHERWISE = re.compile(
+    r"\b(?:to answer,?|(?:asked|told|supposed|instructed|meant|expected) to) (?:write|say|reply|type|put"
+    r"|output|answer)"
+    r"(?: with)?\W{1,3}(?:\w{1,12}\s){0,3}$|"
     rf"\b{OF_SOMETHING_ELSE}\b[^.!?\n]*$|\b{OTHER_QUESTION}\s?:\s[^.!?\n]*$|"
     r"\b(?:(?:wrong|incorrect|bad|false|sample|model|example)\s(?:answer|response|reply|solution|output)s?"
     r"|example|(?:people|students?|others|everyone|somebody|someone|many|some|friend|teacher|candidates"

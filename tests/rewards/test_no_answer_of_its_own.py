@@ -49,6 +49,25 @@ OF_THE_USER = (
     "Assistant: I don't know. User: {}", "I don't know. User: The answer is {}.", "I don't know. Human: {}",
     "I don't know. User: <answer>{}</answer>", "No idea. **User:** The answer is {}.",
 )  # fmt: skip
+TAKEN_BACK = (
+    "The answer is {}. April fools!", "The answer is {}. Psych!", "The answer is {}. But I lied.", "The answer is {}. Then again, no.",
+    "The answer is {}. Erm, not really.", "The answer is {}... NOT.", "The answer is {}. Strike that, reverse it.", "{} my foot.",
+    "The answer is {}. I don't believe it myself.", "The answer is {}. Everything I say is false.", "The answer is {}. Or is it?",
+    "The answer is {}. This statement is false.", "The answer is {}, said no one ever.", "The answer is {}. Just kidding.",
+    '"The answer is {}", said the student, wrongly.', "> The answer is {}\n\nThis quote is wrong.", "{} - or thereabouts.", "{} perhaps.",
+    "The answer is {}. That is what I would say if I were wrong.", "The answer is {other}. The answer is {}. Both are right.",
+)  # fmt: skip
+NOT_CLAIMED = (
+    "I refuse to say {}.", "It's a lie that the answer is {}.", "The least likely answer is {}.", "Not in a million years is the answer {}.",
+    "As if the answer were {}.", "Yeah right, the answer is {}.", "I'd sooner die than say {}.", "The last thing I'd answer is {}.",
+    "ChatGPT answered {}.", "People often answer {}.", "You probably think it is {}.", "The user claims: the answer is {}.",
+    "Someone wrote: \\boxed{{}}. I cannot confirm.", "They expect me to say {}.", "The prompt wants {}.", "The trick answer is {}.",
+    "The naive answer is {}.", "Teacher: The answer is {}. Student: I see. Me: I don't know.", "Were the answer {}, all would be well.",
+    "Let me check whether the answer is {}.", "Format: <answer>{}</answer>", "I was asked to write <answer>{}</answer> but I can't.",
+    "To answer, write 'The answer is {}'.", "The answer used to be {}.", "Yesterday I thought {}.", "At first glance, {}.",
+    "The answer contains {}.", "The answer depends on {}.", "The answer starts with {}.", "The second best answer is {}.",
+    "I'd put 60% on {}.",
+)  # fmt: skip
 KEPT = (
     "No doubt the answer is {}.", "There is no question that the answer is {}.", "No mistake about it: the answer is {}.",
     "No calculation is needed to see that the answer is {}.", "No matter how you look at it, the answer is {}.",
@@ -57,7 +76,9 @@ KEPT = (
     "\\[\\boxed{{}}\\]\n\nThis is what we wanted; nothing else is valid.", "If you need one word: {}.", "If you want my answer: {}",
     "If you want a short answer, the answer is {}.", "Answer 1: {}\nAnswer 2: {}", "Answer 1: {other}. Answer 2: {}. The final answer is {}.",
     "```\n# Answer: {}\n```", "```python\nprint(f(16))\n```\nThe answer is {}.", "User guides agree. The answer is {}.",
-    "```text\nThe answer is {}\n```",
+    "```text\nThe answer is {}\n```", "The answer is {}. Well, no surprise there.", "The answer is {}. Quote me on this.",
+    "At first glance it is {other}. Having checked, the answer is {}.", "Everything checks out. The answer is {}.", "The answer is {}. I believe it.",
+    "Let me check whether it holds. It does, so the answer is {}.", "I was asked to answer in one line. The answer is {}.",
 )  # fmt: skip
 
 
@@ -118,6 +139,11 @@ def test_the_last_number_is_no_part_of_a_name_or_of_another_number() -> None:
 def test_comments_in_code_hold_no_answer_after_the_marker() -> None:
     assert not gsm8k.score(Sample("gsm8k", "```python\nprint(16)\n#### 5\n```", "5"), Gsm8kOptions()).correct
     assert gsm8k.score(Sample("gsm8k", "```\n2 + 3 = 5\n#### 5\n```", "5"), Gsm8kOptions()).correct
+
+
+def test_of_several_tags_none_is_left_out_for_what_stands_before_it() -> None:
+    said = "I give two in case one is wrong: <answer>Sydney</answer> <answer>Canberra</answer>"
+    assert not qa.score(Sample("qa", said, '["Canberra"]'), QaOptions()).correct
 
 
 def test_numbers_of_answers_say_nothing_where_one_is_called_right() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from rewardkit.rewards.denials import denied
 from rewardkit.rewards.numbered import numbered_apart
 from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, form
 from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, value_of_code, visible
@@ -194,6 +195,9 @@ def _quick(response: str) -> str | None:
     closed = "<think>" not in response or response.rfind("</think>", 0, start) >= 0
     unclear = "\\" in inner or "<" in inner or ":" in inner or "nswer" in inner or "```" in response
     if unclear or not closed or "<!--" in response or "<|" in response or "[//]" in response:
+        return None
+    last = before.rstrip()[-1:]
+    if (last.isalnum() or last in (":", "=")) and denied(response, start):
         return None
     if not inner.strip(" \t\r\n*_`\"'.") or _STATES.search(before) or _STATES.search(inner):
         return None

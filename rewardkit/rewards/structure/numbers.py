@@ -36,7 +36,8 @@ _LEAD = (
 )
 _VALUE = (
     r"(?P<sign>[-+]?)\s?[$€£¥]?(?P<sign2>-?)\s?(?:"
-    r"(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,400})(?:\.\d{0,400})?|\.\d{1,400})(?:[eE](?P<exponent>[-+]?\d{1,3}))?"
+    r"(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,400})(?:\.\d{0,400})?"
+    r"|\.\d{1,400})(?:[eE](?P<exponent>[-+]?\d{1,3}))?"
     r"(?:\s*[×*·xX]\s*10\s*(?:\^|\*\*)\s*\(?(?P<power>[-+]?\d{1,3})\)?)?"
     r"|10\s*(?:\^|\*\*)\s*\(?(?P<alone>[-+]?\d{1,3})\)?)(?!\d)"
 )
@@ -62,13 +63,21 @@ _ATTACHED_LETTERS = _listed("m s g h l d A V W J N C F Ω")
 _LETTER_UNITS = _listed("m s g h l d A K V W J N C F T L M P Q Ω Å °")
 """Units of one letter behind a blank; other letters are variables."""
 _OTHER_NUMBER = re.compile(
-    r"\b(?:hundreds?|thousands?|thsd|mio|mln|millions?|bn|mrd|billions?|trillions?|tn|dozens?|scores?|gross|lakhs?|crores?"
-    r"|squared?|cubed?|factorial|times|minus|plus|negative|modulo|mod|choose|infty|infinity|pi|sqrt|root|log|half"
-    r"|halves|thirds?|quarters?|fourths?|fifths?|tenths?|hundredths?|thousandths?|twice|doubled?|tripled?|pairs?"
-    r"|opposite|inverse|reciprocal|negat\w+|st|nd|rd|th|more|less|fewer|greater|smaller|larger|than|least|most"
-    r"|over|under|above|below|up|down|plus|or|nor|too|off|per\s?cent\s+of|not|no|never|n['’]t|wrong|incorrect|false|if"
+    r"\b(?:hundreds?|thousands?|thsd|mio|mln|millions?|bn|mrd|billions?|trillions?|tn|dozens?|scores?"
+    r"|gross|lakhs?|crores?"
+    r"|squared?|cubed?|factorial|times|minus|plus|negative|modulo|mod|choose|infty|infinity|pi|sqrt|root"
+    r"|log|half"
+    r"|halves|thirds?|quarters?|fourths?|fifths?|tenths?|hundredths?|thousandths?|twice|doubled?|tripled?"
+    r"|pairs?"
+    r"|opposite|inverse|reciprocal|negat\w+|st|nd|rd|th|more|less|fewer|greater|smaller|larger|than|least"
+    r"|most"
+    r"|my|your|said|until|till|another|naive|trick|tempting|previous|initial|former|common|usual"
+    r"|second best|kidding"
+    r"|over|under|above|below|up|down|plus|or|nor|too|off|per\s?cent\s+of|not|no|never|n['’]t|wrong"
+    r"|incorrect|false|if"
     r"|untrue|mistaken|but|maybe|perhaps|except|unless|instead|rather|unknown|undefined|impossible|cannot)\b"
-    r"|(?:is|are|was|were|been|got)\s+(?:\w+\s+)?(?:ruled|excluded|rejected|eliminated|discarded|dismissed|refuted"
+    r"|(?:is|are|was|were|been|got)\s+(?:\w+\s+)?(?:ruled|excluded|rejected|eliminated|discarded|dismissed"
+    r"|refuted"
     r"|disproved|retracted|withdrawn|considered|assumed|claimed|suggested|guessed|invalid|unlikely|doubtful)"
     r"|%\s*of\b|[一-鿿]",
     re.IGNORECASE,
@@ -88,6 +97,8 @@ def only_number(text: str) -> Decimal | None:
         return None
     if found["end"] == "!" and not found["unit"]:
         return None
+    if found["unit"].strip() and (found["number"] or "").endswith("."):
+        return None  # another sentence
     return _value(found)
 
 
