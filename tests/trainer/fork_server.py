@@ -23,6 +23,8 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rewardkit.processes import large_imports
@@ -55,9 +57,28 @@ def main(listener: socket.socket) -> None:
     with large_imports():
         for name in LIBRARIES + (ENGINE if find_spec("vllm") else ()):
             importlib.import_module(name)
+        _load_models()
     gc.freeze()  # a search for garbage would write to, and so copy, the pages that programs share
     serve(listener)
     os._exit(0)  # at once: while the socket is open, somebody may connect to it
+
+
+def _load_models() -> None:
+    """Load a tiny model in each way that a run does, which imports and works out more, once for all."""
+    from rewardkit.demo.model import make_model, make_tokenizer, save
+    from rewardkit.trainer.config.load import read_defaults
+    from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer, load_value_model
+
+    with TemporaryDirectory() as folder:
+        maker = os.fork()  # making a tokenizer starts threads
+        if maker == 0:
+            tokenizer = make_tokenizer([])
+            save(make_model(tokenizer, seed=0), tokenizer, Path(folder))
+            os._exit(0)
+        os.waitpid(maker, 0)
+        for load in (load_tokenizer, load_causal_lm, load_value_model):
+            load(folder)
+    read_defaults()
 
 
 def serve(listener: socket.socket) -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import signal
 from pathlib import Path
@@ -14,9 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import pyarrow.parquet as pq
-from rich.console import Console
 
-from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo import run as demo
 from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
@@ -174,22 +171,17 @@ def test_an_interrupt_ends_every_process(parquet: Path, model_folder: Path, tmp_
 
 
 @pytest.mark.slow
-def test_the_demo_leaves_generations_log_and_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warmup, "MAX_STEPS", 20)
-    shown = Console(file=io.StringIO(), width=100)
-    settings = ["trainer.total_training_steps=2", "data.train_batch_size=64", "trainer.logger=[jsonl]"]
-    arithmetic.prepare(tmp_path / "data", n_train=200, n_test=20, level="tiny", seed=0)
-    outcome = demo.run_demo(tmp_path / "data", tmp_path, seed=0, overrides=settings, console=shown)
-    assert [step for step, _ in outcome.curve] == [0, 2]
+def test_the_demo_leaves_generations_log_and_checkpoint(tmp_path: Path) -> None:
+    program = Program("tests.trainer.short_demo", tmp_path)
+    shown, said = program.communicate(timeout=800)
+    assert program.poll() == 0, said
+    assert [step for step, _ in json.loads((tmp_path / "curve.json").read_text())] == [0, 2]
     for name in ("before", "after"):
         table = pq.read_table(tmp_path / f"{name}.parquet")
         assert table.num_rows == 20
         assert set(table["status"].to_pylist()) == {"ok"}
-    said = shown.file.getvalue()  # type: ignore[attr-defined]
-    assert "global_step_2/actor/huggingface" in said
-    assert "by PPO step" in said
+    assert "global_step_2/actor/huggingface" in shown
+    assert "by PPO step" in shown
 
 
 def test_two_in_seven_demonstrations_are_in_the_rewarded_format() -> None:

@@ -16,11 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.trainer import loop
 from rewardkit.trainer.checkpoint import find, save
 from rewardkit.trainer.logging.metrics import Clock
-from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer, load_value_model
-from rewardkit.trainer.run import build
 from tests.trainer.forking import fork_ranks
 
 REWARD = Path(__file__).resolve().parents[3] / "benchmarks" / "digits.py"
@@ -104,9 +101,6 @@ def run(folder: Path, name: str, *more: str, size: int = 2, kill: Kill | None = 
 
 def main(folder: Path) -> None:
     """Make all runs and write their exit codes to `codes.json`."""
-    assert loop and build  # imported here, as what the next lines import, so that each process need not
-    for load in (load_tokenizer, load_causal_lm, load_value_model):
-        load(str(folder / "model"))
     in_background = "actor_rollout_ref.actor.checkpoint.async_save=true"
     codes = {"whole": run(folder, "whole", "trainer.save_freq=-1")}
     # Each goes on from the last checkpoint of the one before.

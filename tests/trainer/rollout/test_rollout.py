@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -71,6 +72,7 @@ class Engines:
             if not fresh and self._kept is not None and self._kept_for == wanted:
                 return self._kept
             self.close()
+            gc.freeze()  # or the start of the next one searches all that is imported for garbage, five times
         save(model, self._tokenizer, self._folder / "model")
         config = load_config(
             overrides=[

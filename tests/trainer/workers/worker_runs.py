@@ -199,7 +199,6 @@ def main(out: Path) -> int:
     """Fork the processes; the exit code is 1 when one failed."""
     size, given, folder, tensors = torch.load(out / "given.pt", weights_only=True)
     settings = {name: Setting(**values) for name, values in given.items()}
-    load_causal_lm(folder)  # imports what no process then need
     fork = multiprocessing.get_context("fork")
     arguments = (size, settings, folder, tensors, out)
     ranks = [fork.Process(target=_run_rank, args=(rank, *arguments), daemon=True) for rank in range(size)]
