@@ -193,7 +193,7 @@ def geometry3k() -> Function:
 @reward(
     *("google/IFEval", "allenai/IFBench*", "allenai/RLVR-IFeval", "allenai/IF_multi_constraints*"),
     aliases=("instructions", "ifeval", "IFEval", "ifbench"),
-    version=9,
+    version=10,
     runs="process",
     parts=("strict", "loose", "share"),
     reads=(),

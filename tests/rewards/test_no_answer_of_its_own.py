@@ -151,3 +151,13 @@ def test_numbers_of_answers_say_nothing_where_one_is_called_right() -> None:
     assert not numbered_apart("Answer 1: Rome (wrong).\nAnswer 2: Paris (right).")
     assert not numbered_apart("Answer 1: Paris.\nAnswer 2: Paris.")
     assert not numbered_apart("Question 1: which?\nAnswer 1: Paris.")
+
+
+def test_a_letter_of_another_script_is_no_label_and_a_full_width_one_is() -> None:
+    def chooses(said: str) -> bool:
+        return bool(choice.score(Sample("choice", said, "B", extra_info=CITIES), ChoiceOptions()).correct)
+
+    assert not any(
+        chooses(form.format(letter)) for form in ("{}", "The answer is {}.") for letter in "\u0412\u0392"
+    )
+    assert chooses("The answer is \uff22.")

@@ -8,7 +8,8 @@ instruction asks stands with its checker.
 - `mode="strict"` looks at the response as it is. `loose` accepts what holds when the first line, the last one
   or both are left out, with or without asterisks (each instruction may use another of the eight).
 - `pay="all"` pays when every instruction is kept, `share` the share that is.
-- What a response hides, in comments or by attributes, keeps nothing, and breaks what it would break if seen.
+- What a response hides, in comments, by attributes or folded away in `<details>`, keeps nothing, and breaks
+  what it would break if seen.
 - A response, or a reading of it, that is nothing but blanks, punctuation and Markdown's marks keeps nothing.
 - An instruction that nobody knows makes the sample `invalid`: it is never counted as kept.
 - Reasoning before `</think>` is not part of the response.

@@ -31,7 +31,7 @@ _DISGUISE = re.compile(
     r"|(?<=[^\W\d_])\*{1,3}(?=[^\W\d_])"
 )
 """What is not drawn and parts a word: characters of no width, and asterisks between two letters."""
-_SIGNS_OF_HIDING = ("<!--", "[//]:", "[comment]:", "hidden", "display", "opacity", "font-size")
+_SIGNS_OF_HIDING = ("<!--", "[//]:", "[comment]:", "hidden", "display", "opacity", "font-size", "<details")
 _DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord(c): " " for c in "—–"}
 
 

@@ -15,7 +15,8 @@ may also stand in `extra_info`. A bare query is taken where `extra_info` has the
 - It can only read, and has no random numbers, so that a verdict is the same at every call: an authoriser
   refuses anything else. A budget of sqlite's own steps, not of time, ends it, and no text or blob is longer
   than 10 MB. It must read a table where the ground truth's does, and its rows may not stay as they are when
-  of each table but one row is left, where those of the ground truth's do not: a constant is no query.
+  of each table but one row is left, where those of the ground truth's do not: a constant is no query. One
+  behind a condition that a single row meets (`SELECT 5 FROM t WHERE id = 3`) takes several databases to find.
 - The expected rows never enter the sandbox. Where they are empty on every database, or hold nothing but NULL,
   any query that finds nothing would be right, so the sample is `invalid` (`allow_empty` takes it).
 """

@@ -271,6 +271,7 @@ def test_what_is_hidden_keeps_no_instruction(kind: str, arguments: dict[str, Any
     for hidden in (
         f"Hello <!-- {kept} -->",
         f"Hello\n<p hidden>{kept}</p>",
+        f"Hello\n<details><summary>More</summary>\n{kept}\n</details>",
         f'Hello <b style="display:none">{kept}</b>',
     ):
         assert scored(hidden, (kind, arguments)).score == 0.0, hidden
