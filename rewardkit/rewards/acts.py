@@ -46,12 +46,20 @@ _CALL = re.compile(
     re.IGNORECASE,
 )
 _OBJECT = re.compile(
-    r"(?:```\w*\s*)?\[?\s*\{\s*\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"(?P<name>[^\"\n]*)\"\s*,\s*"
+    r"(?:```\w*\s*)?\[?\s*\{\s*\"(?:name|tool|tool_name|function"
+    r"|action)\"\s*:\s*\"(?P<name>[^\"\n]*)\"\s*,\s*"
     r"\"(?:arguments|parameters|args|kwargs|input|tool_input|action_input)\"\s*:\s*(?P<said>.*?)\s*\}"
     r"[\s\]`]*",
     re.DOTALL,
 )
 _LONGEST_CALL = 2_000
+_DONE_IN_CODE = re.compile(
+    r"^[ \t]*final_answer\((?:answer\s?=\s?)?"
+    r"(?:(?P<quote>[\"'])(?P<said>[^\"'\n]{1,400})(?P=quote)|(?P<number>-?\d[\d.,]*))\)[ \t]*"
+    r"(?:\n(?:```)?\s*(?:<end_code>)?\s*)?\Z",
+    re.MULTILINE,
+)
+"""An agent in code ends so; what it gives is a text or a number, no name of a variable."""
 
 
 def without_searches(response: str) -> str:
@@ -70,6 +78,8 @@ def acted(text: str) -> str:
         if not text[last.end() :].strip():
             return text if _SUBMITS.search(last[0]) else ""
         text = _ELEMENT.sub(lambda m: m[0] if _SUBMITS.search(m[0]) else "\n", text)
+    if "final_answer(" in text and (done := _DONE_IN_CODE.search(text)) is not None:
+        return _answer(done["said"] or done["number"])
     if "ction" in text or "inish" in text or "bservation" in text:
         text = _without_labels(text)
     return _after_call(text) if text.endswith(_CLOSING) and text.rstrip()[-1:] in _CLOSING else text

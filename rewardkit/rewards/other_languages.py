@@ -36,6 +36,15 @@ _FRAMES = (
     (r"。|！", ". "),
     (r"？", "? "),
     (r"[¡¿]", " "),
+    (
+        r"\b(?:svaret (?:är|er)|vastaus on|odpowiedź (?:to|brzmi:?)|odpověď je|răspunsul (?:corect )?este"
+        r"|câu trả lời (?:đúng )?là|jawabannya (?:adalah|ialah)|jawaban (?:yang benar )?adalah"
+        r"|правильный ответ\s?[—–-])\s",
+        " the answer is ",
+    ),
+    (r"\b(?:неправильный|неверный) ответ\s?[—–:-]\s", " the wrong answer is "),
+    (r"\b(?<!ne )il s'agit (?:de |d')|(?<!\bno )\bse trata de\b|(?<!\bnon )\bsi tratta (?:di\b|dell?['’])"
+     r"|\btrata-se de\b|\bes handelt sich um\b(?! (?:nicht|kein))", " it is "),
     (r"\bnicht nur\b|\bno sólo\b|\bnon seulement\b", " "),
     (r",\s(?:e |y |et )?(?:non|no|não|pas)\s(?:il |la |lo |le |el |a |o )?(?=[\ue000-\ue03f\w])", " , not "),
     (r"\s(?:y no|e non|et pas|und nicht)\s(?:il |la |lo |le |el |a |o )?", " , not "),
@@ -93,6 +102,7 @@ _FOREIGN = re.compile(
     r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[¡¿]"
     r"|\b(?:sondern|sino|niet|impossible (?:de|à)|puede|puedo|può|posso|pode|peut|peux|c'est|n'est"
     r"|réponse|respuesta|risposta|resposta|antwort|antwoord|svar|odpowiedź|richtig|ist|nicht"
+    r"|svaret|vastaus|odpov\w+|răspunsul|jawaban\w*|s'agit|trata|tratta|trata-se|handelt"
     r"|aber|pero|mais|creo|es|è|é)\b",
     re.IGNORECASE,
 )

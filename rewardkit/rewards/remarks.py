@@ -11,15 +11,25 @@ import re
 
 from rewardkit.rewards.clause_words import X
 
-_CITATION = re.compile(r"(?<=\S)[^\S\n]?(?:\[\d{1,3}(?:[,–-]\s?\d{1,3}){0,4}\])+(?!\()")
+_CITATION = re.compile(
+    r"(?<=\S)[^\S\n]?(?:\[(?:(?:Doc(?:ument)?|Source|Ref|Passage"
+    r"|Context)\s?)?\d{1,3}(?:[,–-]\s?\d{1,3}){0,4}\])+(?!\()",
+    re.IGNORECASE,
+)
+_MARKED_SOURCE = re.compile(r"【[^】\n]{1,60}】")
 _REFERENCE = re.compile(r"^[^\S\n]*\[\d{1,3}\]:?[^\S\n][^\n]*$", re.MULTILINE)
 """An entry of a list of references."""
 _ASIDE = re.compile(
     r"[^\S\n]?\((?:source|sources|see|cf\.?|ref\.?|reference|confidence|certainty|as (?:stated|seen"
     r"|shown|given|noted)"
-    r"|according to|per the|from (?:memory|the))\b(?P<of>[^()]{0,120})\)",
+    r"|according to|per the|from (?:memory|the)|(?:document|doc|passage|context|paragraph"
+    r"|page)(?= \[?\d))\b(?P<of>[^()]{0,120})\)",
     re.IGNORECASE,
 )
+_FORMER = re.compile(
+    rf"[^\S\n]?\((?:was|formerly|previously|originally|once|not)\s(?:\w+\s){{0,2}}{X}\)", re.IGNORECASE
+)
+"""What something was before, or is not."""
 _DOUBT = re.compile(r"\b(?:not?|none|low|wrong|false|maybe|unsure|guess\w*|or|but)\b|\?", re.IGNORECASE)
 _NOT_OTHER = re.compile(
     rf"(?P<own>{X})(?P<between>[^()\n{X[1:-1]}]{{0,20}})\((?:and |but )?"
@@ -159,10 +169,13 @@ _MAY_BE_NONE_BUT = re.compile(r"thing (?:other|but|except|besides) |\b[Ii]f it",
 
 def without_remarks(text: str) -> str:
     """Return a text without what stands beside its answers and says nothing of them."""
+    if "【" in text:
+        text = _MARKED_SOURCE.sub("", text)
     if "[" in text:
         text = _CITATION.sub("", _REFERENCE.sub("", text))
     if "(" in text:
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
+        text = _FORMER.sub("", text)
         text = _NOT_OTHER.sub(lambda m: m[0] if m["own"] in m["other"] else m["own"] + m["between"], text)
     if _CONTRASTS.search(text):
         text = _NOT_OTHER_AFTER.sub(r"\g<own>", text)

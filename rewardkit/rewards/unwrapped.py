@@ -17,6 +17,10 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """What announces an answer, as text within a formula."""
+_FIELD = re.compile(r"\[\[ ## (\w{1,30}) ## \]\]")
+"""DSPy's name of a field."""
+_DONE = "TERMINATE"
+"""With which AutoGen's agents end."""
 _NEW_LINE = re.compile(r"\\\\(?:\[\d+\w*\])?")
 
 _PLACE = re.compile(
@@ -46,6 +50,10 @@ def unwrapped(text: str) -> str:
         text = _PLACE.sub(lambda m: m[0] if f"</{m['own']}>" in text else m["before"] + m["own"], text)
     if "If you" in text:
         text = _IF_YOU_CHOSE.sub("", text)
+    if "[[ ## " in text:
+        text = _FIELD.sub(lambda found: "\n" if found[1] == "completed" else f"\n{found[1]}:\n", text)
+    if _DONE in text and (said := text.rstrip(" \t\r\n.!")).endswith(_DONE):
+        text = said.removesuffix(_DONE).rstrip()
     if "_of_solution|>" in text:
         text = _SOLUTION.sub("\n", text)
     if "\\begin" in text and _ENVIRONMENT.search(text):

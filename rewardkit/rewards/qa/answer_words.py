@@ -22,7 +22,8 @@ GRAMMAR = table(
     "gives full only thing value name term solution output left remains statement wanted requested asked "
     "needed required consistent fits matches search key verdict expression total figure found definitive "
     "verified corrected confirmed return report submit give provide state enter write equals yields step "
-    "confidence high certainty am cannot or period properly rightly strictly admits single sole reply "
+    "confidence high certainty afaik iirc simply put guessing mate am cannot or period properly rightly"
+    " strictly admits single sole reply "
     "replies after answering comfortable brief memory best stand let read hesitation without reservation "
     "survivor erratum corrigendum thought denied kind truly meant simple basic basics classic quick "
     "recall common general knowledge trivia quiz school obvious textbook stuff piece cake lol lmao haha "
@@ -47,11 +48,12 @@ JOINED = re.compile(
     r"|nearly|almost"
     r"|roughly"
     r"|approximately|before|after|near|half|twice|between|least|most|up to|like"
-    r"|(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
+    r"|(?<!made )(?<!total )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
     + X
     + "|"
     + X
-    + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii)\b|[&/+×<>≈^-])|"
+    + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii"
+    r"|hundred|thousand|million|billion|dozen)\b|[&/+×<>≈^-])|"
     + X
     + r"\s(?:the|an)\s[a-z]|"
     + X

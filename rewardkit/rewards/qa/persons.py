@@ -11,7 +11,8 @@ from rewardkit.rewards.counted import table
 _ASKS_WHO = re.compile(
     r"\b[Ww]ho(?:se|m)?\b|\b(?:[Ww]hich|[Ww]hat|[Nn]ame of the) (?:[\w'’-]+ ){0,3}?"
     r"(?:president|scientist|author|writer|poet|painter|artist|composer|philosopher|physicist|chemist"
-    r"|mathematician|inventor|explorer|actor|actress|singer|director|politician|novelist|playwright|astronomer"
+    r"|mathematician|inventor|explorer|actor|actress|singer|director|politician|novelist|playwright"
+    r"|astronomer"
     r"|minister|chancellor|senator|governor"
     r"|biologist|naturalist|economist|psychologist|architect|engineer|astronaut|person|man|woman|general)\b"
 )
@@ -24,11 +25,25 @@ _NAME = re.compile(
     r"(?P<particle>(?:(?:[Vv]an|[Vv]on|[Dd]e|[Dd]a|[Dd]i|[Dd]el|[Dd]er|[Dd]en|[Ll]a) ){0,2})"
     r"(?P<last>(?!(?:Jr|Sr|I{1,3}|IV|VI{0,3})\b)[A-Z][\w'’-]{2,})"
 )
+_DESCRIBED = re.compile(
+    r"\b(?:[Tt]he|[Aa]n?) (?:(?:famous|great|noted|renowned|young|late|[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?:ish"
+    r"|ian|an|ese|ch|i|ss)) ){0,2}"
+    r"(?:bacteriologist|microbiologist|biologist|botanist|naturalist|scientist|physicist|chemist"
+    r"|mathematician|astronomer"
+    r"|inventor|engineer|physician|doctor|surgeon|author|writer|poet|novelist|playwright|painter|artist"
+    r"|sculptor|architect"
+    r"|composer|musician|singer|guitarist|pianist|actor|actress|director|film-?maker|philosopher|economist"
+    r"|historian|explorer"
+    r"|navigator|politician|statesman|general|astronaut|cosmonaut|tennis player|footballer)"
+    r" (?:named |called )?(?=[A-Z])"
+)
+"""What somebody is, before the name: "the Scottish bacteriologist Alexander Fleming"."""
 _NO_FIRST_NAME = table("The A North South East West New Saint San Santa Los Las El Real United Great")
 _TITLE = re.compile(r"\b(?:Dr|Doctor|Prof|Professor|Sir|Dame|Mr|President)\b\.?\s(?=[A-Z])")
 _OF_WOMEN = re.compile(r"\b(Mrs|Ms|Miss)\b\.?\s(?=[A-Z])", re.IGNORECASE)
 _WOMAN = re.compile(
-    r"\b(?:lady|woman|female|she|her|actress|baroness|dame|queen|princess|mrs|ms|miss|mother|wife|daughter|sister)\b",
+    r"\b(?:lady|woman|female|she|her|actress|baroness|dame|queen|princess|mrs|ms|miss|mother|wife|daughter"
+    r"|sister)\b",
     re.IGNORECASE,
 )
 """In a question or an accepted answer: who is asked for is a woman."""
@@ -45,7 +60,7 @@ def persons_named(response: str, accepted: tuple[str, ...], question: str) -> st
     """Return a response without titles before names, unless an accepted answer has one, and with initials
     right before what they belong to: `R. Roe` is not Roe."""
     if not any(map(_TITLE.match, accepted)):
-        response = _TITLE.sub("", response)
+        response = _DESCRIBED.sub("", _TITLE.sub("", response))
     if not any(map(_OF_WOMEN.match, accepted)):
         response = _OF_WOMEN.sub("" if _of_woman(question, accepted) else r"\1 ", response)
     return _INITIAL.sub(r"\g<letter>.", response) if ". " in response else response
@@ -73,6 +88,7 @@ def name_variants(text: str, question: str) -> Iterator[str]:
     names = [name for name in first if not _TITLE.match(name + " X")]
     initials = [f"{name[0]}." for name in names]
     yield last
+    yield f"{last}, {' '.join(first)}"
     for written in (initials[:1], initials, [*names[:1], *initials[1:]]):
         yield _INITIAL.sub(r"\g<letter>.", " ".join((*written, last)))
     yield " ".join((*(name[0] for name in names[:1]), last))

@@ -157,6 +157,21 @@ def answer(response: str) -> QaAnswer:
     return QaAnswer(tidy(whole), False, "the whole response")
 
 
+def without_latex_numbers(response: str, accepted: tuple[str, ...]) -> str:
+    """Return a response with 12{,}600 and fractions of whole numbers in plain writing, unless an accepted
+    answer has LaTeX."""
+    if any("\\" in wording or "{" in wording for wording in accepted):
+        return response
+    plain = response.replace("{,}", ",").replace("\\!", "")
+    return _FRACTION.sub(lambda m: f"{m[1] or m[3]}/{m[2] or m[4]}", plain)
+
+
+_FRACTION = re.compile(
+    r"(?<![\w)}^])(?<![\w)}^] )\\[dt]?frac\s?(?:\{(\d{1,6})\}\s?\{(\d{1,6})\}|(\d)(\d))(?!\s?[\w{^(\\])"
+)
+"""Of whole numbers, not a part of a larger formula."""
+
+
 def _after_code(response: str) -> str:
     """What follows the last block of code that closes."""
     pieces = response.split("```")
@@ -171,7 +186,7 @@ def _sentence_start(text: str, at: int) -> int:
     )
 
 
-_DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔]")
+_DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔👎]")
 _LIST_OF_TEXTS = re.compile(r'\s*\[?\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")+\s*\]?\s*')
 _ANOTHER = re.compile(
     r"\n[ \t]*(?P<more>[^\s:.!?<>`\\#*_$-]"
@@ -279,7 +294,8 @@ _REASON = re.compile(
     r"[,;]?\s(?:because|since|as\s(?:the|it|we|this|that|stated|shown|mentioned|explained|described"
     r"|noted|written|given|seen))\b.*"
     r"|[,;]\s(?:there\sis\sno|without\s(?:a|any))\sdoubt\b.*"
-    r"|\s\((?:(?:I|we|that|this|which)\s|see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text|passage|document"
+    r"|\s\((?:(?:I|we|that|this|which)\s|see|cf\.?|source|according\sto|as|per|from|confidence|the\s(?:text"
+    r"|passage|document"
     r"|article|source))\b[^()]*\)?[.\s]*$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -296,8 +312,10 @@ _NO_ANSWER = re.compile(
     r"(?:[\W_]|\b(?:so|thus|therefore|hence|the|my|final|correct|right)\b)*", re.IGNORECASE
 )
 _IT_IS = re.compile(
-    r"\A\s*(?:(?:it|this|that)(?:['’]s|\s(?:is|was))\s(?=\S)|(?:(?:so|thus|hence|therefore),?\s)?(?:(?:on|in|at)\s)?"
-    r"(?=(?:the\s)?\d|A\.?D\b|(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?\s(?:the\s)?\d))",
+    r"\A\s*(?:(?:it|this|that)(?:['’]s|\s(?:is|was))\s(?=\S)|(?:(?:so|thus|hence|therefore),?\s)?(?:(?:on"
+    r"|in|at)\s)?"
+    r"(?=(?:the\s)?\d|A\.?D\b|(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov"
+    r"|dec)[a-z]{0,6}\.?\s(?:the\s)?\d))",
     re.IGNORECASE,
 )
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")

@@ -22,12 +22,14 @@ from rewardkit.rewards.qa.currencies import in_other_currency
 from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
 from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.qa.persons import asks_who, persons_named
+from rewardkit.rewards.qa.polar import polar
 from rewardkit.rewards.qa.reading import (
     Accepted,
     QaAnswer,
     accepted,
     answer,
     spans_of,
+    without_latex_numbers,
     without_unit,
     wordings,
 )
@@ -73,6 +75,8 @@ def score(sample: Sample, options: QaOptions) -> Score:
     question = question_of(sample.prompt)
     if question and asks_who(question):
         response = persons_named(response, wordings(sample.ground_truth), question)
+    if "frac" in response or "{,}" in response or "\\!" in response:
+        response = without_latex_numbers(response, wordings(sample.ground_truth))
     said = answer(response)
     if said.text is None and said.why not in _UNDECIDED:
         return _score(options, 0.0, None, said.stated, said.why)
@@ -103,6 +107,8 @@ def _near(said: QaAnswer, sample: Sample, ground_truths: tuple[Accepted, ...]) -
         near = max(near, min(_nearest(wording, ground_truths) for wording in both.groups()))
     if near < 1.0 and said.text and (number := without_asked_unit(said.text, question_of(sample.prompt))):
         near = max(near, _nearest(number, ground_truths))
+    if near < 1.0 and said.text and (word := polar(said.text)):
+        near = max(near, _nearest(word, ground_truths))
     return 1.0 if near < 1.0 and _written_otherwise(said, sample) else near
 
 

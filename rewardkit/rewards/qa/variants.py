@@ -9,7 +9,9 @@ ground truth to list.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import lru_cache
 
 from rewardkit.rewards.qa.currencies import amounts
@@ -45,7 +47,8 @@ _PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 7: "seven
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July",
            "August", "September", "October", "November", "December")  # fmt: skip
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_LARGEST_IN_WORDS = 1_000
+_LARGEST_IN_WORDS = 1_000_000
+_THOUSAND = 1_000
 _LARGEST_PRONOUN = 2
 """One and two stand for much else in a sentence."""
 _GROUPED = 4
@@ -103,7 +106,11 @@ def variants(accepted: tuple[str, ...], question: str) -> tuple[str, ...]:
 
 
 def in_words(number: int) -> str:
-    """Return a number below a thousand in words: "one hundred and five"."""
+    """Return a number below a million in words: "one hundred and five"."""
+    if number >= _THOUSAND:
+        thousands, rest = divmod(number, _THOUSAND)
+        joint = " and " if 0 < rest < 100 else " "
+        return f"{in_words(thousands)} thousand" + (joint + in_words(rest) if rest else "")
     if number < len(_ONES):
         return _ONES[number]
     if number < 100:
@@ -129,6 +136,16 @@ def _of_integer(text: str) -> Iterator[str]:
         yield ("−" if found["sign"] == "-" else "-") + digits
     if len(digits) >= _GROUPED:
         yield found["sign"] + (f"{number:,}" if "," not in found["digits"] else digits)
+    if len(digits) > _GROUPED and digits == str(number):
+        yield found["sign"] + f"{number:,}".replace(",", " ")
+        yield from (found["sign"] + scaled for scaled in _scaled(number))
+
+
+def _scaled(number: int) -> Iterator[str]:
+    """12.6 thousand, 1.5 million: with at most two decimals."""
+    for name, scale in (("thousand", 10**3), ("million", 10**6), ("billion", 10**9)):
+        if 1 <= number / scale < _THOUSAND and number % (scale // 100) == 0:
+            yield f"{number / scale:g} {name}"
 
 
 def _spelled(words: str) -> Iterator[str]:
@@ -179,8 +196,7 @@ def _of_date(text: str) -> Iterator[str]:
         return
     year, month, day = date
     name = _MONTHS[month - 1] if month <= len(_MONTHS) else ""
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(day % 10 if day not in (11, 12, 13) else 0, "th")
-    for number in (str(day), f"{day}{ending}"):
+    for number in (str(day), f"{day}{_ending(day)}"):
         yield f"{name} {number}, {year}"
         yield f"{name} {number} {year}"
         yield f"{number} {name} {year}"
@@ -188,12 +204,33 @@ def _of_date(text: str) -> Iterator[str]:
         yield f"{number} of {name}, {year}"
         yield f"{number} {name}, {year}"
         yield f"{name} the {number}, {year}"
+    if name:
+        yield from _of_day(name, date)
     if name and len(name) > _SHORT_MONTH:
         for short in (name[:_SHORT_MONTH], f"{name[:_SHORT_MONTH]}."):
             yield from (f"{short} {day}, {year}", f"{day} {short} {year}", f"{day} {short}, {year}")
     yield f"{year}-{month:02}-{day:02}"
 
 
+def _of_day(name: str, date: tuple[int, int, int]) -> Iterator[str]:
+    """A date with its day of the week, with its day in words, and in figures alone where only one is"
+    " meant."""
+    year, month, day = date
+    spelled = in_order(day)
+    yield from (f"{spelled} of {name} {year}", f"{spelled} of {name}, {year}", f"{name} {spelled}, {year}")
+    yield from (f"{day}.{month}.{year}", f"{day:02}.{month:02}.{year}", f"{day:02}. {month:02}. {year}")
+    if day > len(_MONTHS):
+        yield from (f"{month}/{day}/{year}", f"{month:02}/{day:02}/{year}")
+        yield from (f"{day}/{month}/{year}", f"{day:02}/{month:02}/{year}")
+    if year < _GREGORIAN or day > monthrange(year, month)[1]:
+        return
+    weekday = f"{datetime(year, month, day):%A}"
+    yield from (f"{weekday}, {name} {day}, {year}", f"{weekday}, {day} {name} {year}")
+    yield f"{name} {day}, {year} ({weekday})"
+
+
+_GREGORIAN = 1753
+"""From this year on most countries count their days in the same way."""
 _SHORT_MONTH = 3
 
 
@@ -214,6 +251,60 @@ _YEAR = re.compile(
     r"(?:(?P<anno>AD|A\.D\.)\s)?(?P<year>\d{1,4})(?:\s(?P<era>BCE?|AD|CE|B\.C\.(?:E\.)?|A\.D\.|C\.E\.))?"
 )
 _ASKS_WHEN = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
+
+
+def in_order(number: int) -> str:
+    """Return the ordinal of a number below a hundred in words: "twenty-first"."""
+    tens, ones = divmod(number, 10)
+    if number < len(_ONES):
+        return _IRREGULAR.get(_ONES[number]) or f"{_ONES[number]}th"
+    return f"{_TENS[tens]}-{in_order(ones)}" if ones else _TENS[tens].removesuffix("y") + "ieth"
+
+
+def _of_ordinal(text: str) -> Iterator[str]:
+    """The 18th century and the eighteenth; Henry VIII and Henry the Eighth."""
+    if (found := _ORDINAL.search(text)) is not None and int(found[1]) < _MOST_ORDERED:
+        yield text[: found.start()] + in_order(int(found[1])) + text[found.end() :]
+    if (found := _IN_ORDER.search(text)) is not None:
+        number = _ORDERED[found[0].casefold()]
+        yield text[: found.start()] + f"{number}{_ending(number)}" + text[found.end() :]
+    if (found := _REGNAL.fullmatch(text)) is not None:
+        yield f"{found['name']} the {in_order(_ROMAN.index(found['number']) + 1).capitalize()}"
+    if (found := _REIGNS.fullmatch(text)) is not None and found["number"].casefold() in _ORDERED:
+        number = _ORDERED[found["number"].casefold()]
+        yield from (f"{found['name']} {roman}" for roman in _ROMAN[number - 1 : number])
+
+
+def _ending(number: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number not in (11, 12, 13) else 0, "th")
+
+
+_IRREGULAR = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
+    "twelve": "twelfth",
+}  # fmt: skip
+_MOST_ORDERED = 32
+_ROMAN = (
+    "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI",
+    "XVII", "XVIII", "XIX", "XX",
+)  # fmt: skip
+_ORDERED = {in_order(number): number for number in range(1, _MOST_ORDERED)}
+_ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
+_IN_ORDER = re.compile(
+    rf"\b(?:{'|'.join(sorted(_ORDERED, key=len, reverse=True))})\b(?= century)", re.IGNORECASE
+)
+_REGNAL = re.compile(rf"(?P<name>(?:[A-Z]\w+ )*[A-Z][a-z]{{2,}}) (?P<number>{'|'.join(reversed(_ROMAN))})")
+_REIGNS = re.compile(r"(?P<name>(?:[A-Z]\w+ )*[A-Z][a-z]{2,}) the (?P<number>[A-Z][a-z]{2,}(?:-[a-z]+)?)")
+
+
+def _of_percent(text: str) -> Iterator[str]:
+    found = _PERCENT.fullmatch(text)
+    if found is not None:
+        for number in (found[1], in_words(int(found[1]))):
+            yield from (f"{number} percent", f"{number} per cent")
+
+
+_PERCENT = re.compile(r"(\d{1,3})\s?(?:%|per ?cent)")
 
 
 def _of_time(text: str) -> Iterator[str]:
@@ -269,4 +360,5 @@ def _with_class(text: str, question: str) -> Iterator[str]:
 
 _WAYS: tuple[Callable[[str], Iterator[str]], ...] = (
     _of_integer, _of_decimal, _of_dollars, _of_fraction, _of_range, _of_date, _of_time, _of_two, _of_names,
+    _of_ordinal, _of_percent,
 )  # fmt: skip

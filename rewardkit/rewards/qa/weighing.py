@@ -27,7 +27,9 @@ from rewardkit.rewards.qa.answer_words import (
     WORD,
 )
 from rewardkit.rewards.qa.asked import without_its_words
+from rewardkit.rewards.qa.figures import without_figures
 from rewardkit.rewards.qa.marking import marked
+from rewardkit.rewards.qa.opposites import of_opposite
 from rewardkit.rewards.qa.tables import without_tables
 from rewardkit.rewards.steps import OTHER, Does, Step
 
@@ -36,7 +38,7 @@ _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neithe
 """Answers that are words of grammar: where they stand in a sentence, they need not answer."""
 
 
-_FIRST = re.compile(r"^\s*1[.)]\s+(?=\S)")
+_FIRST = re.compile(r"^\s*(?:\(?1[.)]|Q1[.:)]|[Aa]ns(?:wer)?\))\s+(?=\S)")
 """The number of the only item of a list."""
 _NUMBERED = re.compile(r"\(\d\)(?=\s)")
 _LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
@@ -50,12 +52,13 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
         return before
     given = stems(question, accepted)
     text = without_its_words(text, question)
-    refine = partial(_refined, given=given, frames=[], labelled=set())
+    refine = partial(_refined, given=given, frames=[], labelled=set(), question=question)
     text = _FIRST.sub("", text[-_MAX_READ:])
     text = without_tables(text, lambda word: _stem(word) in given) if "|" in text else text
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted, question)
     if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
+    text = without_figures(text, accepted, question)
     if "=" in text:
         text = _solved(_LESS.sub(" minus ", _COMPUTED.sub("", text)), given)
     text = _of_relation(text, question, given) if " of " in text else text
@@ -139,7 +142,12 @@ def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
     if " or " in plain and any(answer.casefold() in plain for answer in accepted):
         head, _, _ = plain.partition(" or ")
         plain = head.rpartition(",")[0] if "," in head else ""
-    return frozenset(map(_stem, _content(plain)))
+    found = frozenset(map(_stem, _content(plain)))
+    return found | _OF_AMOUNTS if accepted and accepted[0][:1].isdigit() else found
+
+
+_OF_AMOUNTS = frozenset(("needs", "need", "requi", "takes", "take", "consu", "uses", "use", "total", "altog"))
+"""Stems of verbs that an amount is the object of, whatever the question says."""
 
 
 def _stem(word: str) -> str:
@@ -158,9 +166,12 @@ def _refined(
     given: frozenset[str],
     frames: list[tuple[str, str]],
     labelled: set[bool],
+    question: str,
 ) -> Step:
     """A step where there are other answers than the accepted ones; `frames`: the words around those;
     `labelled`: whether accepted or other answers, or both, stood under labels that say nothing of answers."""
+    if CANDIDATES[0] in clause and of_opposite(clause, question):
+        return Step("nothing")
     read = _read_again(step, clause, scope, given)
     if scope is None and (own := _under_label(clause, given)) is not None:
         labelled.add(own)

@@ -136,6 +136,72 @@ WRITTEN: list[tuple[str, list[str], list[str], list[str]]] = [
     ('Which ocean is the deepest?', ["Pacific Ocean", "Pacific", "the Pacific"], [
         '<answer>Pacific Ocean (the Pacific)</answer>', 'Pacific (Pacific Ocean)', '\\boxed{Pacific Ocean (the Pacific)}',
     ], ['<answer>Pacific Ocean (Atlantic)</answer>', 'Atlantic (Pacific)', '<answer>Atlantic Ocean (the Pacific)</answer>']),
+    ('When was Albert Einstein born?', ["March 14, 1879"], [
+        'the fourteenth of March, 1879', 'March fourteenth, 1879', 'Friday, March 14, 1879', 'Einstein was born on Friday, 14 March 1879.',
+        '14.03.1879', '14.3.1879', '3/14/1879', '14/03/1879', 'He was born on 14.03.1879.',
+    ], [
+        'the fifteenth of March, 1879', 'Monday, March 15, 1879', '14.04.1879', '3/15/1879', '14/04/1879', 'He died on March 14, 1879.',
+        'The date of his death was March 14, 1879.', 'Sunday, March 14, 1978',
+    ]),
+    ('On what day did the shop open?', ["April 3, 2001"], ['3.4.2001', 'the third of April 2001'], ['4/3/2001', '3/4/2001', '4.3.2001', 'It closed on April 3, 2001.']),
+    ('What is the population of a town of 12,000 after it grows by 5%?', ["12,600"], [
+        '12 600', 'twelve thousand six hundred', 'twelve thousand, six hundred', '12.6 thousand', '$12{,}600$', '\\boxed{12{,}600}', '\\boxed{12,\\!600}',
+        'The population is $12{,}600$.', 'It comes to twelve thousand six hundred.',
+    ], ['12 60', 'twelve thousand six', '12.6 million', '$12{,}500$', '12 600 000', 'twelve hundred six', '12,600 thousand', '12,600 hundred']),
+    ('How many people live there?', ["1,500,000"], ['1.5 million', '1 500 000', '1500000'], ['1.5', '15 million', '1.5 billion', '1 million']),
+    ('What is the probability of heads?', ["1/2"], ['\\frac{1}{2}', '$\\frac{1}{2}$', '\\dfrac12', '\\boxed{\\frac{1}{2}}'], [
+        '\\frac{2}{1}', '2\\frac{1}{2}', '\\frac{1}{2}x', '-\\frac{1}{2}', '\\frac{1}{12}', 'x^\\frac{1}{2}',
+    ]),
+    ('What is the value of the fraction?', ["\\frac{3}{7}"], ['\\frac{3}{7}', '$\\frac{3}{7}$'], ['\\frac{7}{3}']),
+    ('Which English king had six wives?', ["Henry VIII"], ['Henry the Eighth', 'King Henry the Eighth', 'It was Henry the Eighth.'], [
+        'Henry the Seventh', 'Henry the Eighteenth', "Henry the Eighth's father", 'Edward the Eighth',
+    ]),
+    ('Who built the palace of Versailles?', ["Louis the Fourteenth"], ['Louis XIV', 'It was Louis XIV.'], ['Louis XV', 'Louis XVI', 'Louis the Fifteenth']),
+    ('In which century did Mozart live?', ["18th century"], ['eighteenth century', 'the eighteenth century', 'He lived in the eighteenth century.'], [
+        'the seventeenth century', 'the eighteenth century BC', 'the eighth century',
+    ]),
+    ('What share passed?', ["36%"], ['thirty-six percent', '36 percent', '36 per cent', 'thirty-six per cent'], ['sixty-three percent', '-36 percent', '3.6 percent']),
+    ('Who discovered penicillin?', ["Alexander Fleming"], [
+        'Fleming, Alexander', 'It was the Scottish bacteriologist Alexander Fleming.', 'The Scottish scientist Alexander Fleming discovered penicillin.',
+        'Alexander Fleming discovered it in 1928.', 'In 1928, Alexander Fleming discovered penicillin.', 'Alexander Fleming (1881–1955)',
+        'The scientist was Sir Alexander Fleming (1881–1955).', 'Alexander Fleming, in 1928', 'It was discovered by Alexander Fleming in September 1928.',
+    ], [
+        'Fleming, Ian', 'It was the Scottish bacteriologist Ian Fleming.', 'The teacher of the Scottish scientist Alexander Fleming discovered penicillin.',
+        'Ian Fleming discovered it in 1928.', 'In 1928, Alexander Fleming did not discover penicillin.', 'Howard Florey (1898–1968), not Alexander Fleming (1881–1955)',
+        'Until 1928, Alexander Fleming had discovered nothing.', 'Florey, Alexander', 'not the bacteriologist Alexander Fleming',
+    ]),
+    ('What is the capital of Australia?', ["Canberra"], ['Canberra (1913)'], [
+        'The capital was Canberra in 1950.', 'In 1950 it was Canberra.',
+    ]),
+    ('What is the longest river in South America?', ["Amazon", "Amazon River"], [
+        'Amazon (6,400 km)', 'the Amazon, about 6,400 km long', 'The longest river in South America is the Amazon River, at approximately 6,400 km (4,000 miles).',
+    ], ['Paraná (4,880 km), not the Amazon (6,400 km)', 'Amazon (6,400 km), Paraná (4,880 km)', 'the Orinoco, longer than the Amazon (6,400 km)']),
+    ('Are both Canberra and Sydney cities in Australia?', ["yes"], [
+        'Yes, both are.', 'yes, both are cities in Australia', 'Yes. Both of them are in Australia.', '<answer>Yes, they are.</answer>', '**Yes**, both are.',
+        'The answer is Yes, both are in Australia.', 'Yes – they are both Australian cities.',
+    ], [
+        'Yes, but only Canberra is.', 'Yes, or no.', 'No, they are not.', 'Yes? No.', 'Yes, Canberra is, Sydney is not.', 'Yes, I guess, although it might be no.',
+        'Yes. No.', 'Yes, one of them is.', 'Yes. I take that back.', 'yes and no', 'Yes, if towns count.',
+    ]),
+    ('Were both directors born in the same country?', ["no"], ['No, they were not.', 'No. One was born in France, the other in Italy.', 'No – they were born in different countries.'], [
+        'Yes, they were not born far apart.', 'No, or perhaps yes.', 'No? Yes, they were.', 'no, probably', 'no: unknown', 'no -> often', 'no, not no', 'no\n\nThat answer is wrong.', 'no, always', 'No, wait: yes, they were.', 'Not yes.',
+    ]),
+    ('What is the capital of Australia?', ["Canberra"], [
+        '[[ ## reasoning ## ]]\nThe seat of government was purpose-built.\n\n[[ ## answer ## ]]\nCanberra\n\n[[ ## completed ## ]]',
+        'Thought: I know this.\nCode:\n```py\nfinal_answer("Canberra")\n```<end_code>', 'Canberra. TERMINATE', 'The capital of Australia is Canberra.\n\nTERMINATE',
+        'Canberra [Doc 2]', 'The capital of Australia is Canberra [Document 1].', 'Canberra【1†source】', 'Canberra (Document 3)', 'Canberra is your answer.',
+        'Svaret är Canberra.', 'Svaret er Canberra.', 'Răspunsul este Canberra.', 'Câu trả lời là Canberra.', 'Jawabannya adalah Canberra.', 'Vastaus on Canberra.',
+        'Правильный ответ — Canberra.', "Il s'agit de Canberra.", 'Se trata de Canberra.', 'Si tratta di Canberra.', 'Trata-se de Canberra.',
+        'Es handelt sich um Canberra.', 'afaik Canberra', 'Simply put, Canberra.', '(1) Canberra', 'Ans) Canberra',
+    ], [
+        '[[ ## reasoning ## ]]\nIt may be Canberra.\n\n[[ ## answer ## ]]\nSydney\n\n[[ ## completed ## ]]', '```py\nfinal_answer("Sydney")\n```<end_code>\nCanberra',
+        'Thought: Canberra?\nCode:\n```py\nfinal_answer("Sydney")\n```<end_code>', '# final_answer("Canberra")\nfinal_answer("Sydney")', 'Sydney. TERMINATE', 'Canberra? TERMINATE',
+        'Sydney [Doc 2], Canberra [Doc 3]', 'Canberra (Document 3) or Sydney (Document 4)', 'Canberra is not your answer.', 'Your answer is Canberra. Mine is Sydney.',
+        'Svaret är inte Canberra.', 'Svaret er ikke Canberra.', 'Răspunsul nu este Canberra.', 'Câu trả lời không phải là Canberra.', 'Jawabannya bukan Canberra.',
+        'Vastaus ei ole Canberra.', 'Неправильный ответ — Canberra.', "Il ne s'agit pas de Canberra.", 'No se trata de Canberra.', 'Non si tratta di Canberra.',
+        'Não se trata de Canberra.', 'Es handelt sich nicht um Canberra.', 'Final: Sydney (was Canberra)', '👎 Canberra', 'Sydney (formerly Canberra)',
+        'Canberra (5% confident), Sydney (95% confident)',
+    ]),
     ('What is the capital of Australia?', ["Canberra"], [
         '> What is the capital of Australia?\n\nThe capital of Australia is Canberra.', '> What is the capital of Australia?\n\nCanberra',
         "> **What is the capital of Australia?**\n\nIt's Canberra.", '"What is the capital of Australia?"\n\nThe capital is Canberra.',

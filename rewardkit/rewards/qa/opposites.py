@@ -1,0 +1,37 @@
+"""What a question does not ask: when somebody died, where it asks when he was born."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_OPPOSED = (
+    (r"born|birth\w*", r"dies?|died|death|buried"),
+    (r"ends?|ended|finish\w*", r"starts?|started|begins?|began"),
+    (r"opens?|opened", r"close[sd]?"),
+    (r"founded|established", r"dissolved|abolished|disbanded"),
+    (r"highest|tallest|longest", r"lowest|shortest"),
+    (r"largest|biggest", r"smallest"),
+    (r"oldest", r"youngest"),
+    (r"fastest|quickest", r"slowest"),
+    (r"cheapest", r"dearest|most expensive"),
+    (r"bought|buys?", r"sold|sells?"),
+    (r"won|wins?|winner", r"lost|loses?|loser|runners?-?up"),
+    (r"arriv\w+", r"depart\w+"),
+    (r"maximum", r"minimum"),
+)
+_CLAUSE = re.compile(r"[,.;:?!]\s*")
+
+
+def of_opposite(clause: str, question: str) -> bool:
+    """Return whether a clause in small letters says the opposite of what a question asks at its end."""
+    return any(other.search(clause) and not asked.search(clause) for asked, other in _asked(question))
+
+
+@lru_cache(maxsize=4_096)
+def _asked(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """What a question asks, each with what would be said of something else."""
+    last = next((part for part in reversed(_CLAUSE.split(question.casefold())) if part.strip()), "")
+    pairs = [pair for one, other in _OPPOSED for pair in ((one, other), (other, one))]
+    found = [(re.compile(rf"\b(?:{one})\b"), re.compile(rf"\b(?:{other})\b")) for one, other in pairs]
+    return tuple((asked, other) for asked, other in found if asked.search(last) and not other.search(last))

@@ -1,0 +1,48 @@
+"""Yes or no with a sentence behind it that keeps to it: "Yes, both are cities."."""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.stated import retracted
+
+_POLAR = re.compile(
+    r"\s*[*_\"“]{0,3}(?P<word>yes|no)\b[*_\"”]{0,3}(?:[,.!]\s|\s[–—-]\s)[*_]{0,3}\s*(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SAYS = re.compile(
+    r"\w\s.*\b(?:is|are|was|were|does|do|did|has|have|had|can|will|would)\b|\b(?:they|it|he|she|that|this)\b"
+    r"\s\w|\b(?:is|are|was|were|do|does|did|has|have)(?:\snot|n['’]t)?\W*$"
+)
+"""What follows is a sentence, no other answer."""
+_LEAVES_OPEN = re.compile(
+    r"\b(?:but|however|maybe|perhaps|possibly|probably|or|unless|if|wait|actually|although|though|unsure|unclear"
+    r"|depends|sorry|correction|oops|scratch|yet|technically|partly|partially|might|could|sometimes|often"
+    r"|usually|not (?:sure|certain)|other hand|guess|doubt\w*|answer)\b|[?？:;]|->|→",
+    re.IGNORECASE,
+)
+_AGAINST = {
+    "yes": re.compile(
+        r"\b(?:no|not|neither|nor|never|none|cannot|false|wrong|incorrect|different|only"
+        r"|one of|half|either)\b|n['’]t\b",
+        re.IGNORECASE,
+    ),
+    "no": re.compile(r"\byes\b", re.IGNORECASE),
+}
+
+
+def polar(text: str) -> str | None:
+    """Return the yes or no that a text begins with; None where no sentence follows, or one that is against it
+    or leaves it open."""
+    found = _POLAR.fullmatch(text)
+    if found is None:
+        return None
+    word, rest = found["word"].casefold(), found["rest"]
+    if (
+        not _SAYS.search(rest)
+        or _LEAVES_OPEN.search(rest)
+        or _AGAINST[word].search(rest)
+        or retracted(rest, 0)
+    ):
+        return None
+    return word
