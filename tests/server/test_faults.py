@@ -104,7 +104,7 @@ def test_the_drain_ends_when_its_time_is_over(tmp_path: Path) -> None:
 
         def ask() -> None:
             try:
-                answers.append(client.score(Sample("test/spin", str(begun), "")))
+                answers.append(client.score(Sample("test/nap", str(begun), "1000")))
             except Exception as error:
                 answers.append(error)
 

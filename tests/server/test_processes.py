@@ -122,14 +122,15 @@ def test_a_second_signal_some_time_later_ends_it_at_once(tmp_path: Path, workers
     begun = tmp_path / "begun"
     with serving(tmp_path, "--workers", workers, "--scorers", "2", "--drain-s", "300") as server:
         command = ["curl", "-s", f"{server.url}/score", "-d"]
-        body = f'{{"data_source": "test/spin", "response": "{begun}", "ground_truth": ""}}'
-        with subprocess.Popen([*command, body], stdout=subprocess.DEVNULL) as asking:
+        body = f'{{"data_source": "test/nap", "response": "{begun}", "ground_truth": "1000"}}'
+        with subprocess.Popen([*command, body], stdout=subprocess.PIPE, text=True) as asking:
             until(begun.exists)
             server.process.send_signal(signal.SIGTERM)
             until(lambda: not listens(server.port))  # that is a second after it has heard it
             server.process.send_signal(signal.SIGTERM)
             server.process.wait(120)
-            asking.wait(120)
+            said, _ = asking.communicate(timeout=120)
+            assert "timeout" not in said, "it waited until the reward's own time was over"
 
 
 def listens(port: int) -> bool:
