@@ -168,7 +168,7 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
             if CORRECTED.match(clause):
                 yield Step("resets")
                 clause = CORRECTED.sub("", clause)
-            if AFAR.search(clause):
+            if any(map(clause.__contains__, _DENYING_AFAR)) and AFAR.search(clause):
                 scope = scope or "reported"
             clause = AFTERTHOUGHT.sub("", TWICE_DENIED.sub(" ", TWICE_BY_OTHER.sub(" must be ", clause)))
             clause = FROM_TO.sub("to", clause)
@@ -191,6 +191,8 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         )
 
 
+_DENYING_AFAR = ("no", "few ", "hardly", "question")
+"""Every clause that denies from afar has one of these: most have none, and the search takes long."""
 _ABOUT_LAST = re.compile(
     r"\b(?:it|that|this|so|they|these|which|right|correct|sure)\b|^\W*(?:why|how|but|and|really)\b"
 )
