@@ -130,7 +130,8 @@ HEDGE = words(
     rf"|called)\b))(?=.*{X})",
     r"torn",
     r"unsure", r"uncertain\w*", r"undecided", r"unclear",
-    r"depend\w*", r"can(?! only)", r"chance", r"odds", r"probability", r"percent",
+    r"depend\w*", r"can(?! (?:only|conclude|(?:now|thus|therefore|safely|confidently) conclude|infer|deduce"
+    r"|see that|say that|be sure)\b)", r"chance", r"odds", r"probability", r"percent",
     r"(?:hard|difficult|tough|impossible) to (?:say|tell|know|choose|decide|pick)",
     r"in (?:other|some|certain) (?:cases|contexts|situations|circumstances)",
     r"(?<!only )one of", r"any of",
@@ -147,7 +148,14 @@ SUPPOSED = words(
     r"wäre",
     r"if", r"unless", r"whether", r"suppos\w+", r"assum\w+", r"imagine", r"pretend",
     r"had (?:i|we|it|the)", r"were (?:i|it|we|this)", r"would have", r"should you", r"in case",
-    r"hypothetical\w*", r"hypothes[ie]s", r"(?<!the )provided(?! (?:by|in|with)\b)", r"devil's advocate",
+    r"hypothetical\w*", r"hypothes[ie]s",
+    r"(?<!the )(?<!you )(?<!'ve )(?<!your )(?<!is )(?<!was )(?<!are )(?<!were )(?<!been )(?<!information"
+    r" )(?<!context )"
+    r"(?<!text )(?<!passage )(?<!documents )(?<!options )(?<!choices )(?<!results )(?<!data )(?<!snippets )"
+    r"(?<!sources )"
+    r"provided(?! (?:by|in|with|text|context|information|document|documents|passage|options|choices|results"
+    r"|data)\b)",
+    r"devil's advocate",
     r"for (?:people|those|anyone|anybody|someone|somebody|folks|everyone|readers|him|her) (?:who|that|with)",
     OF_SOMETHING_ELSE,
 )  # fmt: skip
@@ -224,7 +232,8 @@ CUE = words(
     r"gives?", r"yields?", r"outputs?", r"claim", r"definitive", r"yes", r"yep", r"yup", r"found",
     r"verified", r"confirm\w*", r"accept\w*", r"retain\w*",
     r"submit\w*", r"report", r"endorse\w*", r"requir\w+", r"prefer\w*", r"asks? for", r"wants?",
-    r"called for", r"demand\w*", r"need\w*", r"key", r"truth", r"take", r"tick", r"arriv\w+", r"led",
+    r"called for", r"what(?:'s| is| was) asked for", r"demand\w*", r"need\w*", r"key", r"truth", r"take",
+    r"tick", r"arriv\w+", r"led",
     r"leads?", r"adopt\w*", r"easy", r"obviously", r"favou?r\w*", r"better", r"describ\w+", r"denot\w+",
     r"surviv\w+", r"reply", r"stand", r"return\w*", r"superior", r"support\w*", r"warrant\w*",
     r"establish\w*", r"determin\w+", r"deduc\w+", r"infer\w*", r"entails?", r"impl(?:y|ies)",
@@ -297,6 +306,7 @@ ENDS = re.compile(
     rf"^(?!(?:\w+ )?(?:next|now|look|consider|check|examine|analy[sz]\w*|regarding|about|start\w*"
     rf"|evaluat\w*|discuss\w*|moving|turn\w*|as for|concerning|remember|note|ask|compare|see|read|recall"
     rf"|let|love|north|south|east|west|like|in|the)\b)(?:[\w']+[\s,]+){{0,5}}{X}(?:[\s,]+(?:lol|lmao|haha"
+    rf"|bro|obvs?|dude"
     rf"|tbh|imo|ngl|obviously|period|easy|duh|all the way|all day|hands down|for sure|of course|then))*$"
 )
 """A few words that end in the candidate: "def B", "Tick B"."""

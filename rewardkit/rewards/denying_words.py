@@ -137,6 +137,7 @@ TWICE_DENIED = re.compile(
     r"|knowledge|memory|recollection|calculations?|computations?|reasoning|analysis|understanding|arithmetic"
     r"|research|training)\b"
     rf"|(?<={X} is )your (?=(?:best |final |correct )?answer\W*$)"
+    r"|\baccording to (?:the )?(?:search )?(?:docs?|results?|wikipedia)\b(?: \(?\d{1,2}\)?)?"
     r"|\baccording to (?:what|everything|all) (?:i|we) (?:know|remember|recall|learn\w*|have(?: (?:learn\w*"
     r"|read"
     r"|seen|found|gathered))?|can \w+|could"

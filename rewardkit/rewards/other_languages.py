@@ -56,10 +56,22 @@ _FRAMES = (
     (r"오답은", " the wrong answer is "),
     (r"除了", " not "),
     (r"\s[—–-]\s(?=(?:неправильн|неверн|falsch|faux|falso|errad|incorrect|sbagliat))", " is "),
+    (r"नहीं|ليست|ليس|نیست|نہیں|لیس|ไม่ใช่", " not "),
+    (r"।", ". "),
+    (r"؟", "? "),
     (r"而不是|并不是|不是|并非|而非", " , not "),
     (r"其实是|而是|实际上是|应该是", " , but it is "),
     (r"其实|但是|实际上|不过", " , but "),
     (r"以为", " people think "),
+    (
+        r"\b(?:(?:viele|manche|einige|die meisten) (?:\w+ )?(?:denken|glauben|meinen|sagen)"
+        r"|(?:certains|beaucoup|plusieurs|la plupart)(?: \w+){0,2} (?:pensent|croient|disent)"
+        r"|(?:muchos|algunos|la mayoría)(?: \w+)? (?:piensan|creen|dicen)|(?:molti|alcuni) (?:pensano"
+        r"|credono|dicono)"
+        r"|(?:muitos|alguns) (?:pensam|acham|acreditam|dizem)|(?:многие|некоторые) (?:думают|считают"
+        r"|говорят))\b",
+        " people think ",
+    ),
     (r"不正确|错误|不对", " is wrong "),
     (r"不(?:可能|能|会|该|应该)?(?=是|选|\s|[A-Z])", " not "),
     (r"(?<!不)正确", " is correct "),
@@ -96,7 +108,9 @@ _FRAMES = (
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(frame, re.IGNORECASE), plain) for frame, plain in _FRAMES)
 _COMMAS = re.compile(r"[ \t]{0,3},(?:[ \t]{0,3},){0,3}[ \t]{1,3}")
-_BETWEEN_SCRIPTS = re.compile(r"(?<=[\u3040-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u3040-\u9fff])")
+_BETWEEN_SCRIPTS = re.compile(
+    r"(?<=[\u3040-\u9fff\uac00-\ud7a3])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u3040-\u9fff\uac00-\ud7a3])"
+)
 _FOREIGN = re.compile(
     rf"\b(?:{_OPEN})\b|"
     r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[¡¿]"

@@ -154,6 +154,17 @@ _UNLIKE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What opens a sentence and is not the answer in it."""
+_NOT_THESE = re.compile(
+    rf"(?:(?<=[.!?]\s)|^)(?:It(?:['’]s| is) )?(?:[Nn]ot|[Nn]either) (?:the )?(?!(?i:correct|right|true"
+    rf"|answer|valid|sure)\b)(?=[A-Z\d])[^.:;?!\n{X[1:-1]}]{{1,60}}\s?[:;–—]\s(?=(?:it(?:['’]s| is) )?{X})",
+    re.MULTILINE,
+)
+"""Others that are denied before a colon."""
+_LEFT_BY = re.compile(
+    r"\b(?:[Ee]liminating|[Rr]uling out|[Ee]xcluding|[Dd]iscarding|[Cc]rossing out|[Rr]emoving)"
+    r" [^.;:!?\n]{1,80}? leaves"
+    rf" (?:us with |me with |only |just )*(?=(?:option |choice )?{X})"
+)
 _NONE_BUT = re.compile(
     rf"\b(?:(?:anything|everything) (?:other than|but|except"
     rf"|besides) (?P<any>(?:option )?{X}) (?:would be|is|must be|will be)"
@@ -182,6 +193,10 @@ def without_remarks(text: str) -> str:
     if "," in text:
         text = _UNLIKE.sub("", _OPENING.sub("", text))
         text = _APPOSED.sub(r"\g<what> is \g<own>. It ", text)
+    if "ing " in text and " leaves " in text:
+        text = _LEFT_BY.sub("it is ", text)
+    if "ot " in text or "either " in text:
+        text = _NOT_THESE.sub("", text)
     if ":" in text or "=" in text:
         text = _ticked(text)
         text = _GUESSED.sub(

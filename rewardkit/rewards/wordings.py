@@ -80,7 +80,8 @@ MARKER = re.compile(
     rf"(?:\s(?!(?:no|non|não|pas|{_WRONG_ABROAD})\b)\w{{1,20}}){{0,3}}?"
     r"\s?(?:[:：]|\b(?:ist|lautet|est|es|è|é)\b)(?!\s(?:nicht|pas|kein\w?)\b)"
     r"(?:\s(?:donc|alors|also|somit|folglich|daher|portanto|então|pues|entonces|dunque|quindi)\b)?"
-    r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：])|(?:答え|正解|答)\s?(?:は"
+    r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：]|】[:：]?)|(?:答え|正解"
+    r"|答)\s?(?:は"
     r"|[:：])|정답은"
     r"|(?:故选|应选|應選|选择|選擇|选|選)[:：]?\s?(?=[(（]?[A-JＡ-Ｊ](?![A-Za-z]))",
     re.IGNORECASE | re.MULTILINE,
@@ -97,8 +98,8 @@ HINTS = (
 MARKED_OTHERWISE = re.compile(
     rf"\b(?:{_WRONG_ABROAD}|wrong|incorrect|worst|least|less|un\w{{3,12}}|false|mistaken|bad|tempting"
     rf"|first|initial"
-    r"|previous|old|original"
-    r"|common|popular|typical|usual|frequent|widespread|trick|improper|impossible|implausible|inappropriate"
+    r"|previous|old|original|example|sample|dummy|placeholder|template|trick"
+    r"|common|popular|typical|usual|frequent|widespread|improper|impossible|implausible|inappropriate"
     r"|inaccurate|invalid|inferior"
     r"|his|her|their|your|(?!(?:here|it|that|let|what|there|question|problem)['’]s)\w{1,30}['’]s|poor"
     r"|second\sbest|naive|long(?:er)?|detailed"

@@ -82,9 +82,11 @@ def marked(text: str, choices: ChoiceList) -> str:
         text = _ITEM.sub(r"\1:", text)
     text = _LABEL.sub(lambda m: _label(m, choices), text)
     text = _SMALL.sub(lambda m: m["lead"] + _small(m, choices), text)
-    return _TWICE.sub(r"\1", text)
+    return _TWICE.sub(r"\1", _OF_BOTH.sub(r"\1; ", text) if "etween" in text else text)
 
 
+_OF_BOTH = re.compile(rf"\b([Bb]etween {X} and {X}), (?={X})")
+"""Before what is said of one of two: "between A and B, B is better"."""
 _TWICE = re.compile(
     rf"([{CANDIDATES[0]}-{CANDIDATES[-1]}])(?:[^\S\n]|[.,:*_`)(\[\]\"'“”=–—-]|\bi\.e\.|\bwhich is\b"
     r"|\boption\b"

@@ -48,7 +48,7 @@ JOINED = re.compile(
     r"|nearly|almost"
     r"|roughly"
     r"|approximately|before|after|near|half|twice|between|least|most|up to|like"
-    r"|(?<!made )(?<!total )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
+    r"|(?<!total )(?<!sum )(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
     + X
     + "|"
     + X

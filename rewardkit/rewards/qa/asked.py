@@ -24,6 +24,23 @@ _FORMS = {
     "mythology": r"mythology|in \w+ myths?",
 }  # fmt: skip
 _LONGEST = 20
+_VERBS = table(
+    "write/wrote/written throw/threw/thrown win/won beat/beaten make/made sing/sang/sung speak/spoke/spoken "
+    "take/took/taken give/gave/given begin/began/begun find/found hold/held lead/led lose/lost run/ran "
+    "build/built buy/bought sell/sold teach/taught bring/brought choose/chose/chosen draw/drew/drawn "
+    "drive/drove/driven fly/flew/flown grow/grew/grown know/knew/known rise/rose/risen ride/rode/ridden "
+    "see/saw/seen shoot/shot spend/spent steal/stole/stolen strike/struck swim/swam sink/sank/sunk "
+    "wear/wore/worn fight/fought catch/caught become/became come/came go/went/gone get/got leave/left "
+    "meet/met pay/paid send/sent sit/sat stand/stood tell/told think/thought die/died/dies keep/kept "
+    "fall/fell/fallen eat/ate/eaten live/lived/lives use/used/uses move/moved/moves name/named/names "
+    "play/played serve/served flow/flows"
+)
+_FORMS_OF = {form: frozenset(forms.split("/")) for forms in _VERBS for form in forms.split("/")}
+
+
+def verb_forms(word: str) -> frozenset[str]:
+    """Return the other forms of an irregular verb, none of other words."""
+    return _FORMS_OF.get(word, frozenset())
 
 
 def without_its_words(text: str, question: str) -> str:

@@ -53,7 +53,7 @@ def asked_kind(question: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _pattern(accepted: tuple[str, ...], kind: str) -> re.Pattern[str] | None:
-    forms = {form for text in accepted for form in (text.strip(), _unaccented(text.strip())) if form}
+    forms = {form for text in accepted for form in (text.strip(), unaccented(text.strip())) if form}
     if not forms:
         return None
     parts = [_as_pattern(form) for form in sorted(forms, key=lambda f: (-len(f), f))]
@@ -76,5 +76,6 @@ def _as_pattern(form: str) -> str:
     )
 
 
-def _unaccented(text: str) -> str:
+def unaccented(text: str) -> str:
+    """Return a text with plain letters for accented ones."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))

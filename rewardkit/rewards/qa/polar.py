@@ -16,9 +16,11 @@ _SAYS = re.compile(
 )
 """What follows is a sentence, no other answer."""
 _LEAVES_OPEN = re.compile(
-    r"\b(?:but|however|maybe|perhaps|possibly|probably|or|unless|if|wait|actually|although|though|unsure|unclear"
+    r"\b(?:but|however|maybe|perhaps|possibly|probably|or|unless|if|wait|actually|although|though|unsure"
+    r"|unclear"
     r"|depends|sorry|correction|oops|scratch|yet|technically|partly|partially|might|could|sometimes|often"
-    r"|usually|not (?:sure|certain)|other hand|guess|doubt\w*|answer)\b|[?？:;]|->|→",
+    r"|usually|not (?:sure|certain)|other hand|guess|doubt\w*|answer|claim\w*|says?|said|thinks?|believed?"
+    r"|argued?|insists?)\b|[?？:;]|->|→",
     re.IGNORECASE,
 )
 _AGAINST = {

@@ -301,7 +301,8 @@ _REASON = re.compile(
 )
 _NO_REASON = re.compile(
     r"\b(?:or|nor|wrong|incorrect|false|maybe|perhaps|possibly|actually|but|however|unless|except"
-    r"|instead|rather|if)\b|[?？]"
+    r"|instead|rather|if|some|many|others|people|students?|distractors?|misconception|myth|claim\w*"
+    r"|guess\w*)\b|[?？]"
     r"|\b(?:not|n['’]t)\s(?:it|right|correct|true|so|sure)\b|\bno[,.]",
     re.IGNORECASE,
 )

@@ -46,6 +46,32 @@ _TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "ei
 _PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 10: "tenth"}
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July",
            "August", "September", "October", "November", "December")  # fmt: skip
+_MONTHS_ABROAD = (
+    (
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "{day}. {month} {year}",
+    ),
+    (
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "{day} {month} {year}",
+    ),
+    (
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "{day} de {month} de {year}",
+    ),
+    (
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "{day} de {month} de {year}",
+    ),
+    (
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "{day} {month} {year}",
+    ),
+    (
+        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+        "{day} {month} {year} года",
+    ),
+)
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LARGEST_IN_WORDS = 1_000_000
 _THOUSAND = 1_000
@@ -210,6 +236,11 @@ def _of_date(text: str) -> Iterator[str]:
         for short in (name[:_SHORT_MONTH], f"{name[:_SHORT_MONTH]}."):
             yield from (f"{short} {day}, {year}", f"{day} {short} {year}", f"{day} {short}, {year}")
     yield f"{year}-{month:02}-{day:02}"
+    yield from (f"{day:02}.{month:02}.{year}", f"{day}.{month}.{year}", f"{year}年{month}月{day}日")
+    for months, order in _MONTHS_ABROAD:
+        yield order.format(day=day, month=months.split()[month - 1], year=year)
+    if day > len(_MONTHS):
+        yield from (f"{day:02}/{month:02}/{year}", f"{month:02}/{day:02}/{year}", f"{month}/{day}/{year}")
 
 
 def _of_day(name: str, date: tuple[int, int, int]) -> Iterator[str]:
@@ -244,6 +275,20 @@ def _of_year(text: str, question: str) -> Iterator[str]:
         yield from (f"{year} {era}" for era in ("BC", "BCE", "B.C.", "B.C.E."))
         return
     yield from (f"{year} {era}" for era in ("AD", "CE", "A.D.", "C.E."))
+    yield from (
+        f"{year}年",
+        f"{year} 年",
+        f"im Jahr {year}",
+        f"en {year}",
+        f"année {year}",
+        f"в {year} году",
+        f"el año {year}",
+        f"{year} год",
+        f"{year} году",
+    )
+    century, rest = divmod(int(year), 100)
+    if len(year) == len("1969") and rest >= len(_MONTHS) - 2 and century != len(_TENS) * 2:
+        yield f"{in_words(century)} {in_words(rest)}"
     yield from (f"AD {year}", f"A.D. {year}", f"the year {year}", f"year {year}", f"the year AD {year}")
 
 

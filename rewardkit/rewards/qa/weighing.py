@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CUE, PRONOUN, X
+from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CONCEDED, CUE, PRONOUN, X
 from rewardkit.rewards.commitment import breaks_off, committed
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.denying_words import NOT
+from rewardkit.rewards.qa.abroad import answered
 from rewardkit.rewards.qa.answer_words import (
     BESIDE,
     COURTESY,
@@ -26,7 +27,8 @@ from rewardkit.rewards.qa.answer_words import (
     SENTENCE_WORDS,
     WORD,
 )
-from rewardkit.rewards.qa.asked import without_its_words
+from rewardkit.rewards.qa.asides import without_asides
+from rewardkit.rewards.qa.asked import verb_forms, without_its_words
 from rewardkit.rewards.qa.figures import without_figures
 from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.qa.opposites import of_opposite
@@ -52,14 +54,16 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
         return before
     given = stems(question, accepted)
     text = without_its_words(text, question)
-    refine = partial(_refined, given=given, frames=[], labelled=set(), question=question)
+    of_number = any(map(_NUMBERS.search, accepted))
+    refine = partial(_refined, given=given, of_number=of_number, frames=[], labelled=set(), question=question)
     text = _FIRST.sub("", text[-_MAX_READ:])
     text = without_tables(text, lambda word: _stem(word) in given) if "|" in text else text
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted, question)
+    text = without_asides(answered(text, question), question, of_number=of_number)
     if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
     text = without_figures(text, accepted, question)
-    if "=" in text:
+    if "=" in text or "equals" in text:
         text = _solved(_LESS.sub(" minus ", _COMPUTED.sub("", text)), given)
     text = _of_relation(text, question, given) if " of " in text else text
     text = _APPOSITION.sub("", _NUMERAL.sub("", text) if "\n" in text else text)
@@ -67,7 +71,8 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
 
 
 _COMPUTED = re.compile(
-    rf"(?<![\w=.,])[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}}=\s?(?={X}(?:\s[^\W\d_]+){{0,3}}[\s.!*$)\]]*\Z)"
+    rf"(?<![\w=.,])[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}}(?:="
+    rf"|equals)\s?(?={X}(?:\s[^\W\d_]+){{0,3}}[\s.!*$)\]]*\Z)"
 )
 """Before the answer that ends a response, the sum that gives it: `365 + 1 = 366`."""
 _LESS = re.compile(rf"(?<={X})\s[–−-]\s(?=[$€£]?\d[^\n=]{{0,40}}=)|(?<=\d)\s[–−-]\s(?={X}[^\n=]{{0,40}}=)")
@@ -142,7 +147,8 @@ def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
     if " or " in plain and any(answer.casefold() in plain for answer in accepted):
         head, _, _ = plain.partition(" or ")
         plain = head.rpartition(",")[0] if "," in head else ""
-    found = frozenset(map(_stem, _content(plain)))
+    words = _content(plain)
+    found = frozenset(map(_stem, [*words, *(form for word in words for form in verb_forms(word))]))
     return found | _OF_AMOUNTS if accepted and accepted[0][:1].isdigit() else found
 
 
@@ -164,14 +170,18 @@ def _refined(
     scope: str | None,
     *,
     given: frozenset[str],
+    of_number: bool,
     frames: list[tuple[str, str]],
     labelled: set[bool],
     question: str,
 ) -> Step:
-    """A step where there are other answers than the accepted ones; `frames`: the words around those;
-    `labelled`: whether accepted or other answers, or both, stood under labels that say nothing of answers."""
+    """A step where there are other answers than the accepted ones; `of_number`: an answer is a number;
+    `frames`: the words around accepted answers; `labelled`: whether accepted or other answers, or both, stood
+    under labels that say nothing of answers."""
     if CANDIDATES[0] in clause and of_opposite(clause, question):
         return Step("nothing")
+    if of_number and scope is None and CANDIDATES[0] not in clause and _gives_number(clause, given):
+        return Step("commits", frozenset((OTHER,)))
     read = _read_again(step, clause, scope, given)
     if scope is None and (own := _under_label(clause, given)) is not None:
         labelled.add(own)
@@ -188,6 +198,13 @@ def _refined(
     if scope is None and any(_fills(clause, head, tail) for head, tail in frames):
         return Step("commits", frozenset((OTHER,)))
     return read
+
+
+def _gives_number(clause: str, given: frozenset[str]) -> bool:
+    """Whether a clause answers with words of the question and one number: "Brady threw 2"."""
+    words = _content(clause)
+    new = [word for word in words if _stem(word) not in given]
+    return len(new) == 1 and new[0][0].isdigit() and len(words) > len(new) + 1 and NOT.search(clause) is None
 
 
 def _under_label(clause: str, given: frozenset[str]) -> bool | None:
@@ -238,6 +255,8 @@ _FRAME = 4
 
 def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str]) -> Step:
     here = CANDIDATES[0] in clause
+    if here and step.does == "nothing" and CONCEDED.match(clause):
+        return step
     if here and step.does in _READ_AGAIN and scope is None:
         return _of_candidate(step, clause, given)
     if step.does in ("denies", "nothing") and not here and _denies_other(clause, given):
@@ -430,7 +449,10 @@ _DOER = table("i we to should must will would 'll 'd i'll i'd we'll we'd can let
 _WITH = re.compile(rf"([^\W\d_]+) and (?={X})")
 """Beside somebody whom the question names."""
 _IN_PLACE = re.compile(rf"(?<={X}),\s(?P<place>[^,]+)$")
-_APPOSED = re.compile(rf"(?<={X}),\s(?:an?|the|which|who|located|founded|known)\s[^,]*$")
+_APPOSED = re.compile(
+    rf"(?<={X}),\s(?!.*\b(?:wrong|lie|guess|mistake|myth|misconception|error|pen name|alias)\b)"
+    r"(?:an?|the|which|who|located|founded|known)\s[^,]*$"
+)
 """What explains an answer: "Canberra, a planned city"."""
 
 
@@ -456,7 +478,8 @@ def _in_focus(clause: str, given: frozenset[str]) -> bool:
     if verb is None:
         return True
     if verb.start() > len(before):  # the answer stands first
-        return not _content(before) and not _content(clause[len(before) + 1 : verb.start()])
+        between = _content(clause[len(before) + 1 : verb.start()])
+        return not _content(before) and all(_stem(word) in given for word in between)
     within = [w for w in _content(clause[verb.end() : len(before)]) if _stem(w) not in given]
     if within and (beside[0] == "of" or not (beside[0] in GRAMMAR or beside[0].endswith("ed"))):
         return False

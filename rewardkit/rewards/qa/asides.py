@@ -1,0 +1,85 @@
+"""What a sentence says beside its answer: when that was, who or what it is, what else is known of it.
+
+Read in texts in which answers stand as single characters; a text without these remarks says the same in fewer
+words. Where the answer is a number, numbers beside it may be answers, too.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.clause_words import X
+
+_NO_X = X[1:-1]
+_NAMES_ANSWER = re.compile(X)
+_LEAVES_OPEN = re.compile(
+    r"\b(?:not|or|nor|never|no|right|wrong|correct|true|yes|sure|incorrect|false|but|however|instead|other"
+    r"|another|second|former|latter"
+    r"|answer|one"
+    r"|same|maybe|perhaps|possibly|alternative\w*|also|if|rather|actually|formerly|then|today|now"
+    r"|previously|until|guess\w*|mistak\w*|myth|misconception|doubt\w*|fake|false\w*|supposed\w*|alleged\w*"
+    r"|unlikely|pen name|rejected|excluded|eliminated|many|some)\b|n['’]t|\?",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    rf"(?P<own>\bby {X}),? (?:in|around|circa|c\.|about|during|since|from|between) (?:(?:the|early|late|mid"
+    rf"|year"
+    rf"|summer|spring|autumn"
+    r"|winter|fall|of|January|February|March|April|May|June|July|August|September|October|November"
+    r"|December)[ -]){0,3}"
+    r"\d{3,4}s?(?:(?: (?:and|to) |[–-])\d{2,4})?(?=[.,;!]?(?:\s|$))"
+)
+_YEARS = re.compile(r" ?\(\d{4}(?:\s?[–-]\s?\d{2,4})?\)")
+_KIND = (
+    r"(?:[\w-]+ ){0,3}(?:playwright|dramatist|artist|painter|sculptor|polymath|author|novelist|writer|poet"
+    r"|composer|singer"
+    r"|musician|actor|actress|director|physicist|chemist|scientist|mathematician|philosopher|inventor"
+    r"|politician"
+    r"|explorer|king|queen|emperor|president|footballer|player|hosts?|city|river|country)(?: of(?:"
+    r" \w+){1,3})?"
+)
+_WHO = re.compile(rf"\b(?P<own>(?:by|is|was) {X}), (?P<said>(?:the|an?) {_KIND})(?=[.!]|\n|$)")
+_BRACKETED = re.compile(rf"(?<={X})[*_\"”]{{0,2}} ?\((?P<said>[^()\n{_NO_X}]{{3,60}})\)")
+_EXPLAINS = re.compile(
+    r"(?:(?:born|founded|established|built|released|published|died)(?: in| on)? |b\. ?|c\. ?|ca\. ?|r\."
+    r" ?)?(?:\w+ )?"
+    rf"\d{{3,4}}(?:\s?[–-]\s?(?:\d{{2,4}}|present))?|(?:the |an? )?{_KIND}"
+)
+_DESCRIBED = re.compile(
+    r"(?:(?<=[.!] )|(?<=\n))(?:It|He|She) (?:is|was) (?:located|situated|founded|built|established|born"
+    r"|released|published)"
+    rf" (?:in|on|at|near|along|around|between)(?: the| early| late)? (?=[A-Z\d])[^.!?\n{_NO_X}]*(?:[.!]|$)"
+)
+"""What is said of the answer in a sentence of its own, about a place, a time or a name."""
+_DIMENSION = re.compile(
+    rf"(?<={X}) (?:long|tall|high|wide|deep|old|altogether|in (?:length|height|total|all))(?=[.,!]|\s*$)"
+)
+_BESIDE = re.compile(
+    rf"(?<={X}), (?P<said>(?:during the|when|with|from the) (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}|when it"
+    rf" [a-z]+ an? \w+"
+    r"|mate|everyone|folks|guys|dear|my friend|buddy|bro|dude|sir|madam)(?=[.!]|\s*$)"
+)
+_DATE = re.compile(
+    r"\b(?:on )?(?:(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? )?(?:January|February|March|April|May|June|July"
+    r"|August|September"
+    rf"|October|November|December)(?: \d{{1,2}}(?:st|nd|rd|th)?)?,? (?={X})"
+)
+_ASKS_YEAR = re.compile(r"\b(?:what|which) year\b", re.IGNORECASE)
+
+
+def without_asides(text: str, question: str, *, of_number: bool) -> str:
+    """Return a text without what its sentences say beside the answer; `of_number`: it has a digit."""
+    if _NAMES_ANSWER.search(text) is None:
+        return text
+    text = _BESIDE.sub(lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) else "", text)
+    if of_number:
+        text = _DIMENSION.sub("", text)
+        return _DATE.sub("in ", text) if _ASKS_YEAR.search(question) else text
+    text = _YEARS.sub("", _WHEN.sub(r"\g<own>", text))
+    text = _WHO.sub(lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) else m["own"], text)
+    if "(" in text:
+        text = _BRACKETED.sub(
+            lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) or not _EXPLAINS.fullmatch(m["said"]) else "",
+            text,
+        )
+    return _DESCRIBED.sub(lambda m: m[0] if _LEAVES_OPEN.search(m[0]) else "", text)
