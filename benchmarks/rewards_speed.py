@@ -14,6 +14,7 @@ from rewardkit.registry import REGISTRY
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
+from tests.rewards.templates import blind
 
 REASONING = (
     "The question asks for the capital of France. I know that it lies on the Seine, and has for long.\n"
@@ -48,6 +49,12 @@ def rate(name: str, samples: list[Sample]) -> float:
     return len(samples) / min(seconds)
 
 
+def in_words(name: str) -> list[Sample]:
+    """Responses of many wordings to many questions, each question's options in many orders."""
+    cases = [case for letter in "abcdefgh" for case in getattr(blind, name)(letter)]
+    return [Sample(name, case.response, case.ground_truth, case.prompt, case.extra_info) for case in cases]
+
+
 def member_cost() -> float:
     """Microseconds that a member of a composition costs beyond the member itself."""
     compose("speed_mix", {"sum": ["exact"] * 8}, ["speed_mix"])
@@ -62,6 +69,8 @@ def main() -> None:
         samples = [Sample(name, response + " " * (i % 3), truth, None, info) for i in range(5_000)]
         found = rate(name, samples)
         print(f"{name:14} {len(response):4} characters  {found:10,.0f}/s  bar {bar:,}")
+    for name in ("choice", "qa"):
+        print(f"{name:14} in words         {rate(name, in_words(name)):10,.0f}/s")
     print(f"composition: {member_cost():.1f} µs a member beyond the member itself, bar 5")
 
 
