@@ -7,8 +7,10 @@ be all that it adds where an answer stands, and nothing after it may take it bac
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import partial
 
+from rewardkit.arithmetic import BadExpression, calculate
 from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CONCEDED, CUE, PRONOUN, X
 from rewardkit.rewards.commitment import breaks_off, committed
 from rewardkit.rewards.counted import table
@@ -64,19 +66,38 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
         return False
     text = without_figures(text, accepted, question)
     if "=" in text or "equals" in text:
-        text = _solved(_LESS.sub(" minus ", _COMPUTED.sub("", text)), given)
+        text = _COMPUTED.sub(partial(_without_true_sum, accepted=accepted), text)
+        text = _solved(_LESS.sub(" minus ", text), given)
     text = _of_relation(text, question, given) if " of " in text else text
     text = _APPOSITION.sub("", _NUMERAL.sub("", text) if "\n" in text else text)
     return committed(text, refine, 0 if before else None) == 0
 
 
 _COMPUTED = re.compile(
-    rf"(?<![\w=.,])[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}}(?:="
+    rf"(?<![\w=.,−–-])(?P<sum>(?:(?<!\S)[−–-])?[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}})(?:="
     rf"|equals)\s?(?={X}(?:\s[^\W\d_]+){{0,3}}[\s.!*$)\]]*\Z)"
 )
 """Before the answer that ends a response, the sum that gives it: `365 + 1 = 366`."""
+
 _LESS = re.compile(rf"(?<={X})\s[–−-]\s(?=[$€£]?\d[^\n=]{{0,40}}=)|(?<=\d)\s[–−-]\s(?={X}[^\n=]{{0,40}}=)")
 """Between the terms of a sum: no dash that ends a clause."""
+
+
+def _without_true_sum(found: re.Match[str], accepted: tuple[str, ...]) -> str:
+    """Nothing for a sum that gives an accepted answer, rounded as that is; else the sum as it stands."""
+    try:
+        value = Fraction(calculate(found["sum"].translate(_NO_MONEY)))
+    except (BadExpression, ValueError):
+        return found[0]
+    for number in filter(None, map(_PLAIN_NUMBER.search, accepted)):
+        places = len(number["places"] or "")
+        if round(value, places) == Fraction(number[0].replace(",", "").replace("−", "-")):
+            return ""
+    return found[0]
+
+
+_NO_MONEY = str.maketrans("[]", "()", "$€£")
+_PLAIN_NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.(?P<places>\d+))?")
 
 
 def _of_relation(text: str, question: str, given: frozenset[str]) -> str:

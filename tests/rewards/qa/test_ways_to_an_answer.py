@@ -128,3 +128,24 @@ def test_what_leads_elsewhere_or_nowhere_is_none(question: str, truth: list[str]
 
 def _answers(question: str, truth: list[str], said: str) -> bool | None:
     return qa.score(Sample("qa", said, json.dumps(truth), question), qa.QaOptions()).correct
+
+
+@pytest.mark.parametrize("response", ["10/3 = 3.33", "We share it: 10 / 3 = 3.33", "3.33 = 3.33"])
+def test_a_sum_that_gives_the_answer_leads_to_it(response: str) -> None:
+    assert qa.score(Sample("qa", response, '["3.33"]'), qa.QaOptions()).correct
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "10/4 = 3.33",
+        "-3.33 = 3.33",
+        "5 = 3.33",
+        "3.33 = 5",
+        "10/0 = 3.33",
+        "9" * 150 + " = 3.33",
+        "10 - (3 = 3.33",
+    ],
+)
+def test_a_sum_that_gives_something_else_leads_to_no_answer(response: str) -> None:
+    assert not qa.score(Sample("qa", response, '["3.33"]'), qa.QaOptions()).correct
