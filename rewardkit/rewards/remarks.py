@@ -176,6 +176,31 @@ _NONE_BUT = re.compile(
 )
 """The one that is left when all others are wrong."""
 _MAY_BE_NONE_BUT = re.compile(r"thing (?:other|but|except|besides) |\b[Ii]f it", re.IGNORECASE)
+_EXCLUDED = re.compile(
+    rf"[^\S\n]?\((?:since |as |because |given that )?(?:(?P<neither>neither )|both )?(?:options? "
+    rf"|choices? )?(?P<them>{X}"
+    rf"(?:(?:, and|, or|,| and| or| nor) (?:option |choice )?{X}){{0,8}})"
+    r" (?:(?:(?:ca|could|do|does|is|are|was|were)n['’]t|cannot|(?(neither)can|(?!))"
+    r"|(?:is|are|do|does|could|can) not) (?:possibly )?(?:be )?"
+    r"(?:right|correct|true|it|the answer|possible|fit|work|match|apply|hold|qualify)"
+    rf"|(?:(?:is|are|was|were|being|having been|have been|can be) )?(?:\w+ly |all |both )?{_WRONG}"
+    r"|fails?)(?:,? (?:among(?:st)? others|for (?:instance|example)|e\.g\.))?\)",
+    re.IGNORECASE,
+)
+"""Others that are excluded in a bracket: "by elimination (A and C can't be right, among others)"."""
+
+
+_ELEMENT = re.compile(X)
+_COUNTED = (
+    rf"(?:option )?{X} (?:(?:\d{{1,4}}|two|three|four|five|six|seven|eight|nine|ten) times|once|twice)"
+    r"(?: out of \w+)?"
+)
+_TALLY = re.compile(
+    rf"(?:\b[\w'’]{{1,20}} ){{0,3}}\b(?:chose|choose|picked|selected|voted(?: for)?|named|answered"
+    rf"|said|went (?:for|with)) {_COUNTED}(?:(?:, and|,| and) {_COUNTED})*",
+    re.IGNORECASE,
+)
+"""Votes that others gave: "voters chose B 2 times and C 3 times"."""
 
 
 def without_remarks(text: str) -> str:
@@ -185,6 +210,9 @@ def without_remarks(text: str) -> str:
     if "[" in text:
         text = _CITATION.sub("", _REFERENCE.sub("", text))
     if "(" in text:
+        text = _EXCLUDED.sub(
+            lambda m: ". ".join(["", *(f"{x} is wrong" for x in _ELEMENT.findall(m["them"])), ""]), text
+        )
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
         text = _FORMER.sub("", text)
         text = _NOT_OTHER.sub(lambda m: m[0] if m["own"] in m["other"] else m["own"] + m["between"], text)
@@ -210,6 +238,8 @@ def without_remarks(text: str) -> str:
         text = _OF_TWO.sub(_the_one, text)
     if _MAY_BE_NONE_BUT.search(text):
         text = _NONE_BUT.sub(lambda m: f"it is {m['any'] or m['none'] or m['not']}", text)
+    if " times" in text or "twice" in text:
+        text = _TALLY.sub("", text)
     if "There " in text:
         text = _RELATED.sub("", text)
     return _HEADED.sub("\n", text) if ":" in text else text

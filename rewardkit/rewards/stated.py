@@ -94,6 +94,7 @@ def visible(response: str) -> tuple[str, str]:
     if "<" in response or "[" in response:
         response = FILLER.sub("", response)
         response = without_searches(response) if "<|begin_" in response else response
+        response = _unfolded(response) if "<details" in response else response
     text = voted(unwrapped(acted(_ROLE.sub("", final_part(response)))))
     if "|" in text:
         text = _ROW.sub(r"Answer: \1", text)
@@ -105,6 +106,26 @@ def visible(response: str) -> tuple[str, str]:
     return _FENCE.sub(" ", text)[-_WINDOW:], code
 
 
+def _unfolded(response: str) -> str:
+    """A response with its one fold that is titled as the answer opened, where nothing else states one."""
+    found = list(_FOLD.finditer(response))
+    if len(found) != 1:
+        return response
+    before, after = response[: found[0].start()], response[found[0].end() :]
+    if statements(final_part(before + after)[-_WINDOW:]):
+        return response
+    title = "Answer:\n" if found[0]["answer"] else ""
+    return f"{before}\n\n{title}{found[0]['content'].strip()}\n{after}"
+
+
+_FOLD = re.compile(
+    r"<details(?:\sopen(?:=\"\")?)?>\s*<summary>(?:\s|<\w{1,6}>|[*_])*"
+    r"(?:(?:click|tap|press)(?: here)? (?:to|for) )?"
+    r"(?:(?:see|show|reveal|view|open|the|my|final|correct|full) )*"
+    r"(?:(?P<answer>answer)|solution)\s?[:.]?(?:\s|</\w{1,6}>|[*_])*</summary>"
+    r"(?P<content>[^<]*(?:<(?!/?details\b)[^<]*)*)</details>",
+    re.IGNORECASE,
+)
 _ROW = re.compile(
     r"^[^\S\n]*\|\s*\**(?:(?:the|final|correct|my)\s)*answer:?\**\s*\|\s*([^|\n]*[^|\s])\s*\|[^\S\n]*$",
     re.I | re.M,

@@ -42,10 +42,51 @@ _IF_YOU_CHOSE = re.compile(
     r"|sorry|bad luck|not quite|no luck)\s?[:.!;,–—-]+\s"
 )
 """Before the answer, to readers who may have chosen another one: "if you said A, think again"."""
+_SAYING = (
+    r"(?:say|state|tell you|affirm|assert|declare|confirm|conclude|report|assure you|attest|maintain|answer)"
+)
+_CONFIDENTLY = re.compile(
+    rf"(?P<before>(?:^|[.!?:;,]\s|\b(?:and|so|thus|therefore|hence)\s)[\s*_>#]{{0,4}})"
+    r"(?:I|[Ww]e) (?:(?:can|am able to|are able to) (?:now |therefore |thus |safely )?)?"
+    rf"(?:(?:confidently|assuredly) {_SAYING}|{_SAYING} (?:to you )?with "
+    r"(?:(?:full|complete|absolute|total|great|high|utmost|every|perfect) )?"
+    r"(?:confidence|certainty|conviction|assurance)) that ",
+    re.MULTILINE,
+)
+"""Before the answer: "I can say with confidence that"."""
+_SURE_WORDS = ("onfiden", "ertainty", "onviction", "ssurance", "ssuredly")
+_QUOTED_ANSWER = re.compile(
+    r"[\"“`](?=[^\"“”`\n]{0,60}(?:nswer|ption|hoice|orrect|boxed|####))[^\"“”`\n]{1,120}[\"”`]"
+    r"|(?<=\s)'(?=[^'\n]{0,60}(?:nswer|ption|hoice|orrect|boxed|####))[^'\n]{1,120}'(?!\w)"
+)
+_QUOTES = ('"', "“", "`", " '")
+_OF_FORMAT = re.compile(
+    r"\b(?:such as|(?:something|(?:look|sound|read)s?|line|sentence|phrase) like"
+    r"|(?:in|of|has|have) the (?:form|format|shape|style|type|kind)(?: of)?"
+    r"|(?:format|template|form|wording) (?:[a-z]+ ){0,3}?"
+    r"(?:is|was|(?:should|must|has to|would) be)"
+    r"|(?:told|asked|supposed|instructed|required|expected|meant|ordered|requested)"
+    r" to (?:write|say|end|finish|close|conclude|reply|respond|output|state|type|begin|start)"
+    r"(?: [a-z]+){0,5})[:,]?\s$",
+    re.IGNORECASE,
+)
+"""Before a quotation: it shows how an answer is to be put, and is none."""
+
+
+def _unless_of_format(found: re.Match[str]) -> str:
+    is_format = _OF_FORMAT.search(found.string, max(0, found.start() - _BEFORE), found.start())
+    return "" if is_format else found[0]
+
+
+_BEFORE = 80
 
 
 def unwrapped(text: str) -> str:
     """Return a text without what stands around its answer; what stands in environments and brackets stays."""
+    if any(map(text.__contains__, _QUOTES)):
+        text = _QUOTED_ANSWER.sub(_unless_of_format, text)
+    if any(map(text.__contains__, _SURE_WORDS)):
+        text = _CONFIDENTLY.sub(r"\g<before>", text)
     if any(map(text.__contains__, _BRACKETS)):
         text = _PLACE.sub(lambda m: m[0] if f"</{m['own']}>" in text else m["before"] + m["own"], text)
     if "If you" in text:

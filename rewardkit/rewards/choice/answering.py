@@ -90,6 +90,8 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
         return "several", True, "several numbered answers"
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
+    if (five := text.rstrip(_CLOSING)[-5:]) in _FIVES and fold(five) not in choices.texts:
+        text = _once(text)
     text = with_ticks_read(text, choices)
     found = (
         _stated(text, choices)
@@ -104,6 +106,23 @@ def read_answer(response: str, choices: ChoiceList) -> ChoiceAnswer:
         if not found[1] and (one := _opening_label(text, choices)) is not None:
             return one, False, "the label that opens the response"
     return found
+
+
+def _once(text: str) -> str:
+    """A text whose answer is a letter five times, as LiveBench asks for it, with such letters once."""
+    end = len(text.rstrip(_CLOSING)) - 5
+    before = "\n" * (end < _READ_BEFORE) + text[max(0, end - _READ_BEFORE) : end]
+    return _FIVE.sub(r"\1", text) if _ANNOUNCED.search(before) else text
+
+
+_CLOSING = " \t\r\n.!*_)]}$\"'`”’"
+_FIVES = frozenset(letter * 5 for letter in "ABCDEFGHIJ")
+_FIVE = re.compile(r"(?<!\w)([A-J])\1{4}(?!\w)")
+_ANNOUNCED = re.compile(
+    r"(?:(?:[.!?:]\s|\n)\s*|\b(?:answer|choice|option|letter|choose|pick|select|go with)\b[^.\n]{0,40}?\W)"
+    r"[*_(\[\"'`]{0,4}\Z"
+)
+_READ_BEFORE = 60
 
 
 def _quick(response: str, choices: ChoiceList) -> ChoiceAnswer | None:
@@ -165,6 +184,9 @@ def _continued(text: str, reads: set[Named], choices: ChoiceList) -> bool:
 def _read_statement(statement: Statement, choices: ChoiceList) -> Named:
     if statement.text.strip(" .\"'").casefold() in _NOTHING:
         return "several"
+    former = _UNTIL.match(statement.text) if "till" in statement.text or "until" in statement.text else None
+    if former and exactly(former["what"], choices):
+        return None
     inner = _LIKELY.sub("", _ONE_OF_LIST.sub(r"\1", unboxed(statement.text)))
     if statement.kind == "choosing":
         exact = exactly(REST_OF_REASON.sub("", inner), choices)
@@ -182,6 +204,8 @@ def _read_statement(statement: Statement, choices: ChoiceList) -> Named:
 
 _NOTHING = frozenset(("null", "n/a", "unknown", "undecided"))
 """What stands in the place of an answer where there is none."""
+_UNTIL = re.compile(r"(?P<what>[^,;.\n]{1,80}?)\s(?:until|till)\s")
+"""What was the answer once: "B until yesterday"."""
 _LIKELY = re.compile(r"\s*(?:most |very |quite )?(?:probably|likely)\s", re.IGNORECASE)
 _ONE_OF_LIST = re.compile(r"^\s*\[\s*\"([^\"]*)\"\s*\]\s*$")
 _CONCESSION = re.compile(

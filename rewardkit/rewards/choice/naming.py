@@ -31,11 +31,13 @@ _LEAD = re.compile(
 )
 _TRAILING = re.compile(
     r"(?P<text>.{1,400}?)(?:[\s,;:–—*_-]|[(\[])\s{0,2}(?:(?:which|that|this)\s(?:is|corresponds\sto"
-    r"|matches),?|i\.e\.,?|namely|so)?\s{0,2}"
+    r"|matches),?|i\.e\.,?|namely|so"
+    r"(?:\s(?:I|we)\s(?:choose|pick|select|answer|mark|say|go\swith)|\s(?:my|the|our)\s(?:final\s|correct\s)?"
+    r"(?:answer|choice|option|letter)\sis)?)?\s{0,2}"
     r"(?:(?:the\s)?(?:option|choice|letter|answer)\s)?[*_]{0,2}[(\[]?(?P<label>[A-J])[)\]]?[*_]{0,2}",
     re.DOTALL,
 )
-"""An option's text and then its label: "Paris (B)", "Paris, which is option B"."""
+"""An option's text and then its label: "Paris (B)", "Paris, which is option B", "Paris, so I choose B"."""
 _EXPLAINED = re.compile(r"^(?:that is|which is|i\.e\.|namely|meaning|=)[,:]?\s*", re.IGNORECASE)
 _EXCLUSION = re.compile(
     r",?\s*\(?(?:and |but )?(?:not|rather than|instead of)\s+(?:option\s+)?[(\[]?[A-J][)\]]?(?!\w)", re.I

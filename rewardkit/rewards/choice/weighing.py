@@ -26,7 +26,7 @@ _VERB_NEXT = re.compile(
     r"|oder|und|kommen|sind|als|et|ou|sont|conviennent|y|como|son (?:correct|posibl|válid|posíb)\w+|che"
     r"|sono|vanno|quanto|são|zijn|komen|que|en|of|o|e"
     r"|hits|makes|describes|satisfies|captures|explains|suits"
-    r"|wins|matches|does|are|over|yes|yep|no|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
+    r"|wins|matches|does|are|over|yes|yep|no|nor|nope|nah|meh|holds|remains|stands|on|at|in|but|not|then|too"
     r"|instead|rather|cannot|should|may|(?:is|are|was|ca|do|does|wo|would|could|should)n['’]t)\b"
 )
 _PRONOUN_NEXT = re.compile(r"\s+(?:was|would|could|might|can|must|has|have|had|am|do|did|and|or)\b")
