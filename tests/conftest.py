@@ -61,6 +61,13 @@ LONGEST = (
 )
 """The files that take half of the time, the longest first; `pytest --durations` shows what they take."""
 
+TOGETHER = (
+    "trainer/rollout/test_rollout_parity.py",
+    "trainer/rollout/test_rollout.py",
+    "trainer/rollout/test_families.py",
+)
+"""Files that one process runs, since each process that runs one imports vLLM for five seconds."""
+
 UNMEASURED = (
     "adapters/test_pickling.py",
     "datasets_prep/test_arithmetic.py",
@@ -213,6 +220,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: places.get(item.path, len(places) + (item.path not in slow)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a process the tests of a file, as `--dist loadfile` does, or of the files that stand `TOGETHER`."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class FilesTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return TOGETHER[0] if file.removeprefix("tests/") in TOGETHER else file
+
+    return FilesTogether(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
