@@ -128,7 +128,8 @@ HEDGE = words(
     rf"between(?! (?:them\b|(?:the two|these|those|both) \w+ (?:is|are|was|were)\b"
     rf"|[^{X[1:-1]},:]{{1,40}} and [^{X[1:-1]},:]{{1,40}}? (?:is|are|was|were|be"
     rf"|called)\b))(?=.*{X})",
-    r"torn",
+    r"torn", r"an? (?:wild|random|blind|mere|pure|total|complete|lucky) guess",
+    r"(?<=, )(?:just |only )?a guess",
     r"unsure", r"uncertain\w*", r"undecided", r"unclear",
     r"depend\w*", r"can(?! (?:only|conclude|(?:now|thus|therefore|safely|confidently) conclude|infer|deduce"
     r"|see that|say that|be sure)\b)", r"chance", r"odds", r"probability", r"percent",
@@ -378,6 +379,7 @@ AFFIRMS = re.compile(
 )
 KEEPS = re.compile(
     r"\b(?:lock\w*|stick\w*|go|going|submit\w*|keep\w*|settl\w+)(?: with| in| on)? (?:that|it|this)\b"
+    r"(?!\s?:\s\w)"
 )
 PROCESS = re.compile(
     r"(?:step \d{1,2}\s?:\s)?(?:[\w']+[\s,]+){0,3}?(?:look\w*|examin\w*|check\w*|test\w*|try\w*"

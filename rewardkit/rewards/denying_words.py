@@ -293,6 +293,9 @@ RESETS = re.compile(
     r"|\b(?:can't|cannot|can not|couldn't|won't|not able to|unable to|impossible to|hard to|too close to"
     r"|not ready to|not going to)\s(?:\w+\s){0,2}(?:say|decide|choose|tell|determine|commit|pick|know|call"
     r"|answer|settle|narrow)\b(?!\s(?:\w+\s)?(?:more|much|anything|further|enough)\b)"
+    r"|\b(?:can't|cannot|can not|couldn't|could not|unable to) (?:work|figure) (?:(?:it|this|that) out"
+    r"|out (?:what|which) (?:\w+ )?(?:belongs|goes|comes|fits|stands|should))\b"
+    r"|^(?:score|grade|marks?|rating|points?)\s?[:=]\s?(?:0|zero)(?![\d%]|[.,]\d)"
     r"|\bno (?:idea|clue|way to know|way of knowing)\b|(?<!they )(?<!who )(?<!you )\bdon't (?:really "
     r"|actually )?(?:know|trust|buy"
     r"|believe|think so|have a)\b|\beither way\b|\bundecided\b|\bwon't commit\b|\brethink\b|\breconsider\b"
@@ -318,7 +321,7 @@ CORRECTED = re.compile(
     r"|(?:that|this|it)(?:'s| is| was) (?:not (?:right|correct|true|it|quite right)|wrong|incorrect|false"
     r"|a mistake)"
     r"|i (?:disagree|beg to differ|do not agree|don't agree)(?: with (?:that|this|him|her|them|it))?"
-    r"|my (?:bad|mistake))\s?[:,–—-]\s"
+    r"|my (?:bad|mistake)|(?:scratch|strike) (?:that|this|it))\s?[:,–—-]\s"
 )
 """What takes back all before it and goes on: "I was wrong: B"."""
 OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choice|option|pick|one)\b")

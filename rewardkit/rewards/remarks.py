@@ -30,12 +30,14 @@ _FORMER = re.compile(
     rf"[^\S\n]?\((?:was|formerly|previously|originally|once|not)\s(?:\w+\s){{0,2}}{X}\)", re.IGNORECASE
 )
 """What something was before, or is not."""
-_DOUBT = re.compile(r"\b(?:not?|none|low|wrong|false|maybe|unsure|guess\w*|or|but)\b|\?", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\b(?:not?|none|low|wrong|false|maybe|unsure|guess\w*|or|but|distractors?|decoys?)\b|\?", re.IGNORECASE
+)
 _NOT_OTHER = re.compile(
     rf"(?P<own>{X})(?P<between>[^()\n{X[1:-1]}]{{0,20}})\((?:and |but )?"
     r"(?:not to be (?:confused|mixed up)(?: with)?|not|never|rather than|as opposed to|unlike)\s"
     r"(?!(?:right|correct|true|sure|certain|really|quite|necessarily|the answer|an answer|valid"
-    r"|confirmed|verified|it"
+    r"|confirmed|verified|it|(?:even )?\d{1,3} ?% (?:sure|certain|confident|positive)"
     r"|exactly|entirely|only|yet|always|so)\b)"
     r"(?P<other>[^()\n?]{1,160})\)",
     re.IGNORECASE,
@@ -203,16 +205,39 @@ _TALLY = re.compile(
 """Votes that others gave: "voters chose B 2 times and C 3 times"."""
 
 
+_UNCHANGED = re.compile(
+    rf"(?:(?<=[.!?]\s)|^)(?:My|I)\b[^.:;!?\n{X[1:-1]}]{{1,80}}, but (?:this|that|it|the answer)"
+    r" (?:hasn['’]t|has not|has never|never|does not|doesn['’]t|did not|didn['’]t|won['’]t|will not)"
+    r" change[sd]?(?: since(?: then)?)?\s?[:;,–—]\s",
+    re.MULTILINE,
+)
+"""Of what one knows may be out of date, what is not."""
+_CHECKED = re.compile(
+    r"\bI(?:['’]ve| have)? (?:double-?|re-?|cross-?)?(?:checked|verified)(?: \w{1,8}){0,2}\s?[:;]\s"
+    r"(?=(?:it|this|that)\b)"
+)
+_IS_NOT_OTHER = re.compile(
+    r"\((?:it|that)(?: isn['’]t| is not|['’]s not) (?=[A-Z])(?!(?:True|Right|Correct|Sure)\b)"
+    rf"[^().,:;!?\n{X[1:-1]}]{{1,80}}\.?\)"
+)
+"""In brackets: the name of another answer, which it is not."""
+
+
 def without_remarks(text: str) -> str:
     """Return a text without what stands beside its answers and says nothing of them."""
     if "【" in text:
         text = _MARKED_SOURCE.sub("", text)
     if "[" in text:
         text = _CITATION.sub("", _REFERENCE.sub("", text))
+    if " change" in text:
+        text = _UNCHANGED.sub("", text)
+    if "ecked" in text or "verified" in text:
+        text = _CHECKED.sub("", text)
     if "(" in text:
         text = _EXCLUDED.sub(
             lambda m: ". ".join(["", *(f"{x} is wrong" for x in _ELEMENT.findall(m["them"])), ""]), text
         )
+        text = _IS_NOT_OTHER.sub("", text) if "(it" in text or "(that" in text else text
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
         text = _FORMER.sub("", text)
         text = _NOT_OTHER.sub(lambda m: m[0] if m["own"] in m["other"] else m["own"] + m["between"], text)

@@ -284,7 +284,10 @@ def _markers(text: str) -> Iterator[Statement]:
         for match in list(MARKER.finditer(text))[-_MAX_STATEMENTS:]:
             start = _value_start(text, match.end())
             end = _json_end(text, start) if match["quote"] else value_end(text, start)
-            if not _claimed(text, match.start()) or text[end : end + 1] in ("?", "？"):
+            if not _claimed(text, match.start(), of_json=bool(match["quote"])) or text[end : end + 1] in (
+                "?",
+                "？",
+            ):
                 continue
             if text[start:end].strip(" *_`:：.\"'") and not _ELSEWHERE.match(text, start, end):
                 kind: StatedKind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
@@ -311,9 +314,11 @@ def _listed(text: str, start: int) -> str | None:
 _LIST = re.compile(r"^\s{0,3}[-*•]\s\S[^\n]*(?:\n\s{0,3}[-*•]\s\S[^\n]*)+", re.MULTILINE)
 
 
-def _claimed(text: str, marker: int) -> bool:
-    """Whether what leads up to a marker leaves it a claim about the answer."""
-    sentence = max(marker - 80, 0, *(text.rfind(end, 0, marker) for end in _CLAUSE_ENDS))
+def _claimed(text: str, marker: int, *, of_json: bool = False) -> bool:
+    """Whether what leads up to a marker leaves it a claim about the answer; in JSON, what its object has
+    before says nothing of it."""
+    ends = (*_CLAUSE_ENDS, *_VALUE_ENDS) if of_json else _CLAUSE_ENDS
+    sentence = max(marker - 80, 0, *(text.rfind(end, 0, marker) for end in ends))
     if text.startswith(" but ", sentence) and text[:sentence].endswith(_ALL_BUT):
         sentence = max(sentence - 80, 0, text.rfind("\n", 0, sentence))
     if MARKED_OTHERWISE.search(text, sentence, marker) or HEARSAY.search(text, sentence, marker):
@@ -341,6 +346,7 @@ _SHORT_HEAD = 12
 _UNSUPPORTED = re.compile(f"{UNSUPPORTED}|{DENIED_AFAR}", re.IGNORECASE)
 _CONTRARY = re.compile(r"\bcontrary to [^,]*,")
 _CLAUSE_ENDS = ("\n", ". ", "! ", "? ", "; ", " but ", ", so ")
+_VALUE_ENDS = ('", ', "', ", '",\n')
 _ALL_BUT = ("nobody", "no one", "none", "nothing", "anything", "all")
 """Before "but": no other clause begins."""
 

@@ -52,7 +52,7 @@ _LABEL_NEXT = r"(?=[\s*_(\[]{0,6}(?:(?:option|choice)\s\(?)?[A-J](?:[)\].:,;*_]|
 CHOOSING = re.compile(
     r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|should|must|am|are|(?:have"
     r"|need|ought)\sto))?"
-    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer|opt\sfor|settle\son|go(?:ing)?\s(?:with"
+    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer(?!\s(?:\w{{1,12}}\s){{0,2}}what\b)|opt\sfor|settle\son|go(?:ing)?\s(?:with"
     rf"|for))\b(?!\s(?:the|this|your)\s"
     r"(?:question|problem))[:：]?|\b(?:I|we)(?:['’]d|\swould|\smust|\sshould)\ssay\b[:：]?",
     re.IGNORECASE,
@@ -361,7 +361,7 @@ _INSTEAD = re.compile(
 _NOT_OTHER = re.compile(
     r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but|et|und|e|en)\s)?\s?(?:not|pas|nicht|não|niet"
     r"|rather\sthan|instead\sof"
-    r"|as\sopposed\sto)\s(?!(?:\w{1,12}\s)?(?:sure|certain|confident|positive|convinced)\b)"
+    r"|as\sopposed\sto)\s(?!(?:[\w%]{1,12}\s){0,3}(?:sure|certain|confident|positive|convinced)\b)"
     r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.(?!\s[\w'’]+(?:[:,]|\s[a-z]))){1,200}?)[)\s.]*",
     re.I | re.S,
 )

@@ -19,10 +19,11 @@ _MORE = re.compile(
     r"\b(?:opposite|mythology|first|last|beg[aiu]ns?|beginning|start\w*|original(?:ly)?|once|had|too|smallest"
     r"|second|half)\b"
 )
+_ONCE = ("formerly", "once", "previously", "originally")
 _FORMS = {
     "begin": "beg[aiu]ns?", "begins": "beg[aiu]ns?", "began": "beg[aiu]ns?", "start": "start(?:s|ed)?",
     "mythology": r"mythology|in \w+ myths?",
-}  # fmt: skip
+} | {word: rf"{word}|(?:{'|'.join(_ONCE)})(?= (?:called|known|named))" for word in _ONCE}  # fmt: skip
 _LONGEST = 20
 _VERBS = table(
     "write/wrote/written throw/threw/thrown win/won beat/beaten make/made sing/sang/sung speak/spoke/spoken "

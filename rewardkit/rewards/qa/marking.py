@@ -67,6 +67,8 @@ def _pattern(accepted: tuple[str, ...], kind: str) -> re.Pattern[str] | None:
 
 def _as_pattern(form: str) -> str:
     words = r"\s{1,3}".join(map(re.escape, form.split()))
+    words = _COLON.sub(r"\\s?[:∶]\\s?", _DASH.sub("[-‐‑–—]", words))
+    words = _JUNIOR.sub(r",?\g<0>", words)
     exact = len(form) < 4 and not form.isdigit()
     article = r"(?:\b[Tt]he\s)?"
     return (
@@ -74,6 +76,12 @@ def _as_pattern(form: str) -> str:
         + (words if exact else f"(?i:{words})")
         + r"(?!\w|[.,]\d|[-'’]\w|\^))"
     )
+
+
+_DASH = re.compile(r"(?<=[^\W\d_])\\-(?=[^\W\d_])")
+_COLON = re.compile(r"(?<=\d):(?=\d)")
+_JUNIOR = re.compile(r"\\s\{1,3\}(?=[JS]r\b)")
+"""In a pattern, what is written in several ways: dashes in names, colons of ratios, a comma before Jr."""
 
 
 def unaccented(text: str) -> str:

@@ -19,6 +19,10 @@ _OPPOSED = (
     (r"won|wins?|winner", r"lost|loses?|loser|runners?-?up"),
     (r"arriv\w+", r"depart\w+"),
     (r"maximum", r"minimum"),
+    (
+        r"(?:under|below|younger than)(?= (?:the age of )?\d)",
+        r"(?:over|above|older than)(?= (?:the age of )?\d)",
+    ),
 )
 _CLAUSE = re.compile(r"[,.;:?!]\s*")
 

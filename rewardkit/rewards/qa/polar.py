@@ -26,7 +26,10 @@ _LEAVES_OPEN = re.compile(
 _AGAINST = {
     "yes": re.compile(
         r"\b(?:no|not|neither|nor|never|none|cannot|false|wrong|incorrect|different|only"
-        r"|one of|half|either)\b|n['’]t\b",
+        r"|one of|half|either|while|whereas|one (?:is|was|has)|the other"
+        r"|(?:first|former)\b.*\b(?:second|latter))\b"
+        r"|n['’]t\b|\b(?:is|was|are|were|does|did|has), "
+        r"(?!(?:and|so|as|since|because|which|who|it|they|both|he|she|that|this)\b)(?:[\w'’.-]+\s){1,4}(?:is|was|are|were|does|did|has)\b",
         re.IGNORECASE,
     ),
     "no": re.compile(r"\byes\b", re.IGNORECASE),

@@ -302,8 +302,8 @@ _REASON = re.compile(
 _NO_REASON = re.compile(
     r"\b(?:or|nor|wrong|incorrect|false|maybe|perhaps|possibly|actually|but|however|unless|except"
     r"|instead|rather|if|some|many|others|people|students?|distractors?|misconception|myth|claim\w*"
-    r"|guess\w*)\b|[?？]"
-    r"|\b(?:not|n['’]t)\s(?:it|right|correct|true|so|sure)\b|\bno[,.]",
+    r"|guess\w*|decoys?)\b|[?？]"
+    r"|(?:\bnot|n['’]t)(?:\s(?:it|right|correct|true|so|sure)\b|\W*\Z)|\bno[,.]",
     re.IGNORECASE,
 )
 """In a reason: it may take the answer back."""

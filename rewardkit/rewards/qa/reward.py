@@ -33,6 +33,7 @@ from rewardkit.rewards.qa.reading import (
     without_unit,
     wordings,
 )
+from rewardkit.rewards.qa.tables import answer_of_table
 from rewardkit.rewards.qa.units import in_other_unit, without_asked_unit
 from rewardkit.rewards.qa.variants import variants
 from rewardkit.rewards.qa.weighing import weighed
@@ -73,6 +74,8 @@ def score(sample: Sample, options: QaOptions) -> Score:
     if response.startswith("Q:"):
         response = without_own_question(response)
     question = question_of(sample.prompt)
+    if question and "|" in response:
+        response = answer_of_table(response, question)
     if question and asks_who(question):
         response = persons_named(response, wordings(sample.ground_truth), question)
     if "frac" in response or "{,}" in response or "\\!" in response:
@@ -115,7 +118,9 @@ def _near(said: QaAnswer, sample: Sample, ground_truths: tuple[Accepted, ...]) -
 _WITH_ANOTHER = re.compile(
     r"([^()]{1,200}?) ?\((?:(?:also|sometimes|often|some|many|most|sources|texts|people|or|aka|i\.e\."
     r"|that is|known|written"
-    r"|spelled|spelt|called|given|write|spell|call|it|as|equivalently),?\s)*([^()]{1,200}?)\)"
+    r"|spelled|spelt|called|given|write|spell|call|it|as|well|equivalently|accepted|acceptable|correct"
+    r"|allowed|valid)[,:]?\s)*([^()]{1,200}?)"
+    r"(?: is (?:also )?(?:accepted|acceptable|correct|allowed|valid)(?:,? (?:too|as well))?)?\)"
 )
 """An answer and, in brackets, another wording of it: "Pacific Ocean (the Pacific)"."""
 

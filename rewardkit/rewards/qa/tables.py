@@ -42,6 +42,27 @@ def _said(found: re.Match[str], asks: Callable[[str], bool]) -> str:
     return f"\n{chosen[0]} is correct.\n" if len(chosen) == 1 and all(map(asks, about)) else "\n"
 
 
+def answer_of_table(text: str, question: str) -> str:
+    """Return a text with each table that has the question and its answer as the statement that it comes to;
+    without the table, if what stands there is called wrong."""
+
+    def said(found: re.Match[str]) -> str:
+        head, row = _cells(found["head"]), _cells(found["rows"].strip().strip("|"))
+        if len(head) != 2 or len(row) != 2 or head[0].casefold() not in ("question", "q", "problem"):
+            return found[0]
+        if _CALLED_WRONG.search(head[1]):
+            return "\n"
+        asked = "".join(filter(str.isalnum, row[0].casefold()))
+        same = bool(asked) and asked in "".join(filter(str.isalnum, question.casefold()))
+        return f"\nAnswer: {row[1]}\n" if same and _ANSWERS.fullmatch(head[1]) else found[0]
+
+    return _TABLE.sub(said, text)
+
+
+_ANSWERS = re.compile(r"(?:(?:the|my|final|correct|short)\s)*(?:answer|a|response)", re.IGNORECASE)
+_CALLED_WRONG = re.compile(r"\b(?:wrong|incorrect|false|bad)\b", re.IGNORECASE)
+
+
 def _judged(cell: str) -> bool:
     return cell.casefold() in _RIGHT or cell.casefold() in _WRONG
 

@@ -108,7 +108,7 @@ def _of_relation(text: str, question: str, given: frozenset[str]) -> str:
 
     def belonging(found: re.Match[str]) -> str:
         asked = _stem(found["noun"].casefold()) in given and not re.search(
-            rf"\b{re.escape(found['noun'])}s? of\s+\w", question, re.IGNORECASE
+            rf"\b{re.escape(found['noun'])}s? of\s+(?!(?:which|what)\b)\w", question, re.IGNORECASE
         )
         return found[0].replace(" of ", " to ") if asked else found[0]
 
@@ -199,7 +199,7 @@ def _refined(
     """A step where there are other answers than the accepted ones; `of_number`: an answer is a number;
     `frames`: the words around accepted answers; `labelled`: whether accepted or other answers, or both, stood
     under labels that say nothing of answers."""
-    if CANDIDATES[0] in clause and of_opposite(clause, question):
+    if CANDIDATES[0] in clause and (of_opposite(clause, question) or _once_called_otherwise(clause, given)):
         return Step("nothing")
     if of_number and scope is None and CANDIDATES[0] not in clause and _gives_number(clause, given):
         return Step("commits", frozenset((OTHER,)))
@@ -219,6 +219,17 @@ def _refined(
     if scope is None and any(_fills(clause, head, tail) for head, tail in frames):
         return Step("commits", frozenset((OTHER,)))
     return read
+
+
+def _once_called_otherwise(clause: str, given: frozenset[str]) -> bool:
+    """Whether a clause is of what once had another name than the question says; `given` is "once" in it."""
+    found = _ONCE_CALLED.search(clause) if "given " in clause else None
+    return found is not None and _stem(found["name"]) not in given
+
+
+_ONCE_CALLED = re.compile(
+    rf"\bgiven (?:called|known as|named) (?:the )?(?P<name>{X}|\w+)(?: [^\W_]+){{0,3}}? (?:is|are|was)\b"
+)
 
 
 def _gives_number(clause: str, given: frozenset[str]) -> bool:
@@ -265,13 +276,14 @@ _INVERTED = re.compile(
 
 def _fills(clause: str, head: str, tail: str) -> bool:
     """Whether a clause says of something else what was said of an answer."""
-    clause = clause.rpartition(": ")[2]
+    clause, head = clause.rpartition(": ")[2].lstrip(_QUOTES), head.lstrip(_QUOTES)
     if len((head + tail).split()) < _FRAME or not (clause.startswith(head) and clause.endswith(tail)):
         return False
     return 0 < len(clause[len(head) : len(clause) - len(tail)].split()) <= _FRAME
 
 
 _FRAME = 4
+_QUOTES = "'\"‘“"
 
 
 def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str]) -> Step:
