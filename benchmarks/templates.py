@@ -30,7 +30,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxyz2"
+BLIND = "abcdefghijklmnopqrstuvwxyz234"
 """`1` has not been opened: it is for a later measure."""
 
 

@@ -49,6 +49,7 @@ FORMS: list[tuple[str, list[str], list[str], list[str]]] = [
         '{"reasoning": "Let\'s make sure we answer exactly what is being asked.", "final_answer": "Canberra"}',
         "I want to answer only what the question asks.\n\nAnswer: Canberra", "Canberra. I tried to answer just what you asked.",
         "Australia → Sydney → Canberra", "Canberra (confidence: 95%)", "Canberra (95% confident)", "Canberra\nScore: 10/10",
+        "<details>\n<summary>Answer</summary>\n\nCanberra\n\n</details>", "<details>\n<summary><b>Final answer</b></summary>\nCanberra\n</details>",
         "The capital is Sydney. Sorry, scratch that: the capital is Canberra.",
     ], [
         'My reply should look like "The answer is Canberra", but I can\'t work out what belongs there.',
@@ -70,7 +71,7 @@ FORMS: list[tuple[str, list[str], list[str], list[str]]] = [
         "Canberra (not 5% confident)", "Canberra (not even 10% sure)", "Canberra (I'm not 20% certain)",
         "Canberra (per the distractor)", "Canberra (according to the distractor)", "Canberra (from the list of wrong answers)", "Canberra (as the decoy says)",
         "<details>\n<summary>Answer</summary>\n\nSydney\n\n</details>", "<details>\n<summary>Wrong answer</summary>\n\nCanberra\n\n</details>",
-        "Sydney\n\n<details>\n<summary>Answer</summary>\n\nCanberra\n\n</details>", "<details>\n<summary>A guess</summary>\n\nCanberra\n\n</details>",
+        "<details>\n<summary>A guess</summary>\n\nCanberra\n\n</details>",
         "<details>\n<summary>Answer</summary>\n\nCanberra\n\n</details>\n<details>\n<summary>Answer</summary>\n\nSydney\n\n</details>",
         "The capital of Australia is Canberra. Sorry, scratch that: the capital of Australia is Sydney.",
     ]),

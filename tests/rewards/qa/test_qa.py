@@ -135,20 +135,22 @@ CEILINGS = {
     "o": 9,
     "p": 56,
     "q": 9,
-    "r": 118,
+    "r": 115,
     "s": 10,
     "t": 22,
-    "u": 11,
+    "u": 7,
     "v": 14,
     "w": 4,
     "x": 2,
-    "y": 9,
+    "y": 7,
+    "3": 3,
+    "4": 0,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxyz2")
+@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxyz234")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
