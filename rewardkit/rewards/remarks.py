@@ -179,7 +179,7 @@ _NONE_BUT = re.compile(
 """The one that is left when all others are wrong."""
 _MAY_BE_NONE_BUT = re.compile(r"thing (?:other|but|except|besides) |\b[Ii]f it", re.IGNORECASE)
 _EXCLUDED = re.compile(
-    rf"[^\S\n]?\((?:since |as |because |given that )?(?:(?P<neither>neither )|both )?(?:options? "
+    rf"\((?:since |as |because |given that )?(?:(?P<neither>neither )|both )?(?:options? "
     rf"|choices? )?(?P<them>{X}"
     rf"(?:(?:, and|, or|,| and| or| nor) (?:option |choice )?{X}){{0,8}})"
     r" (?:(?:(?:ca|could|do|does|is|are|was|were)n['’]t|cannot|(?(neither)can|(?!))"

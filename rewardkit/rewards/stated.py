@@ -119,10 +119,10 @@ def _unfolded(response: str) -> str:
 
 
 _FOLD = re.compile(
-    r"<details(?:\sopen(?:=\"\")?)?>\s*<summary>(?:\s|<\w{1,6}>|[*_])*"
+    r"<details(?:\sopen(?:=\"\")?)?>\s*<summary>(?:<\w{1,6}>|[^\w<])*"
     r"(?:(?:click|tap|press)(?: here)? (?:to|for) )?"
     r"(?:(?:see|show|reveal|view|open|the|my|final|correct|full) )*"
-    r"(?:(?P<answer>answer)|solution)\s?[:.]?(?:\s|</\w{1,6}>|[*_])*</summary>"
+    r"(?:(?P<answer>answer(?: key)?)|solution)\s?[:.]?(?:\s|</\w{1,6}>|[*_])*</summary>"
     r"(?P<content>[^<]*(?:<(?!/?details\b)[^<]*)*)</details>",
     re.IGNORECASE,
 )

@@ -85,7 +85,7 @@ def unwrapped(text: str) -> str:
     """Return a text without what stands around its answer; what stands in environments and brackets stays."""
     if any(map(text.__contains__, _QUOTES)):
         text = _QUOTED_ANSWER.sub(_unless_of_format, text)
-    if any(map(text.__contains__, _SURE_WORDS)):
+    if " that " in text and any(map(text.__contains__, _SURE_WORDS)):
         text = _CONFIDENTLY.sub(r"\g<before>", text)
     if any(map(text.__contains__, _BRACKETS)):
         text = _PLACE.sub(lambda m: m[0] if f"</{m['own']}>" in text else m["before"] + m["own"], text)

@@ -31,7 +31,7 @@ _LEAD = re.compile(
 )
 _TRAILING = re.compile(
     r"(?P<text>.{1,400}?)(?:[\s,;:–—*_-]|[(\[])\s{0,2}(?:(?:which|that|this)\s(?:is|corresponds\sto"
-    r"|matches),?|i\.e\.,?|namely|so"
+    r"|matches),?|i\.e\.,?|namely|(?:so|therefore|thus|hence)"
     r"(?:\s(?:I|we)\s(?:choose|pick|select|answer|mark|say|go\swith)|\s(?:my|the|our)\s(?:final\s|correct\s)?"
     r"(?:answer|choice|option|letter)\sis)?)?\s{0,2}"
     r"(?:(?:the\s)?(?:option|choice|letter|answer)\s)?[*_]{0,2}[(\[]?(?P<label>[A-J])[)\]]?[*_]{0,2}",

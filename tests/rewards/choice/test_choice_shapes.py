@@ -22,6 +22,8 @@ FOLDED = [
     "<details open>\n<summary>Click to see the answer</summary>\n\n**B**\n</details>",
     "<details><summary>Show solution</summary>Lyon lies on the Rhône. B is correct.</details>",
     "<details><summary>Hint</summary>Not C.</details>\n<details><summary>Answer:</summary>(B)</details>",
+    "<details>\n<summary>✅ Answer key</summary>\n\n**B**\n\n</details>",
+    "<details><summary>Reasoning</summary>\nMaybe C.\n</details>\n\n<details><summary>Answer</summary>B) Lyon</details>",
 ]
 NOT_FOLDED = [
     "<details><summary>Wrong answer</summary>\n\nB. Lyon\n\n</details>",
@@ -79,6 +81,7 @@ QUOTED = [
     "The right choice is “Lyon”, so I pick (B).",
     "The option that fits is 'Lyon', so the answer is B.",
     "The correct answer is Lyon, so I select option B.",
+    "The correct answer is **Lyon**, therefore **BBBBB**.",
 ]
 NOT_QUOTED = [
     'The option that answers the question is "Nice", so I choose B.',
