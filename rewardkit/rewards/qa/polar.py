@@ -35,6 +35,11 @@ _AGAINST = {
     "no": re.compile(r"\byes\b", re.IGNORECASE),
 }
 
+_OF_TWO = re.compile(
+    r"[^,.;]+ (?:is|was) (?:an? )?(?P<one>[\w-]+),? and [^,.;]+ (?:is|was) (?:an? )?(?P<other>[\w-]+)[.!]?\s*"
+)
+"""Each of two by itself: where they differ, not both are what is asked."""
+
 
 def polar(text: str) -> str | None:
     """Return the yes or no that a text begins with; None where no sentence follows, or one that is against it
@@ -48,6 +53,7 @@ def polar(text: str) -> str | None:
         or _LEAVES_OPEN.search(rest)
         or _AGAINST[word].search(rest)
         or retracted(rest, 0)
+        or (word == "yes" and (two := _OF_TWO.fullmatch(rest)) and two["one"] != two["other"])
     ):
         return None
     return word

@@ -127,7 +127,7 @@ FORMS: list[tuple[str, list[str], list[str], list[str]]] = [
         "Yes, the first is, the second is in Peru.", "Yes, the former is in Australia, the latter is in Peru.",
     ]),
     (NATIONS, ["yes"], ["Yes, they are both American.", "Yes, both were American.", "Yes, Ed Wood was American and Scott Derrickson is American."], [
-        "Yes, one is American and the other is British.", "Yes, one of the two is American, the other is British.", "Yes, Ed Wood is American while Scott Derrickson is British.",
+        "Yes, one is American and the other is British.", "Yes, one of the two is American, the other is British.", "Yes, Ed Wood is American while Scott Derrickson is British.", "Yes, Ed Wood was American and Scott Derrickson is British.",
         "Yes, the first is American and the second is British.",
     ]),
     (UNDER, ["23.4", "23.4%"], ["23.4% were under the age of 18.", "23.4% were under 18"], ["23.4% were over 18", "23.4% were over the age of 18.", "23.4% of the people were above the age of 18."]),
