@@ -429,6 +429,9 @@ NEW_CLAUSE = re.compile(
     rf"|perhaps|possibly|are|is|than)\b)[\w']+\s(?:[\w']+\s){{0,3}}{X}|(?:option |choice "
     rf"|answer )?{X}\s(?!(?:and|or|are|were|all"
     rf"|both|as|look|seem"
-    r"|have|do|alike|remain|equally|together|at|in|for|on)\b)[\w']+)"
+    r"|have|do|alike|remain|equally|together|at|in|for|on|side|(?:again|further)\W*$"
+    r"|without(?! (?:a |any )?(?:doubt|question|hesitation|fail))"
+    r"|(?:(?:more|very|quite|so|rather) )?(?:close|careful|thorough|separate|individual|independent|brief"
+    r"|repeated|serious|respective|proper)ly)\b)[\w']+)"
 )
 """The second half of a sentence speaks of its own candidate."""

@@ -205,7 +205,7 @@ def instructions() -> Function:
     return score
 
 
-@reward("exact", version=4, runs="inline", reads=())
+@reward("exact", version=5, runs="inline", reads=())
 def exact() -> Function:
     """The response is the ground truth, or one of them: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import exact
@@ -213,7 +213,7 @@ def exact() -> Function:
     return exact
 
 
-@reward("contains", version=4, runs="inline", reads=())
+@reward("contains", version=5, runs="inline", reads=())
 def contains() -> Function:
     """The ground truth stands in the response, all of them or any: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import contains
@@ -221,7 +221,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=4, runs="process", reads=())
+@reward("regex", version=5, runs="process", reads=())
 def regex() -> Function:
     """The response matches the pattern: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import regex
@@ -261,7 +261,7 @@ def xml() -> Function:
     return xml
 
 
-@reward("bleu", version=3, runs="process", reads=())
+@reward("bleu", version=4, runs="process", reads=())
 def bleu() -> Function:
     """Sentence BLEU with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import bleu
@@ -269,7 +269,7 @@ def bleu() -> Function:
     return bleu
 
 
-@reward("rouge_l", version=3, runs="process", reads=())
+@reward("rouge_l", version=4, runs="process", reads=())
 def rouge_l() -> Function:
     """ROUGE-L with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import rouge_l
@@ -277,7 +277,7 @@ def rouge_l() -> Function:
     return rouge_l
 
 
-@reward("chrf", version=3, runs="process", reads=())
+@reward("chrf", version=4, runs="process", reads=())
 def chrf() -> Function:
     """Sentence chrF with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import chrf
@@ -358,7 +358,7 @@ def language() -> Function:
     return language
 
 
-@reward("refusal", version=4, runs="inline", reads=())
+@reward("refusal", version=5, runs="inline", reads=())
 def refusal() -> Function:
     """Penalty for a response that declines to answer: 0 or -1"""
     from rewardkit.rewards.shaping.refusal import refusal
@@ -382,7 +382,7 @@ def diversity() -> Function:
     return diversity
 
 
-@reward("reasoning_gym*", version=4, runs="process", timeout_s=30.0, reads=("extra_info",))
+@reward("reasoning_gym*", version=5, runs="process", timeout_s=30.0, reads=("extra_info",))
 def reasoning_gym() -> Function:
     """A task of reasoning_gym, solved by its own verifier: 1.0 or 0.0"""
     from rewardkit.rewards.reasoning_gym import score

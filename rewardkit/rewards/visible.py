@@ -27,6 +27,8 @@ _OPENING_TOKENS = re.compile(
 )
 """With which a response opens that repeats the end of its prompt."""
 _FINAL = "<|channel|>final<|message|>"
+_SPOKEN = "assistantfinal"
+_CHANNEL_NAME = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
 _CUT = (
     ("<!--", "-->"), ("<\\!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", "?>"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
@@ -96,6 +98,8 @@ _LATEX_COMMENT = re.compile(r"(^|[^\d\s$)\\])[^\S\n]{1,20}%[^\n]*|^%[^\n]*", re.
 def visible(response: str) -> str:
     """Return the part of a response that counts: "" when it is all reasoning that never ended."""
     text = response
+    if text.startswith("analysis"):
+        text = _without_channels(text)
     if "<" in text and _has_tag(text):
         text = _without_markup(text)
     if "[" in text:
@@ -231,6 +235,7 @@ def reply(response: str) -> str:
 
     For what is read as it stands: calls, data, texts that follow instructions.
     """
+    response = _without_channels(response) if response.startswith("analysis") else response
     return _reply(response) if "<" in response or "[" in response else response
 
 
@@ -253,6 +258,16 @@ def outside_thoughts(text: str) -> str:
             thinks = True
     kept += [] if thinks else [text[position:]]
     return "\n".join(piece for piece in kept if piece.strip())
+
+
+def _without_channels(text: str) -> str:
+    """What stands in the final channel of OpenAI's harmony where its special tokens were not decoded.
+
+    `analysisWe add.assistantfinal72` was `<|channel|>analysis<|message|>We add...`; calls stay as they are.
+    """
+    if _CHANNEL_NAME.match(text) is None or "assistantcommentary to=" in text:
+        return text
+    return text.rpartition(_SPOKEN)[2] if _SPOKEN in text else ""
 
 
 def _reply(text: str) -> str:

@@ -71,12 +71,20 @@ def test_an_answer_in_code_or_in_the_target_of_a_link_does_not_replace_one_that_
     [
         "<s>\\boxed{72}</s>", "The answer is `\\boxed{72}`.", "[Answer]: \\boxed{72}", "[Final answer]: \\boxed{72}",
         "<|channel|>analysis<|message|>\\boxed{75}<|end|><|start|>assistant<|channel|>final<|message|>\\boxed{72}<|return|>",
+        "analysisWe add: 75.assistantfinal\\boxed{72}", "analysis: it is \\boxed{72}", "analysis\n\\boxed{72}",
         "<b class='final'>\\boxed{72}</b>", "<reasoning>\\boxed{75}</reasoning>\\boxed{72}", "\\smash{\\boxed{72}}",
         "<p style='opacity:0.9'>\\boxed{72}</p>", "See [this page](https://a.b): \\boxed{72}", "\\iff x=\\boxed{72}",
     ],
 )  # fmt: skip
 def test_an_answer_that_is_shown_is_paid(response: str) -> None:
     assert math.score(Sample("math", response, "72")).score == 1.0, response
+
+
+@pytest.mark.parametrize(
+    "response", ["analysisWe add: \\boxed{72}", "analysisIt is \\boxed{72}.assistantfinal\\boxed{75}"]
+)
+def test_a_thought_of_harmony_without_its_tokens_is_none_either(response: str) -> None:
+    assert math.score(Sample("math", response, "72")).score == 0.0, response
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ GRAMMAR = table(
     "needed required consistent fits matches search key verdict expression total figure found definitive "
     "verified corrected confirmed return report submit give provide state enter write equals yields step "
     "confidence high certainty afaik iirc simply put guessing mate am cannot or period properly rightly"
-    " strictly admits single sole reply "
+    " strictly admits single sole reply obtain obtains "
     "replies after answering comfortable brief memory best stand let read hesitation without reservation "
     "survivor erratum corrigendum thought denied kind truly meant simple basic basics classic quick "
     "recall common general knowledge trivia quiz school obvious textbook stuff piece cake lol lmao haha "

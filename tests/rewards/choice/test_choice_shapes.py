@@ -124,7 +124,15 @@ OF_OTHERS = [
     "The answer was B until yesterday.", "The answer was B until yesterday", "The correct answer was B till 1990.",
     "According to a fool, the answer is B.",
 ]  # fmt: skip
+LOOKED_AT = [
+    "Here's a hint: look at options B and C more closely. Can you work out which one it is?",
+    "Here's a tip: study B and C again.", "So far I have looked at (B) and (C) without a decision.",
+    "So far I have compared B and C side by side.", "Up to now I have weighed B and C separately.",
+]  # fmt: skip
 OF_OTHERS_AND_OWN = [
+    "Not A, B without a doubt.",
+    "A is wrong and B clearly fits.",
+    "It cannot be A, and B again proves best.",
     "Voters chose B 2 times and C 3 times. Still, the answer is B.",
     "The models picked B three times and A twice, so the answer is B.",
     "The answer was C until 1990. Today the answer is B.",
@@ -145,7 +153,7 @@ def test_the_choice_is_read(response: str) -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        *NOT_FOLDED, *NOT_CONFIDENT, *NOT_LEFT, *NOT_QUOTED, *NOT_FIVE_TIMES, *FORMAT_QUOTED, *OF_OTHERS
+        *NOT_FOLDED, *NOT_CONFIDENT, *NOT_LEFT, *NOT_QUOTED, *NOT_FIVE_TIMES, *FORMAT_QUOTED, *OF_OTHERS, *LOOKED_AT
     ],
 )  # fmt: skip
 def test_what_looks_alike_is_none(response: str) -> None:

@@ -130,7 +130,10 @@ def _answers(question: str, truth: list[str], said: str) -> bool | None:
     return qa.score(Sample("qa", said, json.dumps(truth), question), qa.QaOptions()).correct
 
 
-@pytest.mark.parametrize("response", ["10/3 = 3.33", "We share it: 10 / 3 = 3.33", "3.33 = 3.33"])
+@pytest.mark.parametrize(
+    "response",
+    ["10/3 = 3.33", "We share it: 10 / 3 = 3.33", "Putting the numbers in, we obtain 3.33.", "3.33 = 3.33"],
+)
 def test_a_sum_that_gives_the_answer_leads_to_it(response: str) -> None:
     assert qa.score(Sample("qa", response, '["3.33"]'), qa.QaOptions()).correct
 
