@@ -39,7 +39,8 @@ _SAYS = re.compile(r"\w")
 
 def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     """Return a response up to the first question or turn after its beginning that is not the prompt's."""
-    response = before_users_turn(response)
+    if ":" in response:
+        response = before_users_turn(response)
     if "\n" not in response or not any(map(response.__contains__, _NAMES)):
         return response
     start = max(response.rfind("</think>"), response.rfind("<|message|>"), 0) if "<" in response else 0

@@ -25,7 +25,9 @@ _GOES_ON = re.compile(
 def numbered_apart(text: str) -> bool:
     """Return whether the last answers of a text are numbered, and differ."""
     if not (
-        "2:" in text or "2)" in text or "2*" in text or "B:" in text or "cond " in text or "2nd " in text
+        "B:" in text
+        or "cond " in text
+        or ("2" in text and ("2:" in text or "2)" in text or "2*" in text or "2nd " in text))
     ):
         return False  # as most texts: the pattern below takes long
     found = list(_LABEL.finditer(text))
