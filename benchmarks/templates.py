@@ -30,8 +30,8 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxyz2345"
-"""`1` and `6` have not been opened: they are for a later measure."""
+BLIND = "abcdefghijklmnopqrstuvwxyz23456"
+"""`1` has not been opened: it is for a later measure."""
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ Function = Callable[..., Any]
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=7,
+    version=8,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -53,7 +53,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=8,
+    version=9,
     # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
     timeout_s=60.0,
     parts=("format",),
@@ -72,7 +72,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=8,
+    version=9,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -133,7 +133,7 @@ def code() -> Function:
         "openbookqa",
         "multiple_choice",
     ),
-    version=12,
+    version=13,
     runs="inline",
     parts=("format",),
     reads=("prompt", "extra_info"),
@@ -162,7 +162,7 @@ def choice() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=10,
+    version=11,
     runs="inline",
     parts=("f1",),
     reads=("prompt",),
@@ -177,7 +177,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=8,
+    version=9,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
@@ -193,7 +193,7 @@ def geometry3k() -> Function:
 @reward(
     *("google/IFEval", "allenai/IFBench*", "allenai/RLVR-IFeval", "allenai/IF_multi_constraints*"),
     aliases=("instructions", "ifeval", "IFEval", "ifbench"),
-    version=10,
+    version=11,
     runs="process",
     parts=("strict", "loose", "share"),
     reads=(),
@@ -205,7 +205,7 @@ def instructions() -> Function:
     return score
 
 
-@reward("exact", version=5, runs="inline", reads=())
+@reward("exact", version=6, runs="inline", reads=())
 def exact() -> Function:
     """The response is the ground truth, or one of them: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import exact
@@ -213,7 +213,7 @@ def exact() -> Function:
     return exact
 
 
-@reward("contains", version=5, runs="inline", reads=())
+@reward("contains", version=6, runs="inline", reads=())
 def contains() -> Function:
     """The ground truth stands in the response, all of them or any: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import contains
@@ -221,7 +221,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=5, runs="process", reads=())
+@reward("regex", version=6, runs="process", reads=())
 def regex() -> Function:
     """The response matches the pattern: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import regex
@@ -229,7 +229,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=5, runs="inline", reads=())
+@reward("number", version=6, runs="inline", reads=())
 def number() -> Function:
     """The one number stated is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -261,7 +261,7 @@ def xml() -> Function:
     return xml
 
 
-@reward("bleu", version=4, runs="process", reads=())
+@reward("bleu", version=5, runs="process", reads=())
 def bleu() -> Function:
     """Sentence BLEU with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import bleu
@@ -269,7 +269,7 @@ def bleu() -> Function:
     return bleu
 
 
-@reward("rouge_l", version=4, runs="process", reads=())
+@reward("rouge_l", version=5, runs="process", reads=())
 def rouge_l() -> Function:
     """ROUGE-L with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import rouge_l
@@ -277,7 +277,7 @@ def rouge_l() -> Function:
     return rouge_l
 
 
-@reward("chrf", version=4, runs="process", reads=())
+@reward("chrf", version=5, runs="process", reads=())
 def chrf() -> Function:
     """Sentence chrF with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import chrf
@@ -358,7 +358,7 @@ def language() -> Function:
     return language
 
 
-@reward("refusal", version=5, runs="inline", reads=())
+@reward("refusal", version=6, runs="inline", reads=())
 def refusal() -> Function:
     """Penalty for a response that declines to answer: 0 or -1"""
     from rewardkit.rewards.shaping.refusal import refusal
@@ -382,7 +382,7 @@ def diversity() -> Function:
     return diversity
 
 
-@reward("reasoning_gym*", version=5, runs="process", timeout_s=30.0, reads=("extra_info",))
+@reward("reasoning_gym*", version=6, runs="process", timeout_s=30.0, reads=("extra_info",))
 def reasoning_gym() -> Function:
     """A task of reasoning_gym, solved by its own verifier: 1.0 or 0.0"""
     from rewardkit.rewards.reasoning_gym import score

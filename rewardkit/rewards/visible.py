@@ -285,7 +285,19 @@ def _without_markup(text: str) -> str:
     text = _reply(text)
     for opening, closing in _CUT:
         text = _cut(text, opening, closing) if opening in text else text
+    if "_of_box|>" in text:
+        text = _BOX_TOKEN.sub("", _BOX_OF_TOKENS.sub(_boxed, text))
     return _without_elements(text) if "<" in text else text
+
+
+_BOX_OF_TOKENS = re.compile(r"<\|begin_of_box\|>(?P<said>[^|]{0,2000})<\|end_of_box\|>")
+_BOX_TOKEN = re.compile(r"<\|(?:begin|end)_of_box\|>")
+
+
+def _boxed(found: re.Match[str]) -> str:
+    """The box that GLM's tokens stand for, in LaTeX."""
+    said = found["said"].strip()
+    return said if "boxed" in said or said.count("{") != said.count("}") else f"\\boxed{{{said}}}"
 
 
 def _before_end(text: str) -> str:

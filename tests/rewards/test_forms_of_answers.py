@@ -27,13 +27,17 @@ FORMS: list[tuple[str, list[str], list[str], list[str]]] = [
         "The answer is Sydney.\nSorry, correction: it's Canberra.", 'Answer: Sydney\n\nEDIT: Canberra',
         'Answer: Sydney\nCorrection: the answer is Canberra.', '<answer>Sydney</answer>\nOops, <answer>Canberra</answer>',
         '\\boxed{Sydney}\nCorrection: \\boxed{Canberra}', 'Answer: Sydney (typo)\nCorrected: Canberra',
+        'The answer is <|begin_of_box|>Canberra<|end_of_box|>.', '<|begin_of_box|>Canberra', '<|begin_of_box|>\nCanberra\n<|end_of_box|>',
+        '<think>hm</think>It is a planned city, so: <|begin_of_box|>Canberra<|end_of_box|>', '<|begin_of_box|>The capital of Australia is Canberra.<|end_of_box|>',
         'The capital of Australia is Canberra.\n\n**Canberra, Australia**', 'Attempt 1: Sydney, wrong.\nAttempt 2: Canberra, right.',
         'Answer: Sydney\nNo, wait: Canberra.', 'Answer: Sydney\nMy mistake: Canberra.', 'Sydney\nOops, correction: Canberra',
     ], [
         '<solution>The capital of Australia is not Canberra.</solution>', '<solution>Canberra or Sydney</solution>',
         '<|begin_of_solution|>Maybe Canberra, maybe Sydney.<|end_of_solution|>',
         '<solution>The capital of Australia is Canberra.</solution>\nNo, it is Sydney.',
-        '<solution>Canberra</solution>\n<solution>Sydney</solution>', '<solution>Canberra</solution> is wrong.',
+        '<solution>Canberra</solution>\n<solution>Sydney</solution>',
+        'The answer is not <|begin_of_box|>Canberra<|end_of_box|>.', '<|begin_of_box|>Canberra or Sydney<|end_of_box|>', '<|begin_of_box|>Canberra<|end_of_box|> is wrong.',
+        '<|begin_of_box|>Canberra<|end_of_box|>\n<|begin_of_box|>Sydney<|end_of_box|>', '<|begin_of_box|>Canberra<|end_of_box|> Wait, it is Sydney.', '<solution>Canberra</solution> is wrong.',
         'It would be wrong to say: <solution>Canberra</solution>', "<response>I can't tell whether the capital of Australia is Canberra.</response>",
         'The answer is Sydney.\n<output>Canberra</output>\nThat output is wrong.', 'Canberra?\n<response>Sydney</response>',
         "<response>Canberra</response>\n<response>I don't know</response>", 'Answer: Canberra\nOops, correction: Sydney',
@@ -113,10 +117,10 @@ def _answers(question: str, truth: list[str], said: str) -> bool | None:
 
 
 CHOSEN = [
-    '<|begin_of_solution|>It has no coast, so the answer is B.<|end_of_solution|>', '<solution>B</solution>', 'Thinking about it.\n<solution>B</solution>', '<response>Lyon is the city that fits.</response>', '<output>(B) Lyon</output>', '\\begin{aligned}\n\\text{answer} &= \\boxed{B}\n\\end{aligned}', 'First guess: A (wrong).\nSecond guess: B (right).',
+    '<|begin_of_solution|>It has no coast, so the answer is B.<|end_of_solution|>', '<solution>B</solution>', 'The correct option is <|begin_of_box|>B<|end_of_box|>.', '<|begin_of_box|>(B) Lyon<|end_of_box|>', 'Thinking about it.\n<solution>B</solution>', '<response>Lyon is the city that fits.</response>', '<output>(B) Lyon</output>', '\\begin{aligned}\n\\text{answer} &= \\boxed{B}\n\\end{aligned}', 'First guess: A (wrong).\nSecond guess: B (right).',
 ]  # fmt: skip
 NOT_CHOSEN = [
-    '<solution>A or B</solution>', '<solution>not B</solution>', '<solution>B</solution><solution>C</solution>', '\\begin{aligned}\n\\text{answer} &\\neq \\boxed{B}\n\\end{aligned}', 'First guess: B (wrong).\nSecond guess: A (right).', 'First guess: B (right).\nSecond guess: A (right).',
+    '<solution>A or B</solution>', '<|begin_of_box|>A or B<|end_of_box|>', 'The answer is not <|begin_of_box|>B<|end_of_box|>.', '<|begin_of_box|>B<|end_of_box|> is wrong; <|begin_of_box|>C<|end_of_box|>', '<solution>not B</solution>', '<solution>B</solution><solution>C</solution>', '\\begin{aligned}\n\\text{answer} &\\neq \\boxed{B}\n\\end{aligned}', 'First guess: B (wrong).\nSecond guess: A (right).', 'First guess: B (right).\nSecond guess: A (right).',
 ]  # fmt: skip
 
 

@@ -109,16 +109,30 @@ def test_only_what_latex_hides_is_left_out(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "<|begin_of_box|>72<|end_of_box|>", "x~~y~~z", "$1<x and y>2$", "$[ab](c+d)$", "n![a](b)", "`a' and `b'", "$|x|<|y|$ and $a<b$", "\\[ x \\]", "[INSTEAD]",
+        "x~~y~~z", "$1<x and y>2$", "$[ab](c+d)$", "n![a](b)", "`a' and `b'", "$|x|<|y|$ and $a<b$", "\\[ x \\]", "[INSTEAD]",
     ],
 )  # fmt: skip
 def test_what_is_shown_stays(text: str) -> None:
     assert visible(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It is <|begin_of_box|>72<|end_of_box|>.", "It is \\boxed{72}."),
+        ("<|begin_of_box|>\\boxed{72}<|end_of_box|>", "\\boxed{72}"),
+        ("It is <|begin_of_box|>72", "It is 72"),
+        ("<|begin_of_box|>|x|<|end_of_box|>", "|x|"),
+    ],
+)
+def test_the_tokens_of_a_box_are_one(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize(
-    "piece", ["\\phantom{", "\\verb|", "~~a", "<img ", "\\color{white}", "<|", "{\\color{white}"]
+    "piece",
+    ["<|begin_of_box|>", "\\phantom{", "\\verb|", "~~a", "<img ", "\\color{white}", "<|", "{\\color{white}"],
 )
 def test_a_long_text_of_openings_is_read_once(piece: str) -> None:
     visible(piece * 100_000)
