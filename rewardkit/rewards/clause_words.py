@@ -18,6 +18,7 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 SIGNS = (
     (re.compile(r"\b[Nn]o\.\s?(?=\d)"), "number "),
+    (re.compile(r"\b[Ee]\.\s?g\.,?\s"), "for example "),
     (re.compile(r"[^\S\n]?(?:\.{3}|…)\s?(?==)"), " "),
     (re.compile(rf"(?<![^.!?\n\s])\b[Ss]hould (?:read|be|say):?\s(?={X})"), "Actually, "),
     (
@@ -178,7 +179,7 @@ BEFORE = words(
 REPORTED = re.compile(
     r"\b(?:metadata|file|prompt|system|hint|label|database)\b[^,]{0,20}\b(?:names|lists|marks|says"
     r"|gives|shows|has|wants|expects|demands)\b|\bto answer,? (?:write|say|reply|type)\b"
-    r"|^(?:for )?(?:an? )?(?:examples?|instance|hint|format|sample|template"
+    r"|^(?:for |as )?(?:an? )?(?:examples?|instance|illustration|hint|format|sample|template"
     rf"|placeholder|e\.g)\b|^{OTHER_QUESTION}\s?:"
     r"|\baccording to\b|\b(?:i|we)(?:'ve| have| had)? (?:was|were|been|am) (?:told|taught|informed)\b"
     r"|\bled to believe\b|\b(?:some|many"

@@ -73,6 +73,7 @@ from rewardkit.rewards.denying_words import (
     UNFIT,
     WITHDRAWN,
 )
+from rewardkit.rewards.hearsay import told
 from rewardkit.rewards.other_languages import in_english
 from rewardkit.rewards.own_words import stance
 from rewardkit.rewards.remarks import without_remarks
@@ -373,7 +374,7 @@ _SHORT_TAIL = 8
 def _scope(clause: str) -> str | None:
     if SUPPOSED.search(clause) or HEDGE_ALONE.fullmatch(clause):
         return "supposed"
-    if REPORTED.search(clause) or DISBELIEVED.search(clause):
+    if REPORTED.search(clause) or DISBELIEVED.search(clause) or told(clause):
         return "reported"
     return "before" if BEFORE.search(clause) else None
 

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from rewardkit.rewards.counted import table
+from rewardkit.rewards.hearsay import SPEAKERS, told_behind, told_next
 from rewardkit.rewards.own_words import disowned
 from rewardkit.rewards.wordings import (
     ASSURED,
@@ -124,6 +125,9 @@ _DENYING_LABEL = _pattern(
     r"|result)|(?:answer|result) (?:contains|depends on|used to be|were)"
     r"|compare (?:it )?(?:with|to|against)|(?:^|[.:] )(?:try|test|check)"
     r"|(?:could|might|would|can) (?:it|that|this|the answer) be)(?: of)?,?\s{0,3}$"
+    r"|(?:^|[.:;,!\n] ?)(?:(?:so|and|or) )?(?:(?:just )?(?:for|as an?) (?:example|instance"
+    r"|illustration)|like (?:this|so)|say(?=[,:]))"
+    r"[,:]?\s{0,3}$"
 )
 """A label that denies what it stands before, or says that it is an example: "Wrong: 72", "such as 72"."""
 _LEADING_BACK = (
@@ -205,31 +209,44 @@ _LOOKED_AT = 160
 
 _INERT = " \t\r\n.,;:!$*_)]}\\"
 """What may follow an answer and says nothing of it."""
-_MAY_DENY = table(
-    "guesses "
-    "not no nor nobody never neither cannot impossible wrong incorrect false untrue unlikely unequal doubt "
-    "doubtful deny denies denied refute refuted exclude excluded excludes excluding except mistake mistaken "
-    "error decoy misconception rule ruled rules ruling reject rejected rejects rejecting refuse but than "
-    "instead far hardly absurd nonsense fail fails dispute discard discarded discards discarding eliminate "
-    "eliminated eliminates eliminating bad suppose assume imagine pretend only naive naively tempted "
-    "tempting placeholder distractor might guess many most some trap trick bound exceed exceeds differ "
-    "differs different least up between over under above below invalid example examples e sample template "
-    "format form hint previous earlier old their other others student students user human instruction such "
-    "something written your if unless whether assuming supposing friend friends someone somebody anyone "
-    "anybody people book textbook chatgpt gpt critics guy kid bot says said claims claimed thinks thought "
-    "believes believed guessed avoid avoids avoided avoiding ignore ignores ignored ignoring forget "
-    "disregard disregards disregarded disregarding beware place opposed opposite negation longer nowhere off "
-    "could would can try test check say compare as exceeded exceeding bounded twice thrice half "
-    "nicht niet inte ikke nie non pas es son era bukan ei nu nem nije "
-    "teacher teachers classmate classmates professor tutor "
-    "nothing none little scant scarcely barely without insufficient zero further farther yet remains "
-    "remained still unclear uncertain undecided unknown doubtful debatable questionable unproven "
-    "unconfirmed disputed open means way another practice warm warmup trial training demo "
-    "write wrote writes answered answers replied reply wants expects expected asked told supposed instructed "
-    "think probably surely clearly yeah dreams sooner starts begins rhymes contains depends used were lie "
-    "years likely second best last whether "
-    "checking check once first originally yesterday initially according fool liar idiot "
-    "few circumstances worse question chance dummy mock toy similar related easier analogous"
+_MAY_DENY = (
+    table(
+        "guesses "
+        "not no nor nobody never neither cannot impossible wrong incorrect false untrue unlikely "
+        "unequal doubt "
+        "doubtful deny denies denied refute refuted exclude excluded excludes excluding except mistake "
+        "mistaken "
+        "error decoy misconception rule ruled rules ruling reject rejected rejects rejecting refuse but than "
+        "instead far hardly absurd nonsense fail fails dispute discard discarded discards discarding "
+        "eliminate "
+        "eliminated eliminates eliminating bad suppose assume imagine pretend only naive naively tempted "
+        "tempting placeholder distractor might guess many most some trap trick bound exceed exceeds differ "
+        "differs different least up between over under above below invalid example examples e sample "
+        "template "
+        "format form hint previous earlier old their other others student students user human "
+        "instruction such "
+        "something written your if unless whether assuming supposing friend friends someone somebody anyone "
+        "anybody people book textbook chatgpt gpt critics guy kid bot says said claims claimed thinks "
+        "thought "
+        "believes believed guessed avoid avoids avoided avoiding ignore ignores ignored ignoring forget "
+        "disregard disregards disregarded disregarding beware place opposed opposite negation longer "
+        "nowhere off "
+        "could would can try test check say compare as exceeded exceeding bounded twice thrice half "
+        "nicht niet inte ikke nie non pas es son era bukan ei nu nem nije "
+        "teacher teachers classmate classmates professor tutor "
+        "nothing none little scant scarcely barely without insufficient zero further farther yet remains "
+        "remained still unclear uncertain undecided unknown doubtful debatable questionable unproven "
+        "unconfirmed disputed open means way another practice warm warmup trial training demo "
+        "write wrote writes answered answers replied reply wants expects expected asked told supposed "
+        "instructed "
+        "think probably surely clearly yeah dreams sooner starts begins rhymes contains depends used "
+        "were lie "
+        "years likely second best last whether "
+        "checking check once first originally yesterday initially according fool liar idiot "
+        "few circumstances worse question chance dummy mock toy similar related easier analogous "
+        "instance illustration like"
+    )
+    | SPEAKERS
 )
 """Without one of these words a clause denies nothing that comes next: most have none."""
 _MAY_TAKE_BACK = table(
@@ -247,7 +264,8 @@ _MAY_TAKE_BACK = table(
     "strike said statement "
     "prefer like love hate enjoy fancy feel insist neq ne misclicked misremembered miswrote slipped "
     "doubts doubt misgivings qualms reservations decide choose "
-    "pick judge yours your reader up leave leaving"
+    "pick judge yours your reader up leave leaving "
+    "according fools idiot idiots liar liars says say claims thinks"
 )
 """Without one of these words, or a question mark, what follows an answer takes nothing back."""
 _LETTERS = re.compile(r"[a-z]+")
@@ -285,7 +303,7 @@ def _denies_next(window: str, same_line: bool = True) -> bool:
     if not _has_any(_MAY_DENY, window.lower()):
         return False
     before = _LABEL.sub(" ", _ASIDE.sub(" ", _ASSURED.sub(" ", _plain(window)))).rstrip(" \t\n*_([\\#")
-    if _DENYING_LABEL.search(before):
+    if _DENYING_LABEL.search(before) or told_next(before):
         return True
     start = 0
     for end in _CLAUSE_END.finditer(before):
@@ -309,7 +327,7 @@ def _has_any(words: frozenset[str], text: str) -> bool:
     return not text.isascii() and not _SIGNS.isdisjoint(text)
 
 
-_SIGNS = frozenset("’不非错❌✗✘🚫⛔ãнğन아でじôíδليאלไ")
+_SIGNS = frozenset("’不非错❌✗✘🚫⛔ãнğन아でじôíδليאלไ人说はが람보éúüöр")
 """One of these stands in every denial that is not in Latin letters alone."""
 
 
@@ -358,7 +376,7 @@ def taken_back(text: str, position: int) -> bool:
     shown = _plain(
         _of_formula(window) if "\\" in window or window[:3].strip(" $\n")[:1] in ("&", "=") else window
     )
-    return _TAKEN_BACK.match(shown) is not None or _DOUBTED.match(shown) is not None
+    return _TAKEN_BACK.match(shown) is not None or _DOUBTED.match(shown) is not None or told_behind(shown)
 
 
 def _of_formula(text: str) -> str:

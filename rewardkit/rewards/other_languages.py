@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.hearsay import TOLD_ABROAD
+
 _OPEN = (
     r"sowohl|entweder|vielleicht|möglicherweise|eventuell|womöglich|könnten?|beide[ns]?(?! ander)|zowel|ofwel"
     r"|misschien|mogelijk|wellicht|kunnen allebei|allebei|peut[- ]être|aussi bien|à la fois|soit|les deux"
@@ -31,6 +33,7 @@ _UNSAID = (
 _FRAMES = (
     (rf"\b(?:{_UNSAID})\b", " i do not know "),
     (rf"\b(?:{_OPEN})\b", " perhaps "),
+    (TOLD_ABROAD, " people say "),
     (r"，|、", ", "),
     (r"\b(?:antwort|réponse|respuesta|risposta|resposta|ответ|antwoord|svar|odpowiedź)\s?:", " answer: "),
     (r"。|！", ". "),

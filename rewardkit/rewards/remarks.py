@@ -205,6 +205,25 @@ _TALLY = re.compile(
 """Votes that others gave: "voters chose B 2 times and C 3 times"."""
 
 
+_MANY = (
+    r"(?:only |just |about |exactly )?"
+    r"(?:\d{1,6}(?:[.,]\d{1,3})?|no|an?|one|two|three|four|five|six|seven|eight|nine|ten)\b"
+)
+_GETS = r"(?:got|gets?|received|receives|had|has|won|took|takes|collected|gathered|drew|garnered)"
+_SHARE = (
+    rf"{_MANY}\s?(?:%|percent)?(?: of (?:the |all )?(?:\d{{1,6}} )?)?\s?(?:votes?|ballots?)?"
+    r"(?: out of \d{1,6})?"
+)
+_POLL = re.compile(
+    rf"(?:option |choice )?{X}[)*_]{{0,3}}(?: {_GETS} |\s?[:=(–-]\s?| )"
+    rf"(?=[^.!?]{{0,100}}\b(?:votes?|ballots?)\b)(?P<many>{_SHARE})\)?"
+    rf"(?:(?:[,;]|\n| and| while| whereas| but| to| against)+ (?:option |choice )?{X}[)*_]{{0,3}}"
+    rf"(?: {_GETS} |\s?[:=(–-]\s?| )?{_SHARE}\)?)*"
+    rf"|\b[Vv]otes?\s?:\s?(?:[,;]?(?: and)? ?{X}[)*_]{{0,3}}(?: |\s?[:=(–-]\s?){_MANY}\)?){{2,}}"
+)
+"""How many votes candidates got: which of them wins is said elsewhere, or not at all."""
+_OF_POLL = re.compile(rf"{X}.*{X}|{X}[)*_]{{0,3}} {_GETS} ", re.DOTALL)
+"""Of several, or of one that got some."""
 _UNCHANGED = re.compile(
     rf"(?:(?<=[.!?]\s)|^)(?:My|I)\b[^.:;!?\n{X[1:-1]}]{{1,80}}, but (?:this|that|it|the answer)"
     r" (?:hasn['’]t|has not|has never|never|does not|doesn['’]t|did not|didn['’]t|won['’]t|will not)"
@@ -265,6 +284,8 @@ def without_remarks(text: str) -> str:
         text = _NONE_BUT.sub(lambda m: f"it is {m['any'] or m['none'] or m['not']}", text)
     if " times" in text or "twice" in text:
         text = _TALLY.sub("", text)
+    if "vote" in text or "Vote" in text or "allot" in text:
+        text = _POLL.sub(lambda m: "" if _OF_POLL.search(m[0]) else m[0], text)
     if "There " in text:
         text = _RELATED.sub("", text)
     return _HEADED.sub("\n", text) if ":" in text else text

@@ -15,6 +15,7 @@ from rewardkit.rewards.acts import acted, without_searches
 from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.clause_words import REPORTED
 from rewardkit.rewards.denials import denied, taken_back
+from rewardkit.rewards.hearsay import told, told_abroad, told_behind, told_within
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.unwrapped import unwrapped
@@ -160,7 +161,8 @@ def statements(text: str) -> list[Statement]:
 
     Markers that are denied ("I don't think the answer is") or asked about ("is the answer 5?") are none.
     """
-    return _outermost([*_tags(text), *_boxes(text), *_markers(text)])[-_MAX_STATEMENTS:]
+    found = _outermost([*_tags(text), *_boxes(text), *_markers(text)])[-_MAX_STATEMENTS:]
+    return [statement for statement in found if not told_within(statement.text)]
 
 
 def _outermost(found: list[Statement]) -> list[Statement]:
@@ -202,7 +204,7 @@ _WORD = re.compile(r"[^\W_]")
 def retracted(text: str, end: int) -> bool:
     """Return True when what follows the last statement takes it back, or begins with another answer."""
     rest = text[end : end + _MAX_STATED]
-    if begins_again(text, end) or disowned(rest):
+    if begins_again(text, end) or disowned(rest) or told_behind(text, end):
         return True
     return _RETRACTION.search(without_upheld(rest)) is not None
 
@@ -327,8 +329,11 @@ def _claimed(text: str, marker: int, *, of_json: bool = False) -> bool:
         return False
     if marker - sentence > _SHORT_HEAD and (
         _UNSUPPORTED.search(text, sentence, marker)
-        or REPORTED.search(_CONTRARY.sub("", text[sentence:marker].casefold()))
+        or REPORTED.search(reported := _CONTRARY.sub("", text[sentence:marker].casefold()))
+        or told(reported)
     ):
+        return False
+    if told_abroad(text[sentence:marker]):
         return False
     head = _PUT_RIGHT.sub("", text[sentence:marker])
     return not DENIAL.search(head) or settled_before(head)
