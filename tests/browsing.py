@@ -42,7 +42,8 @@ def heard(tab: Any, event: str, note: Callable[[Any], object]) -> Iterator[None]
 
 def too_wide(tab: Any) -> list[int]:
     """Of the widths of a telephone, a tablet and a desk in pixels, those in which the page scrolls sideways."""
-    screen, found = tab.viewport_size, []
+    screen = tab.viewport_size
+    found = []
     for width in (375, 768, 1280):
         tab.set_viewport_size({"width": width, "height": 800})
         if not tab.evaluate("document.documentElement.scrollWidth <= innerWidth"):

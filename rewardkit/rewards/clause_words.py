@@ -9,6 +9,7 @@ from rewardkit.rewards.wordings import OF_SOMETHING_ELSE, OTHER_QUESTION
 
 CANDIDATES = "".join(chr(0xE000 + i) for i in range(64))
 X = f"[{CANDIDATES[0]}-{CANDIDATES[-1]}]"
+CANDIDATE = re.compile(X)
 
 
 def words(*alternatives: str) -> re.Pattern[str]:

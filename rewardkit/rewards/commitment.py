@@ -21,6 +21,7 @@ from rewardkit.rewards.clause_words import (
     BEFORE,
     BOTH,
     BUT_THIS,
+    CANDIDATE,
     CANDIDATES,
     CLAUSE,
     CONCEDED,
@@ -81,7 +82,6 @@ from rewardkit.rewards.steps import OTHER, SHAKEN, Does, Reading, Step
 
 Refine = Callable[[Step, str, str | None], Step]
 """A step, its clause, whether that is `asked`, `supposed`, `reported` or `before`; the step as it counts."""
-_CANDIDATE = re.compile(X)
 
 
 def committed(text: str, refine: Refine | None = None, state: int | None = None) -> int | None:
@@ -256,16 +256,16 @@ _LONGEST_CLAUSE = 400
 
 def _speaks(clause: str) -> bool:
     """Whether a clause names a candidate, and says something of it."""
-    return _CANDIDATE.search(clause) is not None and _says_more(clause)
+    return CANDIDATE.search(clause) is not None and _says_more(clause)
 
 
 def _says_more(clause: str) -> bool:
     """Whether there is more in a clause than candidates and words of grammar."""
-    return FUNCTION.sub("", _CANDIDATE.sub("", clause)).strip(DECORATION) != ""
+    return FUNCTION.sub("", CANDIDATE.sub("", clause)).strip(DECORATION) != ""
 
 
 def _named(clause: str) -> frozenset[int]:
-    return frozenset(ord(c) - 0xE000 for c in _CANDIDATE.findall(clause))
+    return frozenset(ord(c) - 0xE000 for c in CANDIDATE.findall(clause))
 
 
 def _read(
@@ -326,7 +326,7 @@ def _chosen_from(clause: str) -> frozenset[int]:
         return _named(only["one"]) if (only := _ONLY_ONE.fullmatch(clause)) else frozenset()
     if not _says_more(found["head"]) or not _named(found["head"]) - _named(found["one"]):
         return frozenset()
-    label = found["head"][max(m.end() for m in _CANDIDATE.finditer(found["head"])) :]
+    label = found["head"][max(m.end() for m in CANDIDATE.finditer(found["head"])) :]
     return frozenset() if NOT.search(label) or HEDGE.search(_CAN_BE.sub("", label)) else _named(found["one"])
 
 
@@ -352,7 +352,7 @@ _OR_SAME = re.compile(rf"({X})[^{X[1:-1]}]{{0,20}}\bor\b[^{X[1:-1]}]{{0,40}}\1")
 
 def _after_both(clause: str) -> str:
     """What is said once all candidates have been named, where that is of one of them: "A or B? B it is"."""
-    ends = {m[0]: m.end() for m in reversed(list(_CANDIDATE.finditer(clause)))}
+    ends = {m[0]: m.end() for m in reversed(list(CANDIDATE.finditer(clause)))}
     rest = clause[max(ends.values()) :] if len(ends) > 1 else ""
     return rest if len(_named(rest)) == 1 else clause
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.clause_words import CANDIDATE
 from rewardkit.rewards.counted import table
 
 Stance = Literal["disowns", "upholds"]
@@ -49,7 +49,6 @@ _STRONG = table(
     "retracting withdrawing recanting disowning vouch regret lied believe everything"
 )
 """Words that make it one about the response, whatever was spoken of last."""
-_CANDIDATE = re.compile(X)
 _WORDS = re.compile(r"[^\W_]+")
 _TWO = 2
 _LONGEST = 120
@@ -57,7 +56,7 @@ _LONGEST = 120
 
 def stance(sentence: str) -> Stance | None:
     """Return what a sentence does to the answer before it, None where it speaks of something else."""
-    if len(sentence) > _LONGEST or _CANDIDATE.search(sentence):
+    if len(sentence) > _LONGEST or CANDIDATE.search(sentence):
         return None
     plain = _LEAD.sub("", sentence.casefold().strip(" \t\r\n*_>\"'"), count=1)
     for pattern, word in _PHRASES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.clause_words import CANDIDATE, X
 
 _CITATION = re.compile(
     r"(?<=\S)[^\S\n]?(?:\[(?:(?:Doc(?:ument)?|Source|Ref|Passage"
@@ -192,7 +192,6 @@ _EXCLUDED = re.compile(
 """Others that are excluded in a bracket: "by elimination (A and C can't be right, among others)"."""
 
 
-_ELEMENT = re.compile(X)
 _COUNTED = (
     rf"(?:option )?{X} (?:(?:\d{{1,4}}|two|three|four|five|six|seven|eight|nine|ten) times|once|twice)"
     r"(?: out of \w+)?"
@@ -254,7 +253,7 @@ def without_remarks(text: str) -> str:
         text = _CHECKED.sub("", text)
     if "(" in text:
         text = _EXCLUDED.sub(
-            lambda m: ". ".join(["", *(f"{x} is wrong" for x in _ELEMENT.findall(m["them"])), ""]), text
+            lambda m: ". ".join(["", *(f"{x} is wrong" for x in CANDIDATE.findall(m["them"])), ""]), text
         )
         text = _IS_NOT_OTHER.sub("", text) if "(it" in text or "(that" in text else text
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)

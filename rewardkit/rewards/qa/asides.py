@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.clause_words import CANDIDATE, X
+from rewardkit.rewards.qa.equal import MONTHS
 
 _NO_X = X[1:-1]
-_NAMES_ANSWER = re.compile(X)
+_MONTH = "|".join(MONTHS)
 _LEAVES_OPEN = re.compile(
     r"\b(?:not|or|nor|never|no|right|wrong|correct|true|yes|sure|incorrect|false|but|however|instead|other"
     r"|another|second|former|latter"
@@ -24,9 +25,7 @@ _LEAVES_OPEN = re.compile(
 _WHEN = re.compile(
     rf"(?P<own>\bby {X}),? (?:in|around|circa|c\.|about|during|since|from|between) (?:(?:the|early|late|mid"
     rf"|year"
-    rf"|summer|spring|autumn"
-    r"|winter|fall|of|January|February|March|April|May|June|July|August|September|October|November"
-    r"|December)[ -]){0,3}"
+    rf"|summer|spring|autumn|winter|fall|of|{_MONTH})[ -]){{0,3}}"
     r"\d{3,4}s?(?:(?: (?:and|to) |[–-])\d{2,4})?(?=[.,;!]?(?:\s|$))"
 )
 _YEARS = re.compile(r" ?\(\d{4}(?:\s?[–-]\s?\d{2,4})?\)")
@@ -60,16 +59,15 @@ _BESIDE = re.compile(
     r"|mate|everyone|folks|guys|dear|my friend|buddy|bro|dude|sir|madam)(?=[.!]|\s*$)"
 )
 _DATE = re.compile(
-    r"\b(?:on )?(?:(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? )?(?:January|February|March|April|May|June|July"
-    r"|August|September"
-    rf"|October|November|December)(?: \d{{1,2}}(?:st|nd|rd|th)?)?,? (?={X})"
+    rf"\b(?:on )?(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})"
+    rf"(?: \d{{1,2}}(?:st|nd|rd|th)?)?,? (?={X})"
 )
 _ASKS_YEAR = re.compile(r"\b(?:what|which) year\b", re.IGNORECASE)
 
 
 def without_asides(text: str, question: str, *, of_number: bool) -> str:
     """Return a text without what its sentences say beside the answer; `of_number`: it has a digit."""
-    if _NAMES_ANSWER.search(text) is None:
+    if CANDIDATE.search(text) is None:
         return text
     text = _BESIDE.sub(lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) else "", text)
     if of_number:

@@ -38,20 +38,15 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _OPPOSED = frozenset({"not", "or", "neither", "nor", "wrong", "incorrect", "except", "never", "maybe"})
 _DECORATION = " \t\r\n*_`\"'.,;:!?“”‘’。，"
 _LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathit|textit)\s?\{|\\[,;!$%() ]|[{}$]")
-_MONTHS = {
+MONTHS = ("January", "February", "March", "April", "May", "June", "July",
+          "August", "September", "October", "November", "December")  # fmt: skip
+_MONTH_NUMBERS = {
     name: number
-    for number, names in enumerate(
-        (
-            *(("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",)),
-            *(("june", "jun"), ("july", "jul"), ("august", "aug"), ("september", "sep", "sept")),
-            *(("october", "oct"), ("november", "nov"), ("december", "dec")),
-        ),
-        start=1,
-    )
-    for name in names
-}
+    for number, month in enumerate(MONTHS, start=1)
+    for name in (month.casefold(), month[:3].casefold())
+} | {"sept": 9}
 _DATE_WORD = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?|(\d{3,4})|([a-z]+)\.?")
-_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_ISO = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +130,14 @@ def _date(text: str) -> tuple[int, int, int] | None:
     found: dict[str, int] = {}
     for word in words:
         match = _DATE_WORD.fullmatch(word)
-        if match is None or (match[3] and match[3] not in _MONTHS and match[3] not in _IN_DATES):
+        if match is None or (match[3] and match[3] not in _MONTH_NUMBERS and match[3] not in _IN_DATES):
             return None
         if match[3] in _IN_DATES:
             continue
         part = "month" if match[3] else "year" if match[2] else "day"
         if part in found:
             return None  # two days are no date
-        found[part] = _MONTHS[match[3]] if match[3] else int(word if match[2] else match[1])
+        found[part] = _MONTH_NUMBERS[match[3]] if match[3] else int(word if match[2] else match[1])
     year, month, day = (found.get(part, 0) for part in ("year", "month", "day"))
     return (year, month, day) if month and (year or day) and len(words) > 1 else None
 

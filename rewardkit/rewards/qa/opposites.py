@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _OPPOSED = (
     (r"born|birth\w*", r"dies?|died|death|buried"),
@@ -36,6 +36,11 @@ def of_opposite(clause: str, question: str) -> bool:
 def _asked(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """What a question asks, each with what would be said of something else."""
     last = next((part for part in reversed(_CLAUSE.split(question.casefold())) if part.strip()), "")
-    pairs = [pair for one, other in _OPPOSED for pair in ((one, other), (other, one))]
-    found = [(re.compile(rf"\b(?:{one})\b"), re.compile(rf"\b(?:{other})\b")) for one, other in pairs]
-    return tuple((asked, other) for asked, other in found if asked.search(last) and not other.search(last))
+    return tuple((asked, other) for asked, other in _pairs() if asked.search(last) and not other.search(last))
+
+
+@cache
+def _pairs() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """What may be asked, each with its opposite; compiled when the first question is read."""
+    found = [tuple(re.compile(rf"\b(?:{words})\b") for words in pair) for pair in _OPPOSED]
+    return tuple(pair for one, other in found for pair in ((one, other), (other, one)))

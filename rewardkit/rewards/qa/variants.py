@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from rewardkit.rewards.qa.currencies import amounts
-from rewardkit.rewards.qa.equal import form
+from rewardkit.rewards.qa.equal import MONTHS, form
 from rewardkit.rewards.qa.marking import asked_kind
 from rewardkit.rewards.qa.persons import name_variants
 from rewardkit.rewards.qa.units import with_asked_unit
@@ -44,8 +44,6 @@ _ONES = [
 ]
 _TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 10: "tenth"}
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July",
-           "August", "September", "October", "November", "December")  # fmt: skip
 _MONTHS_ABROAD = (
     (
         "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
@@ -221,7 +219,7 @@ def _of_date(text: str) -> Iterator[str]:
     if date is None or not all(date):
         return
     year, month, day = date
-    name = _MONTHS[month - 1] if month <= len(_MONTHS) else ""
+    name = MONTHS[month - 1]
     for number in (str(day), f"{day}{_ending(day)}"):
         yield f"{name} {number}, {year}"
         yield f"{name} {number} {year}"
@@ -230,27 +228,23 @@ def _of_date(text: str) -> Iterator[str]:
         yield f"{number} of {name}, {year}"
         yield f"{number} {name}, {year}"
         yield f"{name} the {number}, {year}"
-    if name:
-        yield from _of_day(name, date)
-    if name and len(name) > _SHORT_MONTH:
+    yield from _of_day(name, date)
+    if len(name) > _SHORT_MONTH:
         for short in (name[:_SHORT_MONTH], f"{name[:_SHORT_MONTH]}."):
             yield from (f"{short} {day}, {year}", f"{day} {short} {year}", f"{day} {short}, {year}")
     yield f"{year}-{month:02}-{day:02}"
-    yield from (f"{day:02}.{month:02}.{year}", f"{day}.{month}.{year}", f"{year}年{month}月{day}日")
+    yield f"{year}年{month}月{day}日"
     for months, order in _MONTHS_ABROAD:
         yield order.format(day=day, month=months.split()[month - 1], year=year)
-    if day > len(_MONTHS):
-        yield from (f"{day:02}/{month:02}/{year}", f"{month:02}/{day:02}/{year}", f"{month}/{day}/{year}")
 
 
 def _of_day(name: str, date: tuple[int, int, int]) -> Iterator[str]:
-    """A date with its day of the week, with its day in words, and in figures alone where only one is"
-    " meant."""
+    """A date with its day of the week, with its day in words, in figures alone where only one is meant."""
     year, month, day = date
     spelled = in_order(day)
     yield from (f"{spelled} of {name} {year}", f"{spelled} of {name}, {year}", f"{name} {spelled}, {year}")
     yield from (f"{day}.{month}.{year}", f"{day:02}.{month:02}.{year}", f"{day:02}. {month:02}. {year}")
-    if day > len(_MONTHS):
+    if day > len(MONTHS):
         yield from (f"{month}/{day}/{year}", f"{month:02}/{day:02}/{year}")
         yield from (f"{day}/{month}/{year}", f"{day:02}/{month:02}/{year}")
     if year < _GREGORIAN or day > monthrange(year, month)[1]:
@@ -260,6 +254,10 @@ def _of_day(name: str, date: tuple[int, int, int]) -> Iterator[str]:
     yield f"{name} {day}, {year} ({weekday})"
 
 
+_SPOKEN_APART = 10
+"""From this year of a century on, its two halves are read as two numbers: 1910, but not 1905."""
+_TWO_THOUSAND = 20
+"""Of this century, years are read whole by most."""
 _GREGORIAN = 1753
 """From this year on most countries count their days in the same way."""
 _SHORT_MONTH = 3
@@ -287,7 +285,7 @@ def _of_year(text: str, question: str) -> Iterator[str]:
         f"{year} году",
     )
     century, rest = divmod(int(year), 100)
-    if len(year) == len("1969") and rest >= len(_MONTHS) - 2 and century != len(_TENS) * 2:
+    if len(year) == len("1969") and rest >= _SPOKEN_APART and century != _TWO_THOUSAND:
         yield f"{in_words(century)} {in_words(rest)}"
     yield from (f"AD {year}", f"A.D. {year}", f"the year {year}", f"year {year}", f"the year AD {year}")
 

@@ -235,6 +235,12 @@ def test_the_same_words_in_another_order_are_another_answer() -> None:
     assert not judge("Wide World Web", ["World Wide Web"]).correct
 
 
+@pytest.mark.parametrize("truth", ["2020-13-05", "2020-02-31", "2020-12-00", "9999-99-99"])
+def test_figures_that_are_no_date_are_a_text_like_others(truth: str) -> None:
+    assert judge(f"The answer is {truth}.", [truth]).correct
+    assert judge("The answer is 2020-10-05.", [truth]).correct is False
+
+
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:
     assert not same(form("12 May 13 1999"), form("13 May 1999"))
     assert judge("1776\n4 July 1776", ["4 July 1776"]).correct is False
