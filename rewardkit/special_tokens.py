@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 
-_CLOSING = r"end_of_(?:box|thought|solution)"
+_CLOSING = r"(?:end_of_(?:box|thought|solution|answer)|/?answer|answer_end|END_THINKING|inner_suffix)"
 """Tokens that close what opens before them, and end nothing else."""
 SPECIAL = re.compile(
     r"<(?:\|[^|<>\s]{1,40}\|>|｜[^｜<>\s]{1,40}｜>|/?s>|(?:bos|eos|pad|unk|sop|end_of_turn)>)"
-    r"|\[/?(?:gMASK|SYSTEM_PROMPT|PAD|UNK|BOS|EOS)\]"
+    r"|\[/?(?:gMASK|SYSTEM_PROMPT|PAD|UNK|BOS|EOS)\]|\[\|(?:assistant|endofturn|user|system)\|\]"
 )
 END_OF_TEXT = re.compile(
     rf"<\|(?!begin|{_CLOSING}|channel|message|constrain|python_tag|tool"
-    r"|\w{0,12}think)[a-zA-Z]\w{2,30}\|>"
-    r"|</s>|<｜|\[/?INST\]|\[EOS\]"
-    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn)>"
+    r"|\w{0,12}think|START_(?:TH|RE|TE)|inner_|answer_start|response\|)[a-zA-Z]\w{2,30}\|>"
+    r"|</s>|<｜|\[/?INST\]|\[EOS\]|\[\|(?:endofturn|user|system)\|\]|\[e~\["
+    r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn|seed:eos|/longcat_s"
+    r"|SPECIAL_\d{1,3}|extra_id_1)>"
 )
 """With one of these, wherever it stands, a response has ended. Tokens that announce what comes (a box, a
 channel, a call, a solution) are none of them."""

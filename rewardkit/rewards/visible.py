@@ -20,18 +20,24 @@ _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
 _THOUGHT_TAG = re.compile(r"<(/?)think>")
-_TURN = "<|im_start|>assistant"
-_BEGINNING = "<s>"
 _OPENING_TOKENS = re.compile(
-    r"\A\s*(?:<\|assistant\|>|\[/INST\]|<\|start_header_id\|>assistant<\|end_header_id\|>)\s*"
+    r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
+    r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
+    r"|\[/INST\]|<\|start_header_id\|>assistant<\|end_header_id\|>"
+    r"|<\|header_start\|>assistant<\|header_end\|>|<\|start_of_role\|>assistant<\|end_of_role\|>"
+    r"|<\|im_start\|>assistant(?:<\|im_sep\|>)?|<\|im_assistant\|>assistant<\|im_middle\|>"
+    r"|<\|BOT\|>assistant|<start_of_turn>model\b|<(?:SPECIAL_\d{1,3}|extra_id_1)>Assistant\b"
+    r"|(?<=<seed:bos>)assistant\b|<role>ASSISTANT</role>)?\s*"
 )
 """With which a response opens that repeats the end of its prompt."""
+_OPENING_BRACKETS = re.compile(r"\s*(?:\[\|assistant\|\]|\]~b\]ai\n)\s*")
 _FINAL = "<|channel|>final<|message|>"
 _SPOKEN = "assistantfinal"
 _CHANNEL_NAME = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
 _CUT = (
     ("<!--", "-->"), ("<\\!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", "?>"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"), ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"), ("<|thinking|>", "<|/thinking|>"),
 )  # fmt: skip
 """Comments, escaped ones too, declarations, instructions to programs, and thoughts."""
 _COMMENTS = (*_CUT[:2], ("&lt;!--", "--&gt;"))
@@ -104,6 +110,8 @@ def visible(response: str) -> str:
         text = _without_markup(text)
     if "[" in text:
         text = _without_bracketed(text)
+    if "◁" in text:
+        text = text.rpartition("◁/think▷")[2] if "◁/think▷" in text else text.partition("◁think▷")[0]
     if "%" in text and _may_be_comment(text):
         text = _LATEX_COMMENT.sub(r"\1", text)
     if "\\" in text:
@@ -122,8 +130,9 @@ def _without_bracketed(text: str) -> str:
         text = _DEFINITION.sub("", _MARKDOWN_COMMENT.sub("", text))
     if "](" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub("", text))
-    if "INST]" in text or "[EOS]" in text:
-        text = _before_end(text)
+    if "INST]" in text or "[EOS]" in text or "[|" in text or "[e~[" in text:
+        opening = _OPENING_BRACKETS.match(text)
+        text = _before_end(text[opening.end() :] if opening else text)
     if "[THINK]" in text:
         text = _cut(text, "[THINK]", "[/THINK]")
     return text
@@ -274,24 +283,31 @@ def _reply(text: str) -> str:
     text = strip_end(text)
     if "think>" in text:
         text = outside_thoughts(text)
-    text = text.removeprefix(_TURN)
-    text = _OPENING_TOKENS.sub("", text)
+    opening = _OPENING_TOKENS.match(text)
+    if opening and not opening[0].isspace():
+        text = text[opening.end() :]
     if "<|channel|>" in text:
         text = text.rpartition(_FINAL)[2] if _FINAL in text else ""
-    return _before_end(text.removeprefix(_BEGINNING))
+    return _before_end(text)
 
 
 def _without_markup(text: str) -> str:
     text = _reply(text)
     for opening, closing in _CUT:
         text = _cut(text, opening, closing) if opening in text else text
-    if "_of_box|>" in text:
+    if "<|" in text:
         text = _BOX_TOKEN.sub("", _BOX_OF_TOKENS.sub(_boxed, text))
+        text = _ANSWER_TOKEN.sub(lambda found: "\nAnswer: " if found["opens"] else "\n", text)
     return _without_elements(text) if "<" in text else text
 
 
 _BOX_OF_TOKENS = re.compile(r"<\|begin_of_box\|>(?P<said>[^|]{0,2000})<\|end_of_box\|>")
 _BOX_TOKEN = re.compile(r"<\|(?:begin|end)_of_box\|>")
+_ANSWER_TOKEN = re.compile(
+    r"<\|(?:(?P<opens>answer|(?:begin|start)_of_answer|answer_start)|/answer|end_of_answer|answer_end"
+    r"|START_RESPONSE|START_TEXT|response)\|>"
+)
+"""Tokens round an answer, and what announces a response behind its thoughts."""
 
 
 def _boxed(found: re.Match[str]) -> str:
