@@ -30,7 +30,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxyz23456"
+BLIND = "abcdefghijklmnopqrstuvwxyz234567"
 """`1` has not been opened: it is for a later measure."""
 
 

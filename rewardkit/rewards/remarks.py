@@ -231,14 +231,41 @@ _UNCHANGED = re.compile(
 )
 """Of what one knows may be out of date, what is not."""
 _CHECKED = re.compile(
-    r"\bI(?:['’]ve| have)? (?:double-?|re-?|cross-?)?(?:checked|verified)(?: \w{1,8}){0,2}\s?[:;]\s"
-    r"(?=(?:it|this|that)\b)"
+    r"\bI(?:['’]ve| have)? (?:double-?|re-?|cross-?)?(?:checked|verified)(?: \w{1,8}){0,2}"
+    r"(?:\s?[:;]\s(?=(?:it|this|that)\b)|,? and\s(?=[^!?\n]{1,60}?\b(?:right|correct|true|wrong)\b))"
 )
+"""Before what the check has shown."""
+_DENIES_BELOW = (
+    r"(?:(?:\b(?:is|are|was|were|can|could|does|do)(?: not|n['’]t| never)|\bcan(?:not|['’]t))"
+    r"(?: (?:be|any of|one of|the|these|this|those|following|among|answers?|options?|correct|right|my|fit"
+    r"|match|work)){0,4}"
+    r"|(?:^|(?<=[.!] ))\W*(?:[Nn]ot|[Ww]rong|[Ii]ncorrect|[Ff]alse|[Ee]xcluded|[Ee]liminated|[Rr]uled out"
+    r"|[Rr]ejected)(?: (?:the|my|an?|one of|answers?|options?|choices?|correct|right|ones?|so far)){0,3})"
+    r"[*_]{0,3}:[*_]{0,3}[ \t]*"
+)
+DENIES_BELOW = re.compile(_DENIES_BELOW + "$")
+"""A line that says of what stands below that it is not right."""
+_ALONE = rf"[*_(]{{0,3}}{X}[*_).]{{0,4}}"
+_LISTED_WRONG = re.compile(
+    rf"{_DENIES_BELOW}\n\s*(?P<them>(?:[>*-]\s)?{_ALONE}(?:\s*\n[ \t]*[>*-]\s{_ALONE})*)(?=[ \t]*(?:\n|\Z))",
+    re.MULTILINE,
+)
+_EXPLAINED = re.compile(
+    r"\b((?:it|this|that)(?:['’]s| is| must be| has to be| can only be| should be)"
+    rf"(?: \w+ly)? (?:option |answer |choice )?{X}[)*_]{{0,3}}):(?=\s[^\W\d_])"
+    r"(?![^.!?\n]*\b(?:wrong|false|incorrect|trap|decoy|distractor|bait|which|mistake|error|myth|lie|joke|trick)\b)",
+    re.IGNORECASE,
+)
+"""An answer before the colon behind which it is explained."""
 _IS_NOT_OTHER = re.compile(
     r"\((?:it|that)(?: isn['’]t| is not|['’]s not) (?=[A-Z])(?!(?:True|Right|Correct|Sure)\b)"
     rf"[^().,:;!?\n{X[1:-1]}]{{1,80}}\.?\)"
 )
 """In brackets: the name of another answer, which it is not."""
+
+
+def _each_wrong(found: re.Match[str]) -> str:
+    return ". ".join(["", *(f"{x} is wrong" for x in CANDIDATE.findall(found["them"])), ""])
 
 
 def without_remarks(text: str) -> str:
@@ -252,9 +279,7 @@ def without_remarks(text: str) -> str:
     if "ecked" in text or "verified" in text:
         text = _CHECKED.sub("", text)
     if "(" in text:
-        text = _EXCLUDED.sub(
-            lambda m: ". ".join(["", *(f"{x} is wrong" for x in CANDIDATE.findall(m["them"])), ""]), text
-        )
+        text = _EXCLUDED.sub(_each_wrong, text)
         text = _IS_NOT_OTHER.sub("", text) if "(it" in text or "(that" in text else text
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
         text = _FORMER.sub("", text)
@@ -269,7 +294,7 @@ def without_remarks(text: str) -> str:
     if "ot " in text or "either " in text:
         text = _NOT_THESE.sub("", text)
     if ":" in text or "=" in text:
-        text = _ticked(text)
+        text = _LISTED_WRONG.sub(_each_wrong, _EXPLAINED.sub(r"\1.", _ticked(text)))
         text = _GUESSED.sub(
             lambda m: f"{m['what']} is {'correct' if m['right'] or m['so'] else 'wrong'}.", text
         )

@@ -366,11 +366,13 @@ _JSON_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'(?=\s*[,}])|\[[^\]\n]
 
 
 def _value_start(text: str, start: int) -> int:
-    """Where the value begins: past decoration, on the next lines if this one is over."""
-    limit = min(len(text), start + 60)
-    while start < limit and (text[start].isspace() or text[start] in "*_:："):
-        start += 1
-    return start
+    """Where the value begins: past decoration, on the next lines if this one is over, quoted or not."""
+    at, limit = start, min(len(text), start + 60)
+    while at < limit and (
+        text[at].isspace() or text[at] in "*_:：" or (text.startswith("\n> ", at - 1) and at > start)
+    ):
+        at += 1
+    return at
 
 
 def value_end(text: str, start: int) -> int:

@@ -12,6 +12,7 @@ from rewardkit.rewards.choice.ticks import with_ticks_read
 from rewardkit.rewards.choice.weighing import left_in_force, weighed
 from rewardkit.rewards.commitment import breaks_off
 from rewardkit.rewards.numbered import numbered_apart
+from rewardkit.rewards.remarks import DENIES_BELOW
 from rewardkit.rewards.stated import (
     Statement,
     first_box,
@@ -296,6 +297,9 @@ def _on_a_line(text: str, choices: ChoiceList) -> ChoiceAnswer:
     read = reads[max(reads)]
     if len(set(reads.values())) > 1 or read == "several" or retracted(text, max(0, len(text) - 2_000)):
         return "several", False, "no single choice"
+    above = next((line for line in reversed(lines[: max(reads)]) if line.strip()), "")
+    if above and DENIES_BELOW.search(above):
+        return None, False, "said to be wrong"
     rest = "\n".join(lines[max(reads) + 1 :])
     if breaks_off(rest) and any(line.strip() for line in lines[: max(reads)]):
         return None, False, "the heading of what breaks off"

@@ -87,7 +87,8 @@ MAY_BE = re.compile(
 )
 PREDICATE = re.compile(
     r"\W*(?:(?:the|an?|not|very|quite|all|well|widely|really|just|also|so|rather|too|one|my|common"
-    r"|generally)\s)*"
+    r"|generally|indeed|still|of course|(?:definite|certain|absolute|clear|sure|complete|total|entire"
+    r"|undoubted|perfect|precise|exact|actual)ly)\s)*"
     r"(?:documented|known|commonly|correct|right|true|clear|wrong|answer|final answer|why|how|because|in"
     r"|from|by|for|about|consistent"
     r"|interesting|famous|good|great|obvious|certain|easy|classic|standard|fact|what|where|when|sometimes"

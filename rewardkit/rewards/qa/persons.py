@@ -57,9 +57,9 @@ def asks_who(question: str) -> bool:
 
 
 def persons_named(response: str, accepted: tuple[str, ...], question: str) -> str:
-    """Return a response without titles before names, unless an accepted answer has one, and with initials
-    right before what they belong to: `R. Roe` is not Roe."""
-    if not any(map(_TITLE.match, accepted)):
+    """Return a response without titles before names, unless an accepted answer has one and is not accepted
+    without it, and with initials right before what they belong to: `R. Roe` is not Roe."""
+    if all(_TITLE.sub("", name, count=1) in accepted for name in accepted if _TITLE.match(name)):
         response = _DESCRIBED.sub("", _TITLE.sub("", response))
     if not any(map(_OF_WOMEN.match, accepted)):
         response = _OF_WOMEN.sub("" if _of_woman(question, accepted) else r"\1 ", response)
@@ -78,6 +78,7 @@ def name_variants(text: str, question: str) -> Iterator[str]:
         return
     if _INITIAL.search(text):
         yield _INITIAL.sub(r"\g<letter>.", text)
+        yield _INITIAL.sub(r"\g<letter> ", text)
     found = _NAME.fullmatch(text)
     if found is None or _OF_GROUPS.search(question):
         return

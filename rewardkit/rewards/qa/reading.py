@@ -128,6 +128,7 @@ def answer(response: str) -> QaAnswer:
     text, code = visible(response)
     if numbered_apart(text):
         return QaAnswer(None, True, "several numbered answers")
+    code = _PRINTED.sub("", code) if "print" in code else code
     for part, after in ((text, ""), (code, _after_code(response))):
         said = [s for s in statements(part) if unboxed(s.text).strip(" \t\r\n*_`\"'.:：$")]
         if said:
@@ -188,6 +189,8 @@ def _sentence_start(text: str, at: int) -> int:
 
 _DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔👎]")
 _LIST_OF_TEXTS = re.compile(r'\s*\[?\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")+\s*\]?\s*')
+_PRINTED = re.compile(r"^[^\S\n]*print\s?\(\s?(?:answer|result|ans)\s?\)[^\S\n]*$", re.MULTILINE)
+"""In code: the answer that a line before it gives."""
 _ANOTHER = re.compile(
     r"\n[ \t]*(?P<more>[^\s:.!?<>`\\#*_$-]"
     r"(?:[^\n:.!?<>`\\]|\.(?=\d)){0,60})(?=\n\s*\n|\s*\Z|\s*<)"

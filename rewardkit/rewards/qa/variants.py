@@ -126,7 +126,19 @@ def variants(accepted: tuple[str, ...], question: str) -> tuple[str, ...]:
         found |= dict.fromkeys(amounts(plain, question))
         found |= dict.fromkeys(with_asked_unit(plain, question))
         found |= dict.fromkeys(name_variants(plain, question))
+    found |= dict.fromkeys(_joined(accepted[:_MOST_JOINED]))
     return tuple(written for written in found if written not in accepted and not form(written).empty)
+
+
+_MOST_JOINED = 16
+
+
+def _joined(accepted: tuple[str, ...]) -> Iterator[str]:
+    """What is accepted before a name and behind it, with both: King Henry VIII of England."""
+    for name in accepted:
+        before = [text for text in accepted if text.endswith(f" {name}")]
+        behind = [text for text in accepted if text.startswith(f"{name} ")]
+        yield from (one + other.removeprefix(name) for one in before for other in behind)
 
 
 def in_words(number: int) -> str:
@@ -216,10 +228,15 @@ def _of_range(text: str) -> Iterator[str]:
 
 def _of_date(text: str) -> Iterator[str]:
     date = form(text).date
-    if date is None or not all(date):
+    if date is None or not date[0]:
         return
     year, month, day = date
     name = MONTHS[month - 1]
+    if not day:
+        for written in (name, name[:_SHORT_MONTH], f"{name[:_SHORT_MONTH]}."):
+            yield from (f"{written} {year}", f"{written}, {year}", f"{written} of {year}")
+        yield from (f"{year}-{month:02}", f"{month:02}/{year}", f"{month}/{year}", f"{year}年{month}月")
+        return
     for number in (str(day), f"{day}{_ending(day)}"):
         yield f"{name} {number}, {year}"
         yield f"{name} {number} {year}"

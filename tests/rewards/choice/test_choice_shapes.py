@@ -118,6 +118,17 @@ FORMAT_KEPT = [
     'The expected format is "The answer is (A)". I choose B.',
     'The answer is "B".', 'My final answer is "Lyon".',
 ]  # fmt: skip
+EXPLAINED = [
+    "It has to be B: only Lyon lies on the Rhône.", "On reflection, it has to be B: it lies where two rivers meet.",
+    "So it is B: the second city of the country.", "That must be (B): Lyon lies on the Rhône.",
+    "Not the answer:\n- A\n- C\n\nSo it is B.", "It can't be:\n- A\n- C\n\nIt must be:\n- B", "It is not hard:\nB",
+]  # fmt: skip
+NOT_EXPLAINED = [
+    "It has to be B: wrong.", "It is B: false, of course.", "That is B: a trap.", "It is B: no, C.", "It is B: or is it?",
+    "He says it is B: it lies on the Rhône.", "It is B: just kidding.", "It has to be C: only Nice lies by the sea.",
+    "The answer is not:\nB", "The answer isn't:\n\n**B**", "It cannot be:\n- A\n- B", "Wrong answers:\n* B", "The correct answer is not:\n> B",
+]  # fmt: skip
+"""What stands behind a colon; what stands below a line that says it is wrong."""
 OF_OTHERS = [
     "Voters chose B 2 times and C 3 times.", "Voters chose B 2 times and C 3 times",
     "The models picked B three times and A twice.", "They selected B 4 times out of 10.",
@@ -143,7 +154,7 @@ OF_OTHERS_AND_OWN = [
 @pytest.mark.parametrize(
     "response",
     [
-        *FOLDED, *CONFIDENT, *EXCLUDED_IN_BRACKETS, *QUOTED, *FIVE_TIMES, *FORMAT_KEPT, *OF_OTHERS_AND_OWN
+        *FOLDED, *CONFIDENT, *EXCLUDED_IN_BRACKETS, *QUOTED, *FIVE_TIMES, *FORMAT_KEPT, *OF_OTHERS_AND_OWN, *EXPLAINED
     ],
 )  # fmt: skip
 def test_the_choice_is_read(response: str) -> None:
@@ -153,7 +164,7 @@ def test_the_choice_is_read(response: str) -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        *NOT_FOLDED, *NOT_CONFIDENT, *NOT_LEFT, *NOT_QUOTED, *NOT_FIVE_TIMES, *FORMAT_QUOTED, *OF_OTHERS, *LOOKED_AT
+        *NOT_FOLDED, *NOT_CONFIDENT, *NOT_LEFT, *NOT_QUOTED, *NOT_FIVE_TIMES, *FORMAT_QUOTED, *OF_OTHERS, *LOOKED_AT, *NOT_EXPLAINED
     ],
 )  # fmt: skip
 def test_what_looks_alike_is_none(response: str) -> None:

@@ -215,6 +215,36 @@ WRITTEN: list[tuple[str, list[str], list[str], list[str]]] = [
         'Assistant: It may be Canberra.', 'Final answer: Some say it is Canberra.',
         'User: The capital of Australia is Canberra.\nAssistant: No, it is Sydney.',
     ]),
+    ("Who discovered penicillin?", ["Alexander Fleming", "Sir Alexander Fleming", "Fleming"], [
+        "Dr. Alexander Fleming", "The answer is **Prof. Alexander Fleming**.", "It was Professor Fleming.", "- Dr Fleming",
+        "Penicillin was discovered by Sir Alexander Fleming.",
+    ], ["Dr. Howard Florey", "Dr. Fleming's assistant", "Mrs. Fleming", "Professor Florey, not Fleming", "Ian Fleming"]),
+    ("Who was the US president during the September 11 attacks?", ["George W. Bush", "George Walker Bush"], [
+        "The president at that time was George W Bush.", "**George W Bush**", "It was president George W. Bush.",
+    ], ["The president at that time was George H W Bush.", "George H. W. Bush", "Jeb Bush", "George W Bush's father", "Laura W. Bush"]),
+    ("Which English king had six wives?", ["Henry VIII", "King Henry VIII", "Henry VIII of England"], [
+        "King Henry VIII of England", "The king was King Henry VIII of England.", "정답: King Henry VIII of England",
+    ], ["King Henry VIII of France", "King Henry VII of England", "King Henry VIII's daughter", "King Charles of England"]),
+    ("In which month and year did World War II end in Europe?", ["May 1945"], [
+        "The war in Europe ended in May, 1945.", "So: **May, 1945**", "It ended in May of 1945.", "1945-05", "05/1945",
+    ], ["June, 1945", "May, 1944", "May of 1954", "1945-06", "04/1945", "It ended in May, not in 1945."]),
+    ("How long is a marathon in kilometres, to one decimal place?", ["42.2", "42.2 km"], [
+        "The answer is as follows:\n\n> 42.2", "My answer:\n> 42.2", "Final answer:\n\n> **42.2**",
+    ], ["The answer is as follows:\n\n> 42.3", "My answer:\n> 42.2\n> 26.2", "The answer is not:\n> 42.2", "The answer cannot be:\n42.2", "Not the answer:\n\n**42.2**"]),
+    ("Which instrument typically has 88 keys?", ["piano"], [
+        '```python\nanswer = "the piano"\nprint(answer)\n```', '```python\nans = "piano"\nprint(ans)\n```',
+    ], [
+        '```python\nanswer = "violin"\nprint(answer)\n```', '```python\nanswer = "violin"\nanswer = "piano"\nprint(answer)\n```',
+        '```python\nanswer = "piano"\nprint("violin")\n```', '```python\nwrong = "piano"\nprint(wrong)\n```',
+    ]),
+    ("Tom pays 4 notebooks at $3.50 each with a $20 bill. How much change does he get, in dollars?", ["6", "6.00", "$6"], [
+        "Tom's change is 6.00. I double-checked this, and 6.00 is indeed right.", "Tom's change is 6. It is definitely correct.",
+        "Tom's change is 6. I have verified it, and it is right.", "6. I checked, and that is absolutely right.",
+    ], [
+        "Tom's change is 6.00. I double-checked this, and 7.50 is indeed right.", "Tom's change is 6. I checked it, and it is completely wrong.",
+        "Tom's change is 6. I verified this twice, and 14 is correct.", "Tom's change is 14. I checked this, and 6 is wrong.",
+        "Tom's change is 6. It is definitely not correct.", "Tom's change is 6. It is indeed 14.",
+    ]),
 ]  # fmt: skip
 """A question, its accepted answers, responses that give one, and responses that do not."""
 RIGHT = [(question, truth, said) for question, truth, right, _ in WRITTEN for said in right]
