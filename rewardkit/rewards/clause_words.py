@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.wordings import OF_SOMETHING_ELSE, OTHER_QUESTION
+from rewardkit.rewards.wordings import OF_SOMETHING_ELSE, ONCE, OTHER_QUESTION
 
 CANDIDATES = "".join(chr(0xE000 + i) for i in range(64))
 X = f"[{CANDIDATES[0]}-{CANDIDATES[-1]}]"
@@ -168,6 +168,13 @@ HEDGE_ALONE = re.compile(
     r"(?:(?:so|and|but|or|then|well) )?(?:maybe|perhaps|possibly|conceivably|potentially)"
 )
 """A clause of its own that leaves open the rest of the sentence."""
+ANSWER_ONCE = re.compile(
+    rf"(?:{ONCE}|once|in \d{{4}})\b[^.!?;:\n{X[1:-1]}]{{0,60}}? (?:the|my|our) (?:\w+ )?answer (?:was"
+    rf"|will be)\s"
+    rf"|(?:the|my|our) (?:\w+ )?answer (?:was|will be)\s(?=(?:option )?{X}[^.!?;:\n]{{0,20}}? (?:{ONCE}"
+    rf"|then\W*(?:$|\n)))"
+)
+"""Before an answer that was one, or will be."""
 BEFORE = words(
     r"(?<!of )(?<!some )(?<!further )(?<!much )(?<!careful )(?<!more )"
     r"(?<!having )(?<!now have )(?<!i have )(?<!i've )thought",

@@ -17,6 +17,7 @@ from rewardkit.rewards.clause_words import (
     ADDED,
     AFFIRMS,
     AND,
+    ANSWER_ONCE,
     AS_WELL,
     BEFORE,
     BOTH,
@@ -222,6 +223,8 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     for pattern, plain in SIGNS:
         text = pattern.sub(plain, text)
     text = _BLANKS.sub(" ", text.casefold()).replace(" ,", ",")
+    if "answer was" in text or "answer will be" in text:
+        text = ANSWER_ONCE.sub("once the answer was ", text)
     start = 0
     for end in SENTENCE.finditer(text):
         if text[start : end.start()].strip(DECORATION):

@@ -16,7 +16,9 @@ from rewardkit.rewards.wordings import (
     ASSURED,
     DENIED_AFAR,
     HAVE_DOUBTS,
+    ONCE,
     OTHER_QUESTION,
+    OVERTAKEN,
     SLIPPED,
     UNSUPPORTED,
     YOURS,
@@ -125,6 +127,9 @@ _DENYING_LABEL = _pattern(
     r"|result)|(?:answer|result) (?:contains|depends on|used to be|were)"
     r"|compare (?:it )?(?:with|to|against)|(?:^|[.:] )(?:try|test|check)"
     r"|(?:could|might|would|can) (?:it|that|this|the answer) be)(?: of)?,?\s{0,3}$"
+    rf"|(?:^|[.:;!\n] ?)(?:but |and )?(?:{ONCE}|once)\b[^.!?;:\n]{{0,60}} (?:the|my"
+    rf"|our) (?:\w{{1,12}} )?answer (?:was|used to be|had been)"
+    r"\s{0,3}$"
     r"|(?:^|[.:;,!\n] ?)(?:(?:so|and|or) )?(?:(?:just )?(?:for|as an?) (?:example|instance"
     r"|illustration)|like (?:this|so)|say(?=[,:]))"
     r"[,:]?\s{0,3}$"
@@ -146,7 +151,8 @@ _TAKEN_BACK = _pattern(
     r"(?:like|prefer|love|hate|enjoy|fancy|feel|insist)s?\b"
     r"|(?:give or take|vs|versus|xor|i think not)\b|"
     + _LEADING_BACK
-    + rf"(?:(?:a slip|the slip|{SLIPPED})|(?:i |we )?(?:still )?{HAVE_DOUBTS}|i doubt it\b|{YOURS})|"
+    + rf"(?:(?:a slip|the slip|{SLIPPED}|{OVERTAKEN})|(?:i |we )?(?:still )?{HAVE_DOUBTS}"
+    rf"|i doubt it\b|{YOURS})|"
     + _LEADING_BACK
     + r"(?:(?:is|was|are|were|be|seems?|looks?|appears?|would|could|can|may|might|must|has|have|been|to"
     r"|turns"
@@ -244,7 +250,8 @@ _MAY_DENY = (
         "years likely second best last whether "
         "checking check once first originally yesterday initially according fool liar idiot "
         "few circumstances worse question chance dummy mock toy similar related easier analogous "
-        "instance illustration like"
+        "instance illustration like "
+        "before until till prior past formerly previously originally historically yesterday ago"
     )
     | SPEAKERS
 )
@@ -265,7 +272,11 @@ _MAY_TAKE_BACK = table(
     "prefer like love hate enjoy fancy feel insist neq ne misclicked misremembered miswrote slipped "
     "doubts doubt misgivings qualms reservations decide choose "
     "pick judge yours your reader up leave leaving "
-    "according fools idiot idiots liar liars says say claims thinks"
+    "according fools idiot idiots liar liars says say claims thinks mine differs different disagree "
+    "disagrees else "
+    "another changed more anymore until till before once then prior back old former previous past ago "
+    "next future "
+    "time tomorrow yesterday formerly originally previously up last reform from"
 )
 """Without one of these words, or a question mark, what follows an answer takes nothing back."""
 _LETTERS = re.compile(r"[a-z]+")
@@ -278,6 +289,8 @@ def denied(text: str, position: int) -> bool:
     while window.endswith(_OPENINGS):
         window = window.rstrip("abcdefghijklmnopqrstuvwxyz>").rstrip("\\<").rstrip(_BEFORE_ANSWER)
     line = window.rpartition("\n")[2]
+    if line.lstrip().startswith(_COMMENTS):
+        return True
     if not line or (len(line) < _LONGEST_MARKER and _MARKED.fullmatch(line.strip())):
         return left_open(text[: start + len(window) - len(line)])
     window = line.rpartition(". ")[2]
@@ -289,6 +302,8 @@ _MARKED = _pattern(
     r"(?:\b(?:the|my|our) )?(?:final )?\banswers?\s{0,3}(?:is|are|was|(?P<colon>[:=]))?\s{0,3}$"
 )
 """The words that announce an answer: what stands before them is looked at too."""
+_COMMENTS = ("//", "/*")
+"""With which a line of comment begins, in a fence or not."""
 _BEFORE_ANSWER = " \t*_([#${"
 _OPENINGS = ("\\boxed", "\\fbox", "\\text", "\\mathrm", "\\displaystyle", "<answer>")
 """What may open an answer, and says nothing of it."""
@@ -371,12 +386,27 @@ def taken_back(text: str, position: int) -> bool:
     window = text[position : position + _LOOKED_AT]
     if not window.strip(_INERT) or not ("?" in window or _has_any(_MAY_TAKE_BACK, window.lower())):
         return False
-    if disowned(window):
+    if disowned(window) or (_ONCE_BEHIND.match(window) and _was_answer(text, position)):
         return True
     shown = _plain(
         _of_formula(window) if "\\" in window or window[:3].strip(" $\n")[:1] in ("&", "=") else window
     )
     return _TAKEN_BACK.match(shown) is not None or _DOUBTED.match(shown) is not None or told_behind(shown)
+
+
+_ONCE_BEHIND = _pattern(rf"[\s)}}$*_\]]{{0,6}},? ?(?:\w{{1,12}} )?(?:{ONCE}|then(?=\W*$))")
+
+
+def _was_answer(text: str, position: int) -> bool:
+    """Whether what ends at a place is what the answer was, or will be."""
+    before = text[max(0, position - _LOOKED_AT) : position].rpartition("\n")[2]
+    return _ANSWER_ONCE.search(before) is not None
+
+
+_ANSWER_ONCE = _pattern(
+    r"\banswers? (?:was|were|used to be|had been|will be"
+    r"|shall be)\s[^.!?;:]{0,40}(?:\.\d{1,20}[^.!?;:]{0,10})?$"
+)
 
 
 def _of_formula(text: str) -> str:

@@ -6,7 +6,15 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.clause_words import X, words
-from rewardkit.rewards.wordings import ASSURED, DENIED_AFAR, HAVE_DOUBTS, SLIPPED, UNSUPPORTED, YOURS
+from rewardkit.rewards.wordings import (
+    ASSURED,
+    DENIED_AFAR,
+    HAVE_DOUBTS,
+    OVERTAKEN,
+    SLIPPED,
+    UNSUPPORTED,
+    YOURS,
+)
 
 NOT = words(
     r"the last (?:thing|option|choice|answer|one|place|letter) (?:i|we|you|anyone|anybody|one"
@@ -302,7 +310,7 @@ RESETS = re.compile(
     r"|\bwithdrawn\b|\bretracted\b|\bstart over\b|\bi made an? \w*\s?(?:mistake|error)\b"
     r"|\bnot (?:sure|certain|convinced) (?:any ?more|about (?:that|it|this))\b|\bdoubt (?:it|that)\b"
     r"|\bi disagree\b|\bdon't quote me\b|\bon second thought"
-    rf"|\b{SLIPPED}|{HAVE_DOUBTS}|{YOURS}"
+    rf"|\b{SLIPPED}|\b{OVERTAKEN}|{HAVE_DOUBTS}|{YOURS}"
 )
 WITHDRAWN = re.compile(
     r"(?P<oh>(?:(?:wait|no|oh|hmm+|sorry|oops|actually|but|hold on|on reflection)[\s,.!:…-]+)+)?(?:that"

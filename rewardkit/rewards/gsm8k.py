@@ -37,6 +37,7 @@ from typing import Literal
 from rewardkit.rewards.behind_units import taken_back_behind_unit
 from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose, harmless, names_in
 from rewardkit.rewards.denials import OPEN_ENDS, denied, taken_back
+from rewardkit.rewards.next_turn import own_part
 from rewardkit.rewards.visible import (
     outside_code,
     question_of,
@@ -85,6 +86,8 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 _MAX_FRACTION_DIGITS = 400
 # A marker so close to the end of the text may be followed by a plain integer alone.
 _PLAIN_TAIL = 24
+# A text so short has no answer, another question and its answer.
+_SHORT = 40
 # No answer line is longer; what lies beyond is not read.
 _MAX_LINE = 4_096
 
@@ -140,6 +143,9 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if options.window is not None:
         text = text[-options.window :]
     found = _plain_ending(text)
+    if (not found and _may_go_on(text)) or (len(text) > _SHORT and _goes_on(text, found, ground_truth)):
+        text = own_part(text, sample.prompt)
+        found = _plain_ending(text)
     if found:
         if found == ground_truth:
             return Score(options.score, "ok", True, found, {"format": 1.0}, None)
@@ -224,6 +230,17 @@ def _plain_ending(text: str) -> str:
         return plain
     last = before.rpartition(" ")[2]
     return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
+
+
+def _goes_on(text: str, found: str, ground_truth: str) -> bool:
+    """Whether the right number ends a text that has a marker before its last lines, too."""
+    return found == ground_truth and text.find("####", 0, -_PLAIN_TAIL) >= 0
+
+
+def _may_go_on(text: str) -> bool:
+    """Whether a text may go on with another question or turn behind its own answer."""
+    first = text.find("####")
+    return first < 0 or text.find("####", first + 5) > 0 or "ser:" in text or "uman:" in text
 
 
 def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _ReadAnswer:

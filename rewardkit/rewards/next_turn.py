@@ -12,11 +12,12 @@ from rewardkit.rewards.counted import table
 from rewardkit.rewards.visible import question_of
 from rewardkit.types import Message
 
-_NAMES = ("uestion", "\nQ", "uman", "ser", "roblem", "nstruction", "UESTION", "*Q")
+_NAMES = ("uestion", "\nQ", "uman", "ser", "roblem", "nstruction", "UESTION", "*Q", "xercise:", "nput:")
 """Parts of the words below, looked for first: a response without any is not searched."""
 _TURN = re.compile(
     r"^[ \t>*_]{0,6}(?P<heading>\#{1,6}\s?)?[*_]{0,3}(?:(?:next|new|another|follow-?up)\s)?"
-    r"(?P<name>question|q|problem|human|user|instruction)(?:\s?\#?\d{1,3})?[*_]{0,3}"
+    r"(?P<name>question|q|problem|exercise|human|user|instruction"
+    r"|input(?=[^\n]*\n+[^\n]{0,6}output))(?:\s?\#?\d{1,3})?[*_]{0,3}"
     r"(?:\s?[:：][*_]{0,3}|(?(heading)[^\S\n]*$|(?!)))(?P<said>(?:\s*[^\n]{0,400})?)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -41,6 +42,8 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     """Return a response up to the first question or turn after its beginning that is not the prompt's."""
     if ":" in response:
         response = before_users_turn(response)
+        if any(map(response.__contains__, _WITHIN)):
+            response = _before_question_within(response, prompt)
     if "\n" not in response or not any(map(response.__contains__, _NAMES)):
         return response
     start = max(response.rfind("</think>"), response.rfind("<|message|>"), 0) if "<" in response else 0
@@ -61,6 +64,53 @@ def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
     return response
 
 
+def own_part(response: str, prompt: str | list[Message] | None) -> str:
+    """Return a response up to a turn of the user's, and up to the next question where it has answered before.
+
+    For numbers and formulas, which may stand under the question that a response repeats in other words.
+    """
+    if len(response) < _SHORTEST or not (
+        "uestion" in response
+        or "roblem" in response
+        or "ser" in response
+        or "Q" in response
+        or "uman" in response
+        or "nstruction" in response
+        or "xercise" in response
+        or "nput:" in response
+    ):
+        return response  # as most: asked one by one, for any(map()) takes twice as long
+    response = before_users_turn(response, on_lines=True)
+    before = before_next_turn(response, prompt)
+    return before if before != response and _ANSWERED.search(before) else response
+
+
+_SHORTEST = 20
+"""Characters of an answer, another question and its answer."""
+_ANSWERED = re.compile(
+    r"boxed\s?\{|####\s?\S|</answer>|\banswer\b[*_]{0,3}\s?(?:is\b|[:=])"
+    r"|\A\W{0,4}\d[\d.,/]{0,40}[^\w\n]{0,4}(?:\n|\Z)",
+    re.IGNORECASE,
+)
+
+
+def _before_question_within(response: str, prompt: str | list[Message] | None) -> str:
+    """A response up to another question and its answer that follow on one line."""
+    start = max(response.rfind("</think>"), 0)
+    found = _QUESTION_WITHIN.search(response, start)
+    if found is None or not _SAYS.search(response[start : found.start()]):
+        return response
+    return response if _restates(found["said"], _words(question_of(prompt))) else response[: found.start()]
+
+
+_WITHIN = (" Question", " Problem", " Q:", " Exercise", " **Q")
+_QUESTION_WITHIN = re.compile(
+    r"(?<=[.!?…\"'”’)\]}>*])[^\S\n]+[*_]{0,3}(?:(?:Next|New|Another) )?(?:Question|Problem|Exercise"
+    r"|Q)(?:\s?\#?\d{1,3})?"
+    r"[*_]{0,3}:[*_]{0,3}\s(?P<said>[^\n]{1,400}?)\s[*_]{0,3}(?:Answer|Solution|A|Ans)[*_]{0,3}\s?:"
+)
+
+
 def before_users_turn(response: str, *, on_lines: bool = False) -> str:
     """Return a response up to a turn of the user's that begins within a line: "I don't know. User: Paris".
 
@@ -69,8 +119,11 @@ def before_users_turn(response: str, *, on_lines: bool = False) -> str:
     if "ser:" not in response and "uman:" not in response and "SER:" not in response:
         return response
     start = max(response.rfind("</think>"), 0)
+    if _DIALOGUE.match(response):
+        *_, last = _ROLES.finditer(response)
+        return response[: last.start()] if last["user"] else response
     turn = (_ANYWHERE if on_lines else _WITHIN_LINE).search(response, start)
-    if turn is None or _DIALOGUE.match(response) or ("<think>" in response and start == 0):
+    if turn is None or ("<think>" in response and start == 0):
         return response
     return response[: turn.start()] if _SAYS.search(response[start : turn.start()]) else response
 
@@ -101,6 +154,10 @@ def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bo
 
 _DIALOGUE = re.compile(r"\s*[*_]{0,3}(?:human|user)[*_]{0,3}\s?:", re.IGNORECASE)
 """A response that opens with somebody else's turn is a whole dialogue: what is said last counts."""
+_ROLES = re.compile(
+    r"(?:^|(?<=[.!?])[^\S\n])\s*[*_]{0,3}(?:(?P<user>human|user)|assistant|ai|bot|model|gpt)[*_]{0,3}\s?:",
+    re.IGNORECASE | re.MULTILINE,
+)
 _OPENERS = frozenset("QqPpHhUuIiNnAaFf#*>_ \t")
 """With which a question may begin that is called one."""
 

@@ -23,6 +23,7 @@ from rewardkit.rewards.visible import without_code_comments
 from rewardkit.rewards.votes import voted
 from rewardkit.rewards.wordings import (
     ALTERNATIVE,
+    BEFORE_NOW,
     CHOOSING,
     DENIAL,
     DENIED_AFAR,
@@ -31,6 +32,8 @@ from rewardkit.rewards.wordings import (
     LABELLED_OTHERWISE,
     MARKED_OTHERWISE,
     MARKER,
+    ONCE_SO,
+    OVERTAKEN,
     SECOND_THOUGHT,
     SLIPPED,
     UNCLAIMED,
@@ -74,7 +77,7 @@ _RETRACTION = re.compile(
     r"|\b(?:I was|I am|I'm) (?:wrong|mistaken)|\bscratch that\b|\bwait,? (?:no|actually)\b"
     r"|\bon reflection, no\b|\bno, wait\b|\bactually,? no\b|\bjust kidding\b|(?<=[.!?]\s)no[,:]\s"
     r"|(?:^|\n|[.!?]\s)[*_]{0,2}(?:edit|correction|update|erratum)[*_]{0,2}:"
-    rf"|\b{SLIPPED}|(?-i:\bNOT[.!]*\s*\Z)",
+    rf"|\b{SLIPPED}|\b{OVERTAKEN}|(?-i:\bNOT[.!]*\s*\Z)",
     re.IGNORECASE,
 )
 
@@ -291,6 +294,8 @@ def _markers(text: str) -> Iterator[Statement]:
                 "？",
             ):
                 continue
+            if match[0].endswith(_WAS) and _no_longer(text, match.start(), start, end):
+                continue
             if text[start:end].strip(" *_`:：.\"'") and not _ELSEWHERE.match(text, start, end):
                 kind: StatedKind = "choosing" if CHOOSING.fullmatch(match[0]) else "marker"
                 tentative = ALTERNATIVE.search(text, max(0, match.start() - 30), match.start())
@@ -303,6 +308,15 @@ def _markers(text: str) -> Iterator[Statement]:
             end = value_end(text, start)
             if text[end : end + 1] not in ("?", "？"):
                 yield Statement("heading", _listed(text, start) or text[start:end], match.start(), end)
+
+
+_WAS = (" was", " were", " will be", " shall be")
+
+
+def _no_longer(text: str, marker: int, start: int, end: int) -> bool:
+    """Whether an answer that was one, or will be, is said of another time than now."""
+    sentence = max(marker - 80, 0, *(text.rfind(end_of, 0, marker) for end_of in _CLAUSE_ENDS))
+    return ONCE_SO.match(text, start, end) is not None or BEFORE_NOW.search(text[sentence:marker]) is not None
 
 
 def _listed(text: str, start: int) -> str | None:

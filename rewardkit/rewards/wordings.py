@@ -52,7 +52,8 @@ _LABEL_NEXT = r"(?=[\s*_(\[]{0,6}(?:(?:option|choice)\s\(?)?[A-J](?:[)\].:,;*_]|
 CHOOSING = re.compile(
     r"\b(?:I|we|let['’]?s|let\sus)(?:['’](?:d|ll|m|re)|\s(?:would|will|shall|should|must|am|are|(?:have"
     r"|need|ought)\sto))?"
-    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer(?!\s(?:\w{{1,12}}\s){{0,2}}what\b)|opt\sfor|settle\son|go(?:ing)?\s(?:with"
+    rf"(?:\s{_ADVERB})?\s(?:choose|pick|select|answer(?!\s(?:\w{{1,12}}\s){{0,2}}what\b)|opt\sfor"
+    rf"|settle\son|go(?:ing)?\s(?:with"
     rf"|for))\b(?!\s(?:the|this|your)\s"
     r"(?:question|problem))[:：]?|\b(?:I|we)(?:['’]d|\swould|\smust|\sshould)\ssay\b[:：]?",
     re.IGNORECASE,
@@ -80,7 +81,8 @@ MARKER = re.compile(
     rf"(?:\s(?!(?:no|non|não|pas|{_WRONG_ABROAD})\b)\w{{1,20}}){{0,3}}?"
     r"\s?(?:[:：]|\b(?:ist|lautet|est|es|è|é)\b)(?!\s(?:nicht|pas|kein\w?)\b)"
     r"(?:\s(?:donc|alors|also|somit|folglich|daher|portanto|então|pues|entonces|dunque|quindi)\b)?"
-    r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為|选|選|[:：]|】[:：]?)|(?:答え|正解"
+    r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為"
+    r"|选|選|[:：]|】[:：]?)|(?:答え|正解"
     r"|答)\s?(?:は"
     r"|[:：])|정답은"
     r"|(?:故选|应选|應選|选择|選擇|选|選)[:：]?\s?(?=[(（]?[A-JＡ-Ｊ](?![A-Za-z]))",
@@ -223,6 +225,36 @@ SLIPPED = (
     r"|both (?:of (?:them|these) )?are (?:right|correct|valid|possible|acceptable)\b)"
 )
 """What takes an answer back as something that was not meant."""
+OVERTAKEN = (
+    r"(?:(?:that|this|it|things|the answer) (?:has|have|had) (?:since |now |recently |long )?changed\b"
+    r"|(?:but |though )?not any ?more\b"
+    r"|(?:mine|my (?:own )?(?:answer|result|solution|value|number|calculation|count|one)) (?:differs?"
+    r"|disagrees?"
+    r"|(?:is|was) (?:different|another|not the same)|does(?: not|n['’]t) (?:match|agree)|comes out different)"
+    r"|i (?:get|got|have|find|found|obtain|obtained) (?:something else|another (?:one|answer|result|value)"
+    r"|a different|something different)\b)"
+)
+"""What says that an answer holds no longer, or is not the response's own."""
+ONCE = (
+    r"(?:before(?! (?:we|i|you) )|until|till|prior to|up (?:to|until)|back (?:then|when|in)"
+    r"|in (?:the )?(?:past|olden|early|earlier|1[0-9]\d\d|20\d\d)\b|(?:in|under|by) the (?:old|former"
+    r"|previous)"
+    r"|formerly|previously|originally|historically|at (?:the|that) time|in those days"
+    r"|(?:years|decades|centuries|long) ago|last (?:year|time|month|week|century)|yesterday"
+    r"|for (?:a long|some|a) (?:time|while)"
+    r"|after the (?:reform|change|election|war|update|vote|merger)|next (?:year|month|week|century)"
+    r"|from 20\d\d"
+    r"|in (?:the )?(?:near )?future|tomorrow|one day)\b"
+)
+"""At a time that is over, or to come."""
+ONCE_SO = re.compile(
+    rf"[\s*_(\[\"']{{0,4}}[^\s,;.\n](?:[^,;.\n]|\.(?=\d)){{0,80}}?,?\s(?:{ONCE}|then\W*\Z)", re.IGNORECASE
+)
+"""In the place of an answer that was one: when it was."""
+BEFORE_NOW = re.compile(
+    rf"(?:^|[.!?:;\n])[\s*_#>-]{{0,4}}(?:but |and )?(?:{ONCE}|once|in)\b[^.!?;:\n]{{0,60}}$", re.IGNORECASE
+)
+"""Before an answer that was one: when it was."""
 YOURS = (
     r"\b(?:(?:you|the reader|(?:let|leave it to|up to) you(?: to)?) (?:may |can |must |should |could )?"
     r"(?:decide|choose|pick|be the judge)(?=\W*$)|take your pick|pick whichever"
@@ -361,7 +393,8 @@ _INSTEAD = re.compile(
 _NOT_OTHER = re.compile(
     r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but|et|und|e|en)\s)?\s?(?:not|pas|nicht|não|niet"
     r"|rather\sthan|instead\sof"
-    r"|as\sopposed\sto)\s(?!(?:[\w%]{1,12}\s){0,3}(?:sure|certain|confident|positive|convinced)\b)"
+    r"|as\sopposed\sto)\s(?!any\s?more\b|any\slonger\b|now\b|today\b|yet\b"
+    r"|currently\b)(?!(?:[\w%]{1,12}\s){0,3}(?:sure|certain|confident|positive|convinced)\b)"
     r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.(?!\s[\w'’]+(?:[:,]|\s[a-z]))){1,200}?)[)\s.]*",
     re.I | re.S,
 )

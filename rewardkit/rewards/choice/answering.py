@@ -212,7 +212,8 @@ _ONE_OF_LIST = re.compile(r"^\s*\[\s*\"([^\"]*)\"\s*\]\s*$")
 _CONCESSION = re.compile(
     r",?\s(?:although|though|even though|but)\s(?!.*\b(?:not|wrong|incorrect|could|might|may|or|maybe"
     r"|no|never|doubts?|misgivings|qualms|if"
-    r"|false|mistaken|unsure|also|other|another|else|only)\b|.*n['’]t\b|.*\?).*$",
+    r"|false|mistaken|unsure|also|other|another|else|only|changed|differs?|disagrees?|anymore)\b"
+    r"|.*n['’]t\b|.*\?).*$",
     re.IGNORECASE | re.DOTALL,
 )
 """After an answer: "though I would like to check it"."""

@@ -15,6 +15,7 @@ from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolv
 from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.tree.nodes import Based
+from rewardkit.rewards.next_turn import own_part
 from rewardkit.rewards.visible import question_of, without_question
 from rewardkit.rows import GROUND_TRUTH
 from rewardkit.types import Sample, Score
@@ -49,12 +50,12 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if all(map(malformed, ground_truths)):
         return Score(0.0, "invalid", detail=malformed(ground_truths[0]), parts={"format": 0.0})
     options = resolve(options)
-    response = sample.response
+    own = response = own_part(sample.response, sample.prompt)
     if sample.prompt is not None:
         response = without_question(response, sample.prompt)
     found = extract(response, options)
-    if found.method in ("inline", "number", "none") and sample.response.strip() in ground_truths:
-        found = Extraction(sample.response.strip(), "whole")
+    if found.method in ("inline", "number", "none") and own.strip() in ground_truths:
+        found = Extraction(own.strip(), "whole")
     in_format = float(found.method in ("tags", "boxed") and found.answer is not None)
     if found.answer is None:
         return _score(options, False, None, in_format, f"no answer: {found.method}")
@@ -65,7 +66,7 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if (
         not verdict.equal
         and found.method != "boxed"
-        and any(states_verbatim(sample.response, ground_truth, options) for ground_truth in ground_truths)
+        and any(states_verbatim(own, ground_truth, options) for ground_truth in ground_truths)
     ):
         verdict = MathVerdict("equal", "string", "the ground truth, character for character")
     if verdict.failure:

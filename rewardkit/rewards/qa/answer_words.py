@@ -75,7 +75,7 @@ OTHER_ANSWER = re.compile(
     r"|(?:the|my|an?)\s(?:\w+\s){0,2}(?:answer|choice|result|winner|verdict|pick)(?:\s(?:to"
     r"|for)\s(?:\w+\s){0,3}\w+)?\s?(?:is|was|:|=|should be|must be)"
     r"|i(?:'m|'ll| am| will| would|'d)?\s(?:(?!cannot|can|never|not|hardly|could|might"
-    r"|may)\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|chang\w+ (?:it"
+    r"|may)\w+\s)?(?:go(?:ing)? with|choos\w+|pick\w*|say|get|obtain|chang\w+ (?:it"
     r"|that|my answer) to"
     r"|switch\w* to|settl\w+ on|meant|mean)|make (?:it|that)|(?:answer|option|candidate"
     r"|choice)(?:\s\w)?\s?[:=])\s*(?P<what>.+)"

@@ -1,4 +1,5 @@
-"""What a question does not ask: when somebody died, where it asks when he was born."""
+"""What a question does not ask: when somebody died, where it asks when he was born; who produced a film,
+where it asks who directed it."""
 
 from __future__ import annotations
 
@@ -24,6 +25,31 @@ _OPPOSED = (
         r"(?:over|above|older than)(?= (?:the age of )?\d)",
     ),
 )
+_ROLES = (
+    (
+        r"direct(?:s|ed|or)",
+        r"produce[sdr]?|producers?",
+        r"screenwriters?|screenplay",
+        r"starr(?:ed|ing)|actors?|actress",
+    ),
+    (
+        r"wr(?:ote|ites?|itten|iter)|author(?:ed)?|penned",
+        r"illustrat\w+",
+        r"translat\w+",
+        r"edit(?:ed|or)",
+        r"publish(?:ed|er)",
+    ),
+    (r"compos\w+", r"lyric\w*|librett\w+", r"conduct\w+", r"sang|singer|sung"),
+    (r"vocals|sang|singer|sung", r"bass(?:ist)?", r"drum\w*", r"guitar\w*", r"keyboard\w*"),
+    (r"(?<!vice )(?<!vice-)president", r"vice.president", r"prime minister", r"chancellor"),
+    (r"won|wins?|winner|champion", r"second place|finalist|third place|bronze|silver"),
+    (r"invent\w+", r"patent\w+", r"manufactur\w+"),
+    (r"paint\w+", r"sculpt\w+", r"model(?:led)?"),
+    (r"found(?:ed|er)", r"acquired|bought|purchased", r"ceo"),
+    (r"father", r"mother", r"brother", r"sister", r"son", r"daughter", r"uncle", r"wife|husband"),
+)
+"""Roles of persons, of which a question with "who" asks for one."""
+_WHO = re.compile(r"\b(?:who|whom|whose)\b")
 _CLAUSE = re.compile(r"[,.;:?!]\s*")
 
 
@@ -36,7 +62,8 @@ def of_opposite(clause: str, question: str) -> bool:
 def _asked(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """What a question asks, each with what would be said of something else."""
     last = next((part for part in reversed(_CLAUSE.split(question.casefold())) if part.strip()), "")
-    return tuple((asked, other) for asked, other in _pairs() if asked.search(last) and not other.search(last))
+    pairs = _pairs() + (_roles() if _WHO.search(last) else ())
+    return tuple((asked, other) for asked, other in pairs if asked.search(last) and not other.search(last))
 
 
 @cache
@@ -44,3 +71,10 @@ def _pairs() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """What may be asked, each with its opposite; compiled when the first question is read."""
     found = [tuple(re.compile(rf"\b(?:{words})\b") for words in pair) for pair in _OPPOSED]
     return tuple(pair for one, other in found for pair in ((one, other), (other, one)))
+
+
+@cache
+def _roles() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Each role that may be asked, with each other one of its group."""
+    groups = [[re.compile(rf"\b(?:{words})\b") for words in group] for group in _ROLES]
+    return tuple((one, other) for group in groups for one in group for other in group if one is not other)

@@ -31,6 +31,7 @@ from rewardkit.rewards.qa.answer_words import (
 )
 from rewardkit.rewards.qa.asides import without_asides
 from rewardkit.rewards.qa.asked import verb_forms, without_its_words
+from rewardkit.rewards.qa.beside import is_beside
 from rewardkit.rewards.qa.figures import without_figures
 from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.qa.opposites import of_opposite
@@ -64,6 +65,7 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     text = without_asides(answered(text, question), question, of_number=of_number)
     if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
         return False
+    text = _NEXT_FIELD.sub(";\n", text) if text.count(": ") > 1 else text
     text = without_figures(text, accepted, question)
     if "=" in text or "equals" in text:
         text = _COMPUTED.sub(partial(_without_true_sum, accepted=accepted), text)
@@ -73,6 +75,8 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     return committed(text, refine, 0 if before else None) == 0
 
 
+_NEXT_FIELD = re.compile(r"(?:,|\s[/|]|\s[–—-])\s(?=(?:[^\W\d_]+\s){0,3}[^\W\d_]+:\s)")
+"""Between the fields of a form: "Capital: Sydney, seat of parliament: Canberra"."""
 _COMPUTED = re.compile(
     rf"(?<![\w=.,−–-])(?P<sum>(?:(?<!\S)[−–-])?[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}})(?:="
     rf"|equals)\s?(?={X}(?:\s[^\W\d_]+){{0,3}}[\s.!*$)\]]*\Z)"
@@ -199,11 +203,15 @@ def _refined(
     """A step where there are other answers than the accepted ones; `of_number`: an answer is a number;
     `frames`: the words around accepted answers; `labelled`: whether accepted or other answers, or both, stood
     under labels that say nothing of answers."""
-    if CANDIDATES[0] in clause and (of_opposite(clause, question) or _once_called_otherwise(clause, given)):
+    if CANDIDATES[0] in clause and (
+        of_opposite(clause, question) or _once_called_otherwise(clause, given) or is_beside(clause, question)
+    ):
         return Step("nothing")
     if of_number and scope is None and CANDIDATES[0] not in clause and _gives_number(clause, given):
         return Step("commits", frozenset((OTHER,)))
     read = _read_again(step, clause, scope, given)
+    if scope is None and _of_asked_field(clause, given):
+        return Step("commits", frozenset((OTHER,)))
     if scope is None and (own := _under_label(clause, given)) is not None:
         labelled.add(own)
         if len(labelled) > 1:
@@ -244,6 +252,8 @@ def _under_label(clause: str, given: frozenset[str]) -> bool | None:
     a label that announces an answer or a remark, and where there is none: "Heads: Rome. Tails: Paris"."""
     label, colon, value = clause.partition(":")
     words = _content(label)
+    if colon and label.strip() in _KINDS:
+        return False if CANDIDATES[0] not in value and _is_bare(value.strip(" .'()"), given) else None
     if not colon or not words or _OF_ANSWER.search(label) or COURTESY.match(label) or NOT.search(label):
         return None
     if len(label.split()) > _LONGEST_LABEL or all(_stem(word) in given for word in words):
@@ -254,7 +264,18 @@ def _under_label(clause: str, given: frozenset[str]) -> bool | None:
     return False if CANDIDATES[0] not in value and _is_bare(value, given) else None
 
 
+def _of_asked_field(clause: str, given: frozenset[str]) -> bool:
+    """Whether another answer stands under a label of the question's words: "Capital: Sydney"."""
+    label, colon, value = clause.partition(":")
+    words = _content(label)
+    if not colon or not words or CANDIDATES[0] in value or NOT.search(label) or _OF_ANSWER.search(label):
+        return False
+    return all(_stem(word) in given for word in words) and _is_bare(value.strip(" .'()"), given)
+
+
 _LONGEST_LABEL = 5
+_KINDS = table("author artist city country man woman person film book song team animal place name")
+"""Labels under which anything may be the answer that is asked for."""
 _FINALLY = re.compile(r"(?:(?:my|the) )?(?:final|updated|revised|corrected) answer\s?[:=]\s*\w")
 _SAID_RIGHT = re.compile(
     r"(?:[a-z' ]{1,20},\s)?"

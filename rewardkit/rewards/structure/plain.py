@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.math.reading.extraction import final_part
-from rewardkit.rewards.next_turn import before_users_turn
+from rewardkit.rewards.next_turn import own_part
 from rewardkit.rewards.qa.reading import answer
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.rewards.structure.numbers import only_number
@@ -187,7 +187,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     accepted = _numbers(sample.ground_truth)
     if not accepted or None in accepted:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not a number")
-    said = answer(before_users_turn(sample.response, on_lines=True))
+    said = answer(own_part(sample.response, None))
     value = only_number(said.text) if said.text else None
     if value is None:
         return Score(0.0, "ok", False, said.text and said.text[:200], detail=f"{said.why}: no single number")

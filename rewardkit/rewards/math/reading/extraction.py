@@ -31,6 +31,7 @@ from rewardkit.rewards.math.reading.phrases import (
 from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.numbered import numbered_apart
 from rewardkit.rewards.visible import outside_code, visible, without_code_comments
+from rewardkit.rewards.wordings import ONCE_SO
 
 _MAX_BOXES = 64
 _RUN_TOGETHER = re.compile(r"\\(?:begin|left|big|display|math|text)boxed(?![a-zA-Z])")
@@ -39,7 +40,8 @@ _MARKER = re.compile(
     r"(?:final\s{1,3}answer|answers?|result|réponse|respuesta|antwort|risposta)[*_\s]{0,4}"
     r"(?:ist|lautet|is|are|was|:|：|=|(?:could|may|might|must|would|should)\s{1,3}be|est|es|è)[\s*_:：]{0,6}"
     r"|(?:final\s{1,3}answer)[\s*_]{1,4}"
-    r"|####\s{0,4}|答案[\s*]{0,3}(?:应该)?(?:是|为|选|:|：)?[\s*:：]{0,4}|(?:故选|应选|选)[\s:：]{0,3}(?=[A-J])",
+    r"|####\s{0,4}|答案[\s*]{0,3}(?:应该)?(?:是|为|选|:|：)?[\s*:：]{0,4}|(?:故选|应选"
+    r"|选)[\s:：]{0,3}(?=[A-J])",
     re.IGNORECASE,
 )
 
@@ -264,7 +266,8 @@ def _marker(text: str, _: MathOptions) -> Extraction | None:
     start = skip_leading(tail, last.end())
     segment = sentence_from(tail, start)
     end = start + len(segment)
-    if denied(tail, last.start()) or denied(tail, last.end()) or taken_back(tail, end):
+    once = last[0].rstrip(" \n*_:").endswith(("was", "be")) and ONCE_SO.match(segment) is not None
+    if once or denied(tail, last.start()) or denied(tail, last.end()) or taken_back(tail, end):
         skipped = len(text) - len(tail)
         return Extraction(None, "denied", denied=((skipped + last.start(), skipped + end),))
     if (another := _ANOTHER_LINE.match(tail, end)) is not None:
@@ -333,14 +336,16 @@ def _inner(span: re.Match[str]) -> str:
 
 _PREMISE_CHARS = 40
 _PREMISE = re.compile(
-    r"(?:\A|[.!?:;,\n]\s{0,3})(?:(?:so|then|thus|now|and|but|hence|or)\s)?(?:since|because|if|when|with|as|given|for)"
+    r"(?:\A|[.!?:;,\n]\s{0,3})(?:(?:so|then|thus|now|and|but|hence|or)\s)?(?:since|because|if|when|with"
+    r"|as|given|for)"
     r"\s(?:that\s)?$",
     re.IGNORECASE,
 )
 """Opens a clause before formulas from which the last one follows."""
 _JOINT = re.compile(r",?\s{1,3}(?:and|or)\s{1,3}|[,;]\s{1,3}")
 _REQUEST = re.compile(
-    r"(?:^|[.!?:]\s{1,3}|\n\s{0,3}|asks:\s)(?:please\s)?(?:find|compute|evaluate|simplify|expand|calculate|determine|solve|express"
+    r"(?:^|[.!?:]\s{1,3}|\n\s{0,3}|asks:\s)(?:please\s)?(?:find|compute|evaluate|simplify|expand"
+    r"|calculate|determine|solve|express"
     r"|factor|prove|show|convert|rationalize|write|give|what|which|how|for\s(?:what|how|which))\b[^.!?\n]*$",
     re.IGNORECASE,
 )
