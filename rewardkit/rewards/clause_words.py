@@ -131,7 +131,7 @@ HEDGE = words(
     rf"|[^{X[1:-1]},:]{{1,40}} and [^{X[1:-1]},:]{{1,40}}? (?:is|are|was|were|be"
     rf"|called)\b))(?=.*{X})",
     r"torn", r"an? (?:wild|random|blind|mere|pure|total|complete|lucky) guess",
-    r"(?<=, )(?:just |only )?a guess",
+    r"(?<=, )(?:just |only )?a guess", r"(?<=\()(?:just |only |merely |but )?(?:a |my )?(?:best )?guess",
     r"unsure", r"uncertain\w*", r"undecided", r"unclear",
     r"depend\w*", r"can(?! (?:only|conclude|(?:now|thus|therefore|safely|confidently) conclude|infer|deduce"
     r"|see that|say that|be sure)\b)", r"chance", r"odds", r"probability", r"percent",

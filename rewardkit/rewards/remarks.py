@@ -26,12 +26,36 @@ _ASIDE = re.compile(
     r"|page)(?= \[?\d))\b(?P<of>[^()]{0,120})\)",
     re.IGNORECASE,
 )
+_SOURCE_SAID = (
+    r"(?:(?:recalled |given |stated |answered )?(?:from|by) (?:my |own )?(?:memory|heart)|off the top"
+    r" of my head"
+    r"|(?:un|not (?:yet |double-?|independently |further )?)(?:verified|checked|looked up|sourced"
+    r"|referenced"
+    r"|cross-?checked)"
+    r"|I (?:did not|didn['’]t|have not|haven['’]t) (?:look(?:ed)?|check(?:ed)?|verif(?:y|ied)) (?:this"
+    r"|it|that)(?: up)?"
+    r"|without (?:looking (?:it|this|that) up|checking(?: it| this)?|(?:a |any )?(?:sources?|search"
+    r"|lookup))"
+    r"|no (?:source|citation|reference|search|lookup|link)s?(?: (?:needed|required|given|used|cited|at"
+    r" hand|available))?"
+    r"|(?:this is |it is |that is |it['’]s |that['’]s )?(?:common|general|basic|textbook|my own|own"
+    r"|world|school)"
+    r" knowledge|well[ -]known(?: fact)?"
+    r"|as (?:far as )?I (?:recall|remember|know)|to (?:the best of )?my knowledge|if memory serves(?: me)?"
+    r"(?: (?:right|well|correctly))?|(?:from |my )?training data|(?:my )?own recollection)"
+)
+_OF_SOURCE = re.compile(
+    rf"[^\S\n]?\((?:{_SOURCE_SAID}(?:(?:, and|, but|,|;| and| but) |\.?(?=\)))){{1,4}}\)", re.IGNORECASE
+)
+"""From where somebody has an answer: "(from memory, not verified)". It is no doubt, and no other answer."""
 _FORMER = re.compile(
     rf"[^\S\n]?\((?:was|formerly|previously|originally|once|not)\s(?:\w+\s){{0,2}}{X}\)", re.IGNORECASE
 )
 """What something was before, or is not."""
 _DOUBT = re.compile(
-    r"\b(?:not?|none|low|wrong|false|maybe|unsure|guess\w*|or|but|distractors?|decoys?)\b|\?", re.IGNORECASE
+    r"\b(?:not?|none|low|wrong|false|maybe|unsure|guess\w*|or|but|distractors?|decoys?|may|might"
+    r"|could|can|perhaps|possibly|probably|also|else|other|another)\b|n['’]t\b|\?",
+    re.IGNORECASE,
 )
 _NOT_OTHER = re.compile(
     rf"(?P<own>{X})(?P<between>[^()\n{X[1:-1]}]{{0,20}})\((?:and |but )?"
@@ -281,6 +305,7 @@ def without_remarks(text: str) -> str:
     if "(" in text:
         text = _EXCLUDED.sub(_each_wrong, text)
         text = _IS_NOT_OTHER.sub("", text) if "(it" in text or "(that" in text else text
+        text = _OF_SOURCE.sub("", text)
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
         text = _FORMER.sub("", text)
         text = _NOT_OTHER.sub(lambda m: m[0] if m["own"] in m["other"] else m["own"] + m["between"], text)

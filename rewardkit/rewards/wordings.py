@@ -394,7 +394,8 @@ _NOT_OTHER = re.compile(
     r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but|et|und|e|en)\s)?\s?(?:not|pas|nicht|não|niet"
     r"|rather\sthan|instead\sof"
     r"|as\sopposed\sto)\s(?!any\s?more\b|any\slonger\b|now\b|today\b|yet\b"
-    r"|currently\b)(?!(?:[\w%]{1,12}\s){0,3}(?:sure|certain|confident|positive|convinced)\b)"
+    r"|currently\b)(?!(?:[\w%]{1,12}\s){0,3}(?:sure|certain|confident|positive|convinced|true|right"
+    r"|correct|verified|confirmed|checked)\b)"
     r"(?P<other>(?:[^\n.;!?]|\.(?=\S)|(?<=\b[A-Z])\.(?!\s[\w'’]+(?:[:,]|\s[a-z]))){1,200}?)[)\s.]*",
     re.I | re.S,
 )

@@ -210,13 +210,15 @@ _UNTIL = re.compile(r"(?P<what>[^,;.\n]{1,80}?)\s(?:until|till)\s")
 _LIKELY = re.compile(r"\s*(?:most |very |quite )?(?:probably|likely)\s", re.IGNORECASE)
 _ONE_OF_LIST = re.compile(r"^\s*\[\s*\"([^\"]*)\"\s*\]\s*$")
 _CONCESSION = re.compile(
-    r",?\s(?:although|though|even though|but)\s(?!.*\b(?:not|wrong|incorrect|could|might|may|or|maybe"
+    r",?\s(?:although|though|even though|but)\s(?:I(?:['’]m|\sam)\snot\s(?:(?:100\s?%|completely|entirely"
+    r"|absolutely|totally|fully|quite|a hundred percent)\s)?(?:sure|certain|positive)"
+    r"(?:\s(?:about|of)\s(?:it|this|that))?[\s.!]*$|(?!.*\b(?:not|wrong|incorrect|could|might|may|or|maybe"
     r"|no|never|doubts?|misgivings|qualms|if"
     r"|false|mistaken|unsure|also|other|another|else|only|changed|differs?|disagrees?|anymore)\b"
-    r"|.*n['’]t\b|.*\?).*$",
+    r"|.*n['’]t\b|.*\?).*$)",
     re.IGNORECASE | re.DOTALL,
 )
-"""After an answer: "though I would like to check it"."""
+"""After an answer: "though I would like to check it", "although I'm not 100% sure"."""
 
 
 def _sentence_within(text: str, choices: ChoiceList) -> Named:

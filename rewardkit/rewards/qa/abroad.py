@@ -20,14 +20,17 @@ _OPEN = re.compile(
     r"|não|nem|talvez"
     r"|errad\w+|sbagliat\w+|niet|geen|of|misschien|nie|lub|albo|może|bukan|tidak|atau|mungkin|không|hoặc|có"
     r" thể|inte|eller"
-    r"|ikke|eller|не|нет|или|либо|может|возможно|если|неправильн\w+|неверн\w+|not|or|never|wrong|maybe|if)\b"
+    r"|ikke|eller|не|нет|или|либо|может|возможно|если|неправильн\w+|неверн\w+|not|or|never|wrong|maybe"
+    r"|if)\b"
     r"|\b(?:falsch|mauvais|erreur|error|beispiel|exempl|ejempl|esempi|früher|einst|ehemal|angeblich"
     r"|verwechs|irrtum|hypoth|autrefois|antes|antig|ancien|supuest|fehler|err[oô]|faute|mythe|zweit|dritt"
     r"|segund|deuxième|second|втор|denken|glauben|meinen|sagen|pensent|croient|disent"
     r"|piensan|creen|dicen"
-    r"|думают|считают|говорят)\w*|第二|误|干扰|以前|曾|有人|不知道|例|假|猜|誤|間違|오답|예|이전|틀|ошиб|пример|раньше|бывш|якобы"
+    r"|думают|считают|говорят)\w*|第二|误|干扰|以前|曾|有人|不知道|例|假|猜|誤|間違|오답|예|이전|틀"
+    r"|ошиб|пример|раньше|бывш|якобы"
     r"|предполо|उदाहरण|पहले|خاط|مثال|سابق|人们|很多人|许多人|दूसर|लोग|الثاني|يعتقد"
-    r"|n['’]|[?？؟]|不|非|或|吗|嗎|可能|也许|如果|错|以为|ない|ません|か[。]|または|아니|아닙|또는|नहीं|(?<=\s)(?:न|या)\s|शायद|अगर|गलत"
+    r"|n['’]|[?？؟]|不|非|或|吗|嗎|可能|也许|如果|错|以为|ない|ません|か[。]|または|아니|아닙|또는"
+    r"|नहीं|(?<=\s)(?:न|या)\s|शायद|अगर|गलत"
     r"|ليس|ليست|(?<=\s)لا\s|\bأو\b|ربما|إذا|خطأ",
     re.IGNORECASE,
 )
@@ -40,7 +43,8 @@ _FRAMES = (
     rf"{_SAID}\b(?:ist|war|lautet|heißt|est|était|es|fue|è|é|foi|jest|adalah|ialah|là|är|являе?тся"
     rf"|был[ао]?)\s{_ANSWER}{_END}",
     rf"{_START}(?P<said>[А-Яа-яЁё][А-Яа-яЁё «»,-]{{2,80}}?)\s[—–-]\s(?:это\s)?{_ANSWER}{_END}",
-    rf"{_START}(?:根据[^，。\n]{{1,20}}，)?(?P<said>[^。！？，,;\n{_NO_X}]{{2,40}}?)(?:是在?|为|為|叫)\s?{_ANSWER}{_END}",
+    rf"{_START}(?:根据[^，。\n]{{1,20}}，)?(?P<said>[^。！？，,;\n{_NO_X}]{{2,40}}?)(?:是在?|为|為"
+    rf"|叫)\s?{_ANSWER}{_END}",
     rf"{_START}(?P<said>[^。！？、,;\n{_NO_X}]{{2,40}}?)は\s?{_ANSWER}\s?(?:です|だ|である)?{_END}",
     rf"{_START}(?P<said>[^.!?\n{_NO_X}]{{2,40}}?)[은는]\s{_ANSWER}\s?(?:입니다|이다|예요|이에요)?{_END}",
     rf"{_START}(?P<said>[^।?!\n{_NO_X}]{{2,60}}?)\s{_ANSWER}\s(?:है|हैं|था|थे|थी){_END}",
@@ -51,9 +55,31 @@ _FRAMES = (
 _IT_IS = re.compile(
     rf"{_START}(?:[Ee]s|[Ss]e trata de|[Ii]l s['’]agit d(?:e\s|['’])|[Ee]s handelt sich um|Это|[Dd]as war"
     rf"|[Ee]s war|[Ff]ue(?: en)?"
-    rf"|[Cc]['’]était(?: en)?|È|É|To)\s?{_ANSWER}{_END}",
+    rf"|[Cc]['’]était(?: en)?|È|É|To|[Dd]as ist|[Cc]['’]est|是|那是|这是|就是|[Dd]it is|[Hh]et is"
+    rf"|[Cc]evap:?|[Yy]anıt:?|[Jj]awaban(?:nya)?:?"
+    rf"|[Đđ]áp án:?(?: là)?|[Đđ]ó là|[Ii]tu(?: adalah)?|[Tt]o jest|Ответ:?|이것은|그것은|それは)"
+    rf"(?:\s(?:die Stadt|la ville de|la ciudad de|a cidade de|la città di"
+    rf"|город))?\s?{_ANSWER}(?:[^\S\n]?(?:です|입니다))?{_END}",
     re.MULTILINE,
 )
+_COUNTED = re.compile(
+    rf"{_START}(?:[Ee]s (?:sind|waren|gibt)|[Dd]as sind|[Cc]e sont|[Ii]l y (?:en )?a|[Ss]on|[Hh]ay"
+    rf"|[Ss]ono|[Cc]i sono|[Ss]ão"
+    rf"|[Hh]á|[Hh]et zijn|[Ee]r zijn)\s[*_]{{0,3}}(?P<own>{X})[*_]{{0,3}}(?:\s(?!(?:weniger|mehr|zu"
+    rf"|plus|moins|más|menos|di|più"
+    rf"|meno|mais|meer|minder|sur|von|de|oder|ou|o|of)\b)[^\W\d_]{{3,20}})?{_END}",
+    re.MULTILINE,
+)
+"""A count: "Es sind 42 Stück"."""
+_BORN = re.compile(
+    rf"{_START}(?:(?:[Ee]r|[Ss]ie) wurde (?:am [^.,!?\n{_NO_X}]{{4,24}} )?in (?P<de>{X}) geboren"
+    rf"|(?:[Ii]l|[Ee]lle) (?:est|était)"
+    rf" née? (?:à|en|au) (?P<fr>{X})|[Nn]ació en (?P<es>{X})|(?:[Ee]le |[Ee]la )?[Nn]asceu em (?P<pt>{X})"
+    rf"|(?:È|[Ll]ui è|[Ll]ei è) nat[oa] (?:a|in|ad) (?P<it>{X})|(?:Он|Она) родил(?:ся|ась) в (?P<ru>{X})"
+    rf"|(?:[Hh]ij|[Zz]ij) (?:is|werd) geboren in (?P<nl>{X})|(?:他|她)?出生[于在]\s?(?P<zh>{X})){_END}",
+    re.MULTILINE,
+)
+_ASKS_BIRTH = re.compile(r"\bborn\b|\bbirth", re.IGNORECASE)
 _PATTERNS = tuple(re.compile(frame, re.MULTILINE) for frame in _FRAMES)
 _NAME = re.compile(r"(?<!^)\b[A-Z]\w{3,}")
 _ALIKE = 3
@@ -61,7 +87,8 @@ _ALIKE = 3
 _FOREIGN = re.compile(
     r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[éèàäöüßñ¿ł]"
     r"|\b(?:ist|est|es|war|fue|foi|jest|adalah|lautet|die|der|das|la|le|el|il|het"
-    r"|s['’]agit|trata)\b",
+    r"|s['’]agit|trata|sont|sind|c['’]est|son|hay|sono|são|nació|nasceu|nat[oa]|geboren|cevap|itu"
+    r"|jawaban(?:nya)?)\b",
     re.IGNORECASE,
 )
 _NATIVE = re.compile(rf"[^\x00-\u024f\s\W{_NO_X}]+\s?[（(]\s?(?P<own>{X})\s?[)）]")
@@ -79,7 +106,9 @@ def answered(text: str, question: str) -> str:
     asked = tuple(name[:_ALIKE].casefold() for name in _NAME.findall(question))
     for pattern in _PATTERNS:
         text = pattern.sub(partial(_in_english, asked=asked), text)
-    return _IT_IS.sub(r"the answer is \g<own>\g<end>", text)
+    if _ASKS_BIRTH.search(question):
+        text = _BORN.sub(lambda m: f"the answer is {next(filter(None, m.groups()))}{m['end']}", text)
+    return _IT_IS.sub(r"the answer is \g<own>\g<end>", _COUNTED.sub(r"the answer is \g<own>\g<end>", text))
 
 
 def _in_english(found: re.Match[str], *, asked: tuple[str, ...]) -> str:

@@ -48,7 +48,11 @@ JOINED = re.compile(
     r"|nearly|almost"
     r"|roughly"
     r"|approximately|before|after|near|half|twice|between|least|most|up to|like"
-    r"|(?<!total )(?<!sum )(?<!made )(?<!consists )(?<!composed )(?<!out )of)|[&/+×<>≈~-])\s?(?:the |an? )?"
+    r"|(?<!total )(?<!sum )(?<!made )(?<!consists )(?<!composed )(?<!out )(?<!up )"
+    r"(?<!height )(?<!length )(?<!depth )(?<!width )(?<!weight )(?<!age )(?<!speed )(?<!average )"
+    r"(?<!distance )"
+    r"(?<!temperature )(?<!duration )(?<!population )(?<!area )(?<!work )(?<!city )(?<!town )of)"
+    r"|[&/+×<>≈~-])\s?(?:the |an? )?"
     + X
     + "|"
     + X

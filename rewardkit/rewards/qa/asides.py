@@ -19,7 +19,9 @@ _LEAVES_OPEN = re.compile(
     r"|answer|one"
     r"|same|maybe|perhaps|possibly|alternative\w*|also|if|rather|actually|formerly|then|today|now"
     r"|previously|until|guess\w*|mistak\w*|myth|misconception|doubt\w*|fake|false\w*|supposed\w*|alleged\w*"
-    r"|unlikely|pen name|rejected|excluded|eliminated|many|some)\b|n['’]t|\?",
+    r"|unlikely|pen name|rejected|excluded|eliminated|many|some|once|first|last|unlike|until|replac\w+"
+    r"|succe\w+|whose"
+    r"|disput\w+|den(?:y|ied|ies)|beat|defeated|lost|who wrote|who painted|who founded)\b|n['’]t|\?",
     re.IGNORECASE,
 )
 _WHEN = re.compile(
@@ -54,7 +56,18 @@ _DIMENSION = re.compile(
     rf"(?<={X}) (?:long|tall|high|wide|deep|old|altogether|in (?:length|height|total|all))(?=[.,!]|\s*$)"
 )
 _BESIDE = re.compile(
-    rf"(?<={X}), (?P<said>(?:during the|when|with|from the) (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}|when it"
+    rf"(?<={X}),? (?P<said>(?:during the|when|with|from the|from|on the|on its|on|opposite|alongside"
+    rf"|together with|at|at the"
+    rf"|in the) (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}|(?:which|who) (?:is|was|has|had|won|later|also"
+    rf"|then) [^.!?;()\n{_NO_X}]{{3,100}}"
+    rf"|(?:chosen|built|located|situated|split|divided|starring|published|released|written|painted"
+    rf"|recorded|born|beating"
+    rf"|defeating|winning|making|held|played|founded|known for|famous for|at sea level|on its|by"
+    rf" accident|back then|through an?"
+    rf"|an? (?:[a-z]+ ){{0,3}}(?:country|city|town|gas giant|planet|band|group|river|metal|element"
+    rf"|novelist|artist))\b"
+    rf"[^.!?;()\n{_NO_X}]{{0,100}}|nat[uü]rlich|naturellement|claro|bien sûr|por supuesto|natuurlijk"
+    rf"|конечно|when it"
     rf" [a-z]+ an? \w+"
     r"|mate|everyone|folks|guys|dear|my friend|buddy|bro|dude|sir|madam)(?=[.!]|\s*$)"
 )
@@ -62,6 +75,12 @@ _DATE = re.compile(
     rf"\b(?:on )?(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})"
     rf"(?: \d{{1,2}}(?:st|nd|rd|th)?)?,? (?={X})"
 )
+_CALLED_FALSE = re.compile(
+    rf"[\"“][^\"“”\n{_NO_X}]{{0,200}}{X}[^\"“”\n]{{0,200}}[\"”] is (?:\w+ly )?(?:false|wrong|incorrect"
+    rf"|untrue|a lie|a myth|nonsense"
+    r"|not (?:true|right|correct))\b"
+)
+"""A sentence that is quoted to be denied."""
 _ASKS_YEAR = re.compile(r"\b(?:what|which) year\b", re.IGNORECASE)
 
 
@@ -69,6 +88,8 @@ def without_asides(text: str, question: str, *, of_number: bool) -> str:
     """Return a text without what its sentences say beside the answer; `of_number`: it has a digit."""
     if CANDIDATE.search(text) is None:
         return text
+    if '" is ' in text or "” is " in text:
+        text = _CALLED_FALSE.sub(" ", text)
     text = _BESIDE.sub(lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) else "", text)
     if of_number:
         text = _DIMENSION.sub("", text)

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 
 _OPPOSED = (
     (r"born|birth\w*", r"dies?|died|death|buried"),
+    (r"born|birth\w*", r"raised|grew up|brought up|educated|studied|left|moved|settled|starb|morto?"),
     (r"ends?|ended|finish\w*", r"starts?|started|begins?|began"),
     (r"opens?|opened", r"close[sd]?"),
     (r"founded|established", r"dissolved|abolished|disbanded"),

@@ -271,7 +271,9 @@ def without_unit(text: str, question: str) -> str | None:
     asked = question.casefold()
     percent = unit in ("percent", "per cent") and "percent" in asked
     years = unit in ("years", "years old") and "how old" in asked
-    of_unit = re.search(rf"\b(?:how many|in) {re.escape(unit)}\b", asked)
+    if not (percent or years) and unit not in asked:
+        return None
+    of_unit = re.search(rf"\b(?:how many|in) {re.escape(unit)}s?\b", asked)
     counted = _HOW_MANY.search(asked) and re.search(rf"\d\s{re.escape(unit)}\b", asked)
     return found["number"] if percent or years or of_unit or counted else None
 
@@ -282,7 +284,10 @@ _HOW_MANY = re.compile(
 """Of what, the sentences before it say."""
 
 
-_WITH_UNIT = re.compile(r"(?P<number>-?\d[\d,.]*)\s+(?P<unit>[^\W\d_]+(?:[ /][^\W\d_]+){0,3})\.?")
+_WITH_UNIT = re.compile(
+    r"(?P<number>-?\d[\d,.]*|[a-z]{3,9}(?:-[a-z]{3,5})?|[A-Z][a-z]{2,8}(?:-[a-z]{3,5})?)\s+"
+    r"(?P<unit>[^\W\d_]+(?:[ /][^\W\d_]+){0,3})\.?"
+)
 
 
 def _short_of_reason(text: str) -> str:
@@ -305,8 +310,8 @@ _REASON = re.compile(
 _NO_REASON = re.compile(
     r"\b(?:or|nor|wrong|incorrect|false|maybe|perhaps|possibly|actually|but|however|unless|except"
     r"|instead|rather|if|some|many|others|people|students?|distractors?|misconception|myth|claim\w*"
-    r"|guess\w*|decoys?)\b|[?？]"
-    r"|(?:\bnot|n['’]t)(?:\s(?:it|right|correct|true|so|sure)\b|\W*\Z)|\bno[,.]",
+    r"|guess\w*|decoys?|could|might|may|can|also|else|other|another|probably|unsure|idea|error)\b|[?？]"
+    r"|(?:\bnot|n['’]t)(?:\s(?:it|right|correct|true|so|sure|know|certain|think|believe|remember|recall)\b|\W*\Z)|\bno[,.]",
     re.IGNORECASE,
 )
 """In a reason: it may take the answer back."""

@@ -20,14 +20,46 @@ Meaning = tuple[tuple[tuple[str, int], ...], Fraction]
 
 _ASKED = re.compile(
     r"\b(?:how many|in)\s(?:degrees\s)?(?P<unit>(?:square\s|cubic\s)?(?:[a-z]{3,}s|feet|celsius|fahrenheit)"
-    r"(?:\sper\s[a-z]+|/[a-z]+)?)\b",
+    r"(?:\sper\s[a-z]+|/[a-z]+)?|(?:km/h|kph|mph|m/s|km|cm|mm|kg|mg|ml|ft|km²|m²|m³"
+    r"|°\s?[CF])(?=[?.,)\s]|$))(?!\w)",
     re.IGNORECASE,
 )
 _COMPOUND = ("km/h", "kph", "mph", "m/s")
+_SPEEDS = {
+    "km/h": "kilometers per hour;kilometres per hour;kilometers an hour;kilometres an hour;km per hour"
+    ";km/hr;kmh;kmph"
+    ";Kilometer pro Stunde;Stundenkilometer;kilómetros por hora;kilomètres par heure;kilomètres à l'heure"
+    ";quilômetros por hora;chilometri all'ora;chilometri orari;kilometer per uur;км/ч;километров в час"
+    ";公里/小时;公里每小时"
+    ";千米每小时;キロメートル毎時",
+    "mph": "miles per hour;miles an hour;mi/h;Meilen pro Stunde;millas por hora;миль в час",
+    "m/s": "meters per second;metres per second;meters a second;metres a second;m per second;m/sec"
+    ";Meter pro Sekunde"
+    ";metros por segundo;mètres par seconde;м/с;метров в секунду;米/秒;米每秒",
+}
+_ABROAD = {
+    "km": "Kilometer;kilómetros;kilomètres;quilômetros;chilometri;километров;км;公里;キロメートル;킬로미터",
+    "m": "Meter;metros;mètres;metri;метров;м;米;メートル;미터",
+    "cm": "Zentimeter;centímetros;centimètres;centimetri;сантиметров;см;厘米;センチメートル;센티미터",
+    "kg": "Kilogramm;kilogramos;kilogrammes;quilogramas;chilogrammi;килограммов;кг;公斤;千克"
+    ";キログラム;킬로그램",
+    "g": "Gramm;gramos;grammes;grammi;граммов;г;克;グラム;그램",
+    "l": "Liter;litros;litres;litri;литров;л;升;リットル;리터",
+    "mile": "Meilen;millas;milles;miglia;миль;英里;マイル;마일",
+    "minute": "Minuten;minutos;minuti;минут;分钟;분",
+    "hour": "Stunden;horas;heures;ore;часов;小时;時間;시간",
+    "second": "Sekunden;segundos;secondes;secondi;секунд;秒;초",
+    "day": "Tage;días;jours;dias;giorni;дней;天;日;일",
+    "celsius": "Grad Celsius;grados Celsius;degrés Celsius;graus Celsius;gradi Celsius;градусов"
+    " Цельсия;摄氏度;도;centigrade"
+    ";degrees centigrade",
+}
+"""What units are called elsewhere, beside numbers that the question wants in them."""
 _NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
 _MEASURE = re.compile(
     rf"(?<![\w.,-])(?P<number>{_NUMBER})\s?(?:degrees?\s)?"
-    r"(?P<unit>°\s?[CF]\b|(?:(?:square|cubic|sq|cu)\s)?[^\W\d_]{1,20}(?:[²³]|\^[23])?(?:(?:/|\sper\s)[^\W\d_]{1,20})?)"
+    r"(?P<unit>°\s?[CF]\b|(?:(?:square|cubic|sq|cu)\s)?[^\W\d_]{1,20}(?:[²³]|\^[23])?(?:(?:/"
+    r"|\sper\s)[^\W\d_]{1,20})?)"
 )
 _RATE = re.compile(r"\s?(?:per\b|/)")
 _NO_UNITS = frozenset(("in",))
@@ -55,13 +87,15 @@ def in_other_unit(text: str, accepted: tuple[str, ...], question: str) -> bool:
 
 
 def with_asked_unit(text: str, question: str) -> Iterator[str]:
-    """Yield the ways to write a number in the unit that is asked for."""
-    unit = _asked(question)
-    if unit is None or not re.fullmatch(_NUMBER, text):
+    """Yield the ways to write a number in the unit that is asked for, or in the one that it has."""
+    measured = _MEASURE.fullmatch(text)
+    unit = _meaning(measured["unit"]) if measured else _asked(question)
+    number = measured["number"] if measured else text
+    if unit is None or not re.fullmatch(_NUMBER, number):
         return
     for name in _names()[unit]:
-        yield f"{text} {name}"
-        yield f"{text}{name}"
+        yield f"{number} {name}"
+        yield f"{number}{name}"
 
 
 def _may_be(written: str, asked: Meaning, question: str) -> bool:
@@ -106,4 +140,8 @@ def _names() -> defaultdict[Meaning, list[str]]:
     for name, sign in (("celsius", "C"), ("fahrenheit", "F")):
         if (meaning := _meaning(name)) is not None:
             found[meaning] += [f"° {sign}", f"degrees {sign}", f"degrees {name}"]
+    for names in (_SPEEDS, _ABROAD):
+        for name, others in names.items():
+            if (meaning := _meaning(name)) is not None:
+                found[meaning] += others.split(";")
     return found

@@ -91,6 +91,7 @@ _LONG_FORMS = ((re.compile(r"\bMt\b\.?"), "Mount"), (re.compile(r"\bSt\b\.?(?= [
 _PLACE = re.compile(r"([^\d,()]+), ([A-Z][^\d,()]+)")
 _ARTICLE = re.compile(r"(?:the|an?)\s+(?=\S{4,})", re.IGNORECASE)
 _CLASS = re.compile(r"\b(?:[Ww]hich|[Ww]hat)\s(?P<noun>[a-z]{4,})\b")
+_NO_NOUN = frozenset(("were", "does", "kind", "type", "sort", "name"))
 _NO_CLASS = frozenset(
     [
         "were",
@@ -409,6 +410,8 @@ def _with_class(text: str, question: str) -> Iterator[str]:
     if not noun or not text[-1:].isalpha():
         return
     bare = _ARTICLE.sub("", text, count=1)
+    if bare[:1].isupper() and noun not in _NO_NOUN:
+        yield from (f"the {noun} {bare}", f"{text} ({noun})", f"{text} (the {noun})")
     if noun in _NO_CLASS or not bare[:1].isupper():
         return
     without = re.sub(rf"^{noun}(?: of)? |\s{noun}$", "", bare, flags=re.IGNORECASE)

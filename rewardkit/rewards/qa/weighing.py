@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 from rewardkit.arithmetic import BadExpression, calculate
 from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CONCEDED, CUE, PRONOUN, X
@@ -30,11 +30,12 @@ from rewardkit.rewards.qa.answer_words import (
     WORD,
 )
 from rewardkit.rewards.qa.asides import without_asides
-from rewardkit.rewards.qa.asked import verb_forms, without_its_words
+from rewardkit.rewards.qa.asked import related, verb_forms, without_its_words
 from rewardkit.rewards.qa.beside import is_beside
 from rewardkit.rewards.qa.figures import without_figures
 from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.qa.opposites import of_opposite
+from rewardkit.rewards.qa.others import of_something_else
 from rewardkit.rewards.qa.tables import without_tables
 from rewardkit.rewards.steps import OTHER, Does, Step
 
@@ -166,6 +167,7 @@ _TWO = 2
 _MOST_LINES = 6
 
 
+@lru_cache(maxsize=4_096)
 def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
     """Return the stems of the words that a question gives; of one that lists the answers, without those."""
     plain = question.casefold()
@@ -173,7 +175,8 @@ def stems(question: str, accepted: tuple[str, ...]) -> frozenset[str]:
         head, _, _ = plain.partition(" or ")
         plain = head.rpartition(",")[0] if "," in head else ""
     words = _content(plain)
-    found = frozenset(map(_stem, [*words, *(form for word in words for form in verb_forms(word))]))
+    others = related(frozenset(WORD.findall(plain)))
+    found = frozenset(map(_stem, [*words, *others, *(form for word in words for form in verb_forms(word))]))
     return found | _OF_AMOUNTS if accepted and accepted[0][:1].isdigit() else found
 
 
@@ -204,7 +207,10 @@ def _refined(
     `frames`: the words around accepted answers; `labelled`: whether accepted or other answers, or both, stood
     under labels that say nothing of answers."""
     if CANDIDATES[0] in clause and (
-        of_opposite(clause, question) or _once_called_otherwise(clause, given) or is_beside(clause, question)
+        of_opposite(clause, question)
+        or _once_called_otherwise(clause, given)
+        or is_beside(clause, question)
+        or (question and of_something_else(clause, lambda word: _stem(word) in given))
     ):
         return Step("nothing")
     if of_number and scope is None and CANDIDATES[0] not in clause and _gives_number(clause, given):
