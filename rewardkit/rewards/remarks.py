@@ -19,6 +19,13 @@ _CITATION = re.compile(
 _MARKED_SOURCE = re.compile(r"【[^】\n]{1,60}】")
 _REFERENCE = re.compile(r"^[^\S\n]*\[\d{1,3}\]:?[^\S\n][^\n]*$", re.MULTILINE)
 """An entry of a list of references."""
+_SOURCES = re.compile(
+    r"(?:\n|(?<=[.!?]\s))[*_#]{0,4}[^\S\n]?(?:sources?|references?|citations?|further reading)[*_]{0,3}\s?:"
+    rf"(?!.*\b(?:not?|wrong|incorrect|answer|actually|instead|but|rather|correct|no|none|should|is|was)\b)"
+    rf"[^?{X[1:-1]}]{{1,300}}\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""At the end, where something is to be read."""
 _ASIDE = re.compile(
     r"[^\S\n]?\((?:source|sources|see|cf\.?|ref\.?|reference|confidence|certainty|as (?:stated|seen"
     r"|shown|given|noted)"
@@ -298,6 +305,8 @@ def without_remarks(text: str) -> str:
         text = _MARKED_SOURCE.sub("", text)
     if "[" in text:
         text = _CITATION.sub("", _REFERENCE.sub("", text))
+    if "ource" in text or "eference" in text or "itation" in text:
+        text = _SOURCES.sub("", text)
     if " change" in text:
         text = _UNCHANGED.sub("", text)
     if "ecked" in text or "verified" in text:

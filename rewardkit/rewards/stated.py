@@ -6,6 +6,7 @@ itself. Everything here is linear in the response.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rewardkit.rewards.acts import acted, without_searches
 from rewardkit.rewards.answer_tag import last_answer
 from rewardkit.rewards.clause_words import REPORTED
 from rewardkit.rewards.denials import denied, taken_back
+from rewardkit.rewards.framed import framed, of_columns, of_commas
 from rewardkit.rewards.hearsay import told, told_abroad, told_behind, told_within
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
@@ -99,15 +101,48 @@ def visible(response: str) -> tuple[str, str]:
         response = FILLER.sub("", response)
         response = without_searches(response) if "<|begin_" in response else response
         response = _unfolded(response) if "<details" in response else response
-    text = voted(unwrapped(acted(_ROLE.sub("", final_part(response)))))
+    text = voted(framed(unwrapped(acted(_ROLE.sub("", final_part(response))))))
     if "|" in text:
-        text = _ROW.sub(r"Answer: \1", text)
-    if "</" in text:
-        text = _MARKUP.sub("", text)
+        text = _ROW.sub(r"Answer: \1", of_columns(text))
+    if "<" in text:
+        text = _MARKUP.sub("", _NEW_LINE.sub("\n", text))
+    if "&" in text or "[^" in text or "\\n" in text:
+        text = _as_shown(text)
+    if "nswer," in text:
+        text = of_commas(text)
     if "```" not in text:
         return text[-_WINDOW:], ""
+    text = _LANGUAGE.sub("```\n", text)
+    if text.count("```") == _ONE_FENCE:
+        text = _ANSWER_FENCE.sub(r"\1 \2\n", text)
     code = "\n".join(_FENCE.findall(without_code_comments(text))).replace("```", " ")[-_WINDOW:]
     return _FENCE.sub(" ", text)[-_WINDOW:], code
+
+
+def _as_shown(text: str) -> str:
+    """A text with entities of HTML, escaped ends of lines and marks of footnotes as a reader has them."""
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+    if "\n" not in text:
+        text = _ESCAPED_LINES.sub("\n", text)
+    return text if "]:" in text else _FOOTNOTE.sub("", text)
+
+
+_ENTITY = re.compile(r"&(?:nbsp|quot|amp|apos|lsquo|rsquo|ldquo|rdquo|ensp|emsp|thinsp|#39|#34|#160);")
+_ESCAPED_LINES = re.compile(r"(?:\\n)+(?=[A-Z\d\s*#>(-]|\Z)|(?:\\n){2,}")
+_FOOTNOTE = re.compile(r"(?<=\S)[^\S\n]?\[\^\w{1,4}\]")
+_NEW_LINE = re.compile(r"<br[^\S\n]?/?>", re.IGNORECASE)
+_ONE_FENCE = 2
+_ANSWER_FENCE = re.compile(
+    r"(^[\s*_#>-]{0,6}(?:(?:the|my|final)\s)*answer[*_]{0,3}\s?(?:is)?:?[*_]{0,3})\s*\n"
+    r"```\w*[^\S\n]*\n([^\n`]{1,200})\n```",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An answer alone in a fence below what announces it."""
+_LANGUAGE = re.compile(
+    r"```(?:text|txt|plain|plaintext|answer|markdown|md|output|latex|tex|none)[^\S\n]*\n", re.IGNORECASE
+)
+"""The name of a fence that holds no code."""
 
 
 def _unfolded(response: str) -> str:
@@ -154,7 +189,11 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """In the place of an answer: where it is."""
-_ROLE = re.compile(r"\A\s*(?:(?:assistant|model|ai|bot|gpt)\s?:?[^\S\n]*\n+|assistant:\s)", re.IGNORECASE)
+_ROLE = re.compile(
+    r"\A\s*(?:(?:assistant|model|ai|bot|gpt)\s?:?[^\S\n]*\n+|assistant[:>]\s|\#{1,3} assistant:?\s*\n"
+    r"|soln?[.:]\s)",
+    re.IGNORECASE,
+)
 """The name of the role, left over from a chat's template."""
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|span|p)>", re.IGNORECASE)
 
@@ -386,7 +425,12 @@ def _value_start(text: str, start: int) -> int:
         text[at].isspace() or text[at] in "*_:：" or (text.startswith("\n> ", at - 1) and at > start)
     ):
         at += 1
-    return at
+    entry = _ENTRY.match(text, at) if text.find("\n", start, at) >= 0 else None
+    return entry.end() if entry else at
+
+
+_ENTRY = re.compile(r"(?:[-•▪‣]|1[.)](?![^\n]*\n\s*2[.)]))[^\S\n]+(?=[*_(\"]{0,3}[^\W\d])")
+"""What opens the only entry of a list."""
 
 
 def value_end(text: str, start: int) -> int:

@@ -19,13 +19,14 @@ _LABEL = re.compile(
 """What announces an answer, as text within a formula."""
 _FIELD = re.compile(r"\[\[ ## (\w{1,30}) ## \]\]")
 """DSPy's name of a field."""
+_HIGHLIGHTED = re.compile(r"(?<![=\w])==(?=[^\s=])([^=\n]{1,200})(?<=[^\s=])==(?![=\w])")
 _DONE = "TERMINATE"
 """With which AutoGen's agents end."""
 _NEW_LINE = re.compile(r"\\\\(?:\[\d+\w*\])?")
 
 _PLACE = re.compile(
     r"(?P<before>(?:^|\b(?:is|was|answer|choice|option)\b|[:：=])[*_]{0,3}[^\S\n]{0,3}[*_]{0,3})"
-    r"(?:<<?|【|《|⟨)[^\S\n]?(?P<own>[A-Z\d][^<>【】《》⟨⟩\n=/]{0,80}?)[^\S\n]?(?:>>?|】|》"
+    r"(?:<<?|【|《|⟨)[^\S\n]?(?P<own>[A-Z\d(][^<>【】《》⟨⟩\n=/]{0,80}?)[^\S\n]?(?:>>?|】|》"
     r"|⟩)(?=[\s*_.。!]{0,6}(?:\n|\Z))",
     re.MULTILINE,
 )
@@ -91,6 +92,8 @@ def unwrapped(text: str) -> str:
         text = _PLACE.sub(lambda m: m[0] if f"</{m['own']}>" in text else m["before"] + m["own"], text)
     if "If you" in text:
         text = _IF_YOU_CHOSE.sub("", text)
+    if "==" in text:
+        text = _HIGHLIGHTED.sub(r"\1", text)
     if "[[ ## " in text:
         text = _FIELD.sub(lambda found: "\n" if found[1] == "completed" else f"\n{found[1]}:\n", text)
     if _DONE in text and (said := text.rstrip(" \t\r\n.!")).endswith(_DONE):

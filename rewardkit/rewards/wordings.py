@@ -61,7 +61,7 @@ CHOOSING = re.compile(
 """What a writer does who chooses; of anything else than an option, too: "we choose A to be"."""
 MARKER = re.compile(
     rf"(?<![^\W_])(?<![^\W_]_){_NOUN}(?![^\W_])[*_`\"”]{{0,3}}{_WHOSE}(?:{_ADVERBS}\s{{0,3}}(?:{_COPULA}{_ADVERBS}(?:\sthat\b|\sas\sfollows\b)?"
-    r"|[:：=](?:-(?=\s))?)|\s{0,3}(?:[-=]>|[→➜➡⇒]))"
+    r"|(?::{0,2}=|[:：])(?:-(?=\s))?)|\s{0,3}(?:[-=]>|[→➜➡⇒]))"
     r"|(?:^|(?<=[.!]\s))[\s*_#>-]{0,6}(?:so\s)?the\s(?:final\s|correct\s)?answer\?\s"
     r"|(?<!ould\s)(?<!will\s)(?<!ight\s)(?<!may\s)(?<!people\s)(?<!students\s)(?<!others\s)(?<!they\s)(?<!some\s)(?<!many\s)"
     r"\banswer[^\S\n](?=\(?[A-J]\b)|\bans(?:\s?[.:=]|\s[-–—]\s)"
@@ -73,7 +73,7 @@ MARKER = re.compile(
     r"|option)[*_`]{0,3}\s{1,3}[-–—]{1,2}(?=\s)"
     r"|^\#{4}(?=\s[*(\[]{0,4}[A-J][)\]*.:]{0,4}\s*$)|^\#{4}(?=\s*[-$]?\d[\d,.]*\s*\Z)"
     r"|(?P<quote>[\"'])(?:(?:final|correct|my|corrected|revised|updated|actual|true"
-    r"|real)[_\s])?(?:answer|choice"
+    r"|real)[_\s])?(?:answers?|choice"
     r"|option|letter|prediction)(?P=quote)\s{0,3}:"
     r"|\banswer\s(?=(?:is|was)n['’]t\s)"
     rf"|{CHOOSING.pattern}"

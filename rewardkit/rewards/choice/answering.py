@@ -29,7 +29,11 @@ from rewardkit.rewards.wordings import CONCLUSION, PREDICATE, REST_OF_REASON
 ChoiceAnswer = tuple[Named, bool, str]
 """What a response chooses, whether it states so, and why."""
 
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_FULL_WIDTH: dict[int, int | None] = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_FULL_WIDTH |= dict.fromkeys(
+    (0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A)), None
+)
+"""What stands for other characters, or for none."""
 _QUICK = re.compile(r"(?:^|[.\n]\s*(?:So |Thus,? |Therefore,? |Hence,? )?)(?:The (?:correct |final )?answer is:? |Answer: |the answer is )?\(?([A-J])\)?\.?\s*\Z")  # fmt: skip  # noqa: E501
 _QUICK_TAIL = 80
 _SPEAKS = re.compile(r"\b(?:[Nn]ot|[Ii]f|[A-HJ])\b")

@@ -80,11 +80,23 @@ def marked(text: str, choices: ChoiceList) -> str:
         text = pattern.sub(lambda m: CANDIDATES[choices.texts[named[m.lastgroup or ""]]], text)
     if len(items := _ITEM.findall(text)) > 1 or (items and not text.startswith(items[0])):
         text = _ITEM.sub(r"\1:", text)
+    if any(map(_LETTERED.search, choices.texts)):
+        text = _LETTERS_OF_SUBJECT.sub("these", text)
     text = _LABEL.sub(lambda m: _label(m, choices), text)
     text = _SMALL.sub(lambda m: m["lead"] + _small(m, choices), text)
     return _TWICE.sub(r"\1", _OF_BOTH.sub(r"\1; ", text) if "etween" in text else text)
 
 
+_LETTERED = re.compile(r"(?<![^\W_])[b-j](?![^\W_])")
+"""In an option's text, a letter of its own: "B positive"."""
+_AND_OTHERS = r"(?:(?:, | and | or | nor |, and |, or |/)[A-J])"
+_LETTERS_OF_SUBJECT = re.compile(
+    rf"\b(?:(?:no|neither|not) )?(?<![\w(\[*.:])(?<!ption )(?<!hoice )(?<!nswer )[A-J](?:{_AND_OTHERS}*"
+    r"(?:(?: and| or| nor|, and|, or|, nor) [A-Z][\w'’-]+)?(?: [a-z]+)? (?:antigens?|antibod(?:y|ies)"
+    r"|agglutinogens?|alleles?|genes?|proteins?|blood|cells?|notes?|strings?)"
+    rf"|{_AND_OTHERS}+ (?!(?:is|has|was|does|fits|works|seems|looks)\b)[a-z]{{3,}}s)\b"
+)
+"""Letters before the name of what they are letters of: "neither A, B nor Rh antigens"."""
 _OF_BOTH = re.compile(rf"\b([Bb]etween {X} and {X}), (?={X})")
 """Before what is said of one of two: "between A and B, B is better"."""
 _TWICE = re.compile(

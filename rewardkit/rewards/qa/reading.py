@@ -192,7 +192,7 @@ _LIST_OF_TEXTS = re.compile(r'\s*\[?\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")+\s*\]?\s*')
 _PRINTED = re.compile(r"^[^\S\n]*print\s?\(\s?(?:answer|result|ans)\s?\)[^\S\n]*$", re.MULTILINE)
 """In code: the answer that a line before it gives."""
 _ANOTHER = re.compile(
-    r"\n[ \t]*(?P<more>[^\s:.!?<>`\\#*_$-]"
+    r"\n[ \t]*(?P<more>(?!print\()[^\s:.!?<>`\\#*_$-]"
     r"(?:[^\n:.!?<>`\\]|\.(?=\d)){0,60})(?=\n\s*\n|\s*\Z|\s*<)"
 )
 """A line under an answer that is nothing but a few words: another answer."""
