@@ -211,10 +211,23 @@ def _check_types(schema: pa.Schema, names: RowNames) -> None:
         )
     response = type_of(schema, names.response or "")
     if response is not None and not _is_response(response):
+        within = (
+            [field.name for field in response if _is_response(field.type)] if _is_struct(response) else []
+        )
+        field = min(within, key=lambda name: name not in _SAID, default=None)
+        named = f"--response-key {names.response}.{field}" if field else "another with --response-key"
         raise InputError(
             f"column '{names.response}' holds {response}; expected a string, chat messages, or a list of "
-            "either (or name another with --response-key)"
+            f"either (or name {named})"
         )
+
+
+_SAID = ("content", "text", "response", "output", "completion")
+"""Fields of a response that is an object, in which its text stands."""
+
+
+def _is_struct(found: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(found))
 
 
 def _is_response(found: pa.DataType) -> bool:

@@ -111,7 +111,7 @@ CLAUSE = re.compile(
 )
 DECORATION = " \t\r\n.,:;!=()[]{}-–—'"
 HEDGE = words(
-    r"on the face of it", r"at face value", r"for now", r"for the time being",
+    r"^(?:todo|tbd|fixme)", r"on the face of it", r"at face value", r"for now", r"for the time being",
     r"for the sake of argument", r"pencil\w* in", r"hints? at",
     r"short-?list\w*", r"still (?:alive|in the (?:race|running|game))",
     r"(?:remains?|left|still|yet|has|have) to be \w+ed",
@@ -180,7 +180,8 @@ BEFORE = words(
     r"(?<!having )(?<!now have )(?<!i have )(?<!i've )thought",
     r"first", r"initial\w*", r"at the start", r"original\w*", r"used to", r"previous\w*",
     r"earlier", r"lean\w*", r"almost", r"nearly", r"formerly", r"old", r"former", r"last (?:year|time"
-    r"|week|month)(?:'s)?", r"provisional\w*", r"preliminary", r"draft",
+    r"|week|month)(?:'s)?", r"provisional\w*", r"preliminary", r"temporary", r"interim",
+    r"back-?up", r"draft",
     r"i was", r"we were", r"was (?:my|the first|tempted|thinking|going)", r"instinct\w*", r"gut",
     r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
 )  # fmt: skip

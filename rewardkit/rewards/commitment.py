@@ -193,7 +193,7 @@ def _steps(text: str, refine: Refine | None) -> Iterator[Step]:
         )
 
 
-_DENYING_AFAR = ("no", "few ", "hardly", "question")
+_DENYING_AFAR = ("no", "few ", "hardly", "question", "dead body")
 """Every clause that denies from afar has one of these: most have none, and the search takes long."""
 _ABOUT_LAST = re.compile(
     r"\b(?:it|that|this|so|they|these|which|right|correct|sure)\b|^\W*(?:why|how|but|and|really)\b"

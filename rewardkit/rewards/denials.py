@@ -101,8 +101,11 @@ _COMPARED_NEXT = _pattern(
 )
 """What is compared with what comes next is not said to be it."""
 _DENYING_LABEL = _pattern(
-    r"\b(?:(?<!or\s)false|wrong|incorrect|invalid|untrue|mistaken?|rejected|discarded|not)"
-    r"(?: \w{1,12}){0,2}"
+    r"\b(?:(?<!or\s)false|wrong|incorrect|invalid|untrue|mistaken?|rejected|discarded|not|eliminated"
+    r"|crossed out"
+    r"|distractors?|avoid|draft|temporary|provisional|placeholder|back-?up|todo|tbd|p\.?\s?s\.?|also"
+    r"|alternatively)"
+    r"(?: \#?\w{1,12}){0,2}"
     r"\s{0,2}(?:[:=–—→-]>?)\s{0,3}(?:(?:the|my|our) )?(?:final )?"
     r"(?:(?:answer|result)\s{0,2}(?:is|=|:)?\s{0,2})?$"
     r"|\b(?:mistake|error|misconception) (?:gives?|giving|yields?|yielding)\s{0,3}$"
@@ -127,6 +130,16 @@ _DENYING_LABEL = _pattern(
     r"|result)|(?:answer|result) (?:contains|depends on|used to be|were)"
     r"|compare (?:it )?(?:with|to|against)|(?:^|[.:] )(?:try|test|check)"
     r"|(?:could|might|would|can) (?:it|that|this|the answer) be)(?: of)?,?\s{0,3}$"
+    r"|\b(?:(?:(?:was|were) (?:going|about|tempted)|am tempted) to (?:say|answer|write)|almost (?:said"
+    r"|wrote|answered)"
+    r"|would have (?:said|answered|written)|wish (?:it|that|the answer) (?:were|was)"
+    r"|lose marks for (?:writing|saying)"
+    r"|(?:damned|hanged) if (?:the )?(?:answer )?(?:is)?|(?:my )?dead body is (?:the )?answer|failing that,?"
+    r"|(?:answer|result|value) (?:comes (?:right |just )?(?:after|before)|precedes|follows|includes"
+    r"|beats|replaces"
+    r"|surpasses|is (?:sometimes|rarely|seldom|nearly|almost|somewhere near|near|next to|(?:north|south"
+    r"|east|west) of)))"
+    r"\s{0,3}$"
     rf"|(?:^|[.:;!\n] ?)(?:but |and )?(?:{ONCE}|once)\b[^.!?;:\n]{{0,60}} (?:the|my"
     rf"|our) (?:\w{{1,12}} )?answer (?:was|used to be|had been)"
     r"\s{0,3}$"
@@ -179,6 +192,7 @@ _TAKEN_BACK = _pattern(
 )
 _DOUBTED = _pattern(
     r"(?:</[a-z]{1,10}>)?[\s*_()\[\]\\]{0,8}\?"
+    r"|[\s*_)\]$}]{0,6}[,!.…]{1,3}\s?(?:\?|(?:right|no|correct|yes|isn['’]t it|eh|huh)\?)"
     r"|(?:</[a-z]{1,10}>)?[\s*_)\]\\%.,;:!(\[–—…-]{0,12}"
     r"(?:(?:but|however|which|that|this|it|and|so|well|oh|wait|the answer)[\s,.!:;]{1,3}){0,4}(?:"
     r"(?:no|nope|oops|sorry|correction|scratch that|i mean|make that)"
@@ -251,6 +265,10 @@ _MAY_DENY = (
         "checking check once first originally yesterday initially according fool liar idiot "
         "few circumstances worse question chance dummy mock toy similar related easier analogous "
         "instance illustration like "
+        "going about almost wish damned hanged dead marks failing after precedes follows includes beats "
+        "replaces "
+        "surpasses rarely seldom nearly near next north south east west eliminated crossed distractors draft "
+        "temporary provisional backup todo tbd ps s also alternatively "
         "before until till prior past formerly previously originally historically yesterday ago"
     )
     | SPEAKERS
@@ -274,6 +292,8 @@ _MAY_TAKE_BACK = table(
     "pick judge yours your reader up leave leaving "
     "according fools idiot idiots liar liars says say claims thinks mine differs different disagree "
     "disagrees else "
+    "dreams pigs freezes half cases only lucky want wish hope scores earns gets deserves worth verdict "
+    "status grade "
     "another changed more anymore until till before once then prior back old former previous past ago "
     "next future "
     "time tomorrow yesterday formerly originally previously up last reform from"

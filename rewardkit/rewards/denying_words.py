@@ -22,6 +22,9 @@ NOT = words(
     r"(?:i|we)(?:'d| would|'ll| will) lie", r"withdr[ae]w\w*", r"retract\w*", r"recant\w*", r"revok\w+",
     r"(?:nothing|little|no \w+) (?:supports?|suggests?|says|shows?|proves?|indicates?|confirms?|backs"
     r"|speaks? for)",
+    rf"(?:comes (?:right |just )?(?:after|before)|precedes|exceeds|replaces|surpasses|answer (?:follows"
+    rf"|beats)) {X}",
+    rf"(?:just under|more than|twice|double|square of|root of|cube of) {X}",
     rf"followed by {X}", rf"(?:ahead of|second to) {X}",
     r"(?<!a )(?<!quite a )few", r"(?<!a )little", r"barely", r"scarcely", r"seldom", r"rarely",
     rf"nothing (?:to|for|about|on|at|in|under|near) (?:option )?\W?{X}", r"typos? (?:at|in|on)",

@@ -34,6 +34,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
+from rewardkit.rewards.asked_kind import of_other_kind
 from rewardkit.rewards.behind_units import taken_back_behind_unit
 from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose, harmless, names_in
 from rewardkit.rewards.denials import OPEN_ENDS, denied, taken_back
@@ -285,6 +286,8 @@ def _second_thoughts(rest: str, value: _Number, prompt: str | list[Message] | No
     """Why the rest of the answer line makes this no single answer, or None."""
     if not rest:
         return None
+    if prompt is not None and "%" in rest and of_other_kind(f"1{rest}", ("1",), question_of(prompt)):
+        return f"{_shorten(rest)} follows the number of a question that counts"
     rest = UNIT_POWER.sub(" ", rest)
     for other in _OTHER_NUMBER.finditer(rest):
         other_value = _value(other) if other["number"] else None

@@ -99,7 +99,7 @@ HINTS = (
 """Every marker has one of these in it, in lower case."""
 MARKED_OTHERWISE = re.compile(
     rf"\b(?:{_WRONG_ABROAD}|wrong|incorrect|worst|least|less|un\w{{3,12}}|false|mistaken|bad|tempting"
-    rf"|first|initial"
+    rf"|first|initial|draft|temporary|interim"
     r"|previous|old|original|example|sample|dummy|placeholder|template|trick"
     r"|common|popular|typical|usual|frequent|widespread|improper|impossible|implausible|inappropriate"
     r"|inaccurate|invalid|inferior"
@@ -173,7 +173,8 @@ _SURER = (
     r"(?!(?:more )?(?:clear|sur|plain|simpl|eas|certain|obvious|evident|true|truer|safe|better|natural)\w*)"
 )
 DENIED_AFAR = (
-    rf"\b(?:(?:under no (?:circumstances?|conditions?)|in no (?:way|sense|case)|by no means|on no account"
+    rf"\b(?:over my dead body|(?:under no (?:circumstances?|conditions?)|in no (?:way|sense|case)"
+    rf"|by no means|on no account"
     r"|at no (?:point|time|stage|moment))"
     r"|out of the question that"
     r"|no (?:question|chance|way|possibility|hope|prospect|danger|likelihood|sense) (?:of|in which"
@@ -222,6 +223,12 @@ SLIPPED = (
     r"|strike that\b|(?:said|says|cried|shouted) (?:no one|nobody|the|an?|my|some)\b|don['’]t quote me\b"
     r"|my (?:foot|eye|ass)\b"
     r"|(?:that|this)(?:['’]s| is| was) what i(?: would|['’]d) (?:\w{1,12} )?(?:say|answer) if\b"
+    r"|in your dreams\b|when (?:pigs fly|hell freezes)|half (?:of )?the time\b|(?:for|in) (?:half|some"
+    r"|a few) of the cases\b"
+    r"|only on (?!the\b|a\b|this\b)\w{3,9}days?\b|is my lucky (?:pick|guess|number)\b|is what i (?:want"
+    r"|wish|hope) it\b"
+    r"|(?:earns|scores|gets|deserves|is worth) (?:no|zero) (?:credit|points|marks)\b"
+    r"|(?:verdict|status|grade|check)\s?[:=]\s?(?:wrong|incorrect|false|fail(?:ed|s)?|rejected)\b"
     r"|both (?:of (?:them|these) )?are (?:right|correct|valid|possible|acceptable)\b)"
 )
 """What takes an answer back as something that was not meant."""

@@ -620,3 +620,16 @@ def test_a_first_row_without_the_columns_of_the_others_is_one_bad_row(
     path = write(tmp_path / "log.jsonl", [failed, good | {"answer": "7"}])
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     assert [row["status"] for row in _lines(tmp_path / "log.scored.jsonl")] == ["invalid", "ok"]
+
+
+def test_a_response_that_is_an_object_is_refused_with_the_field_that_holds_its_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"role": "assistant", "content": "#### 5"}
+    table = pa.table({"data_source": ["openai/gsm8k"], "ground_truth": ["5"], "response": [said]})
+    pq.write_table(table, tmp_path / "some.parquet")
+    assert run(["score", str(tmp_path / "some.parquet")]) != 0
+    assert "--response-key response.content" in capsys.readouterr().err
+    key = ["--response-key", "response.content", "--out", str(tmp_path / "out.jsonl")]
+    assert run(["score", str(tmp_path / "some.parquet"), *key]) == 0
+    assert json.loads((tmp_path / "out.jsonl").read_text())["score"] == 1.0

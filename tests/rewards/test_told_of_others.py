@@ -35,6 +35,14 @@ EXAMPLES = (
     "As an example: {}",
     "E.g. {}",
 )
+NOT_MEANT = (
+    "I was going to say {}.", "I almost said {}.", "I wish it were {}.", "I'll be damned if the answer is {}.", "Students lose marks for writing {}.",
+    "Wrong answer #1: {}", "Eliminated: {}", "Distractor: {}", "Avoid: {}", "Draft answer: {}", "Temporary answer: {}", "TODO: {}",
+    "Answer: {other}\nAlso: {}", "Answer: {other}\nBackup: {}", "Final answer: {other}, failing that {}", "The answer is {} only on Sundays.",
+    "The answer is {} when pigs fly.", "{} in your dreams.", "{} earns no credit.", "Answer: {} (verdict: wrong)", "The answer comes after {}.",
+    "The answer precedes {}.", "The answer replaces {}.", "The answer is sometimes {}.", "The answer is somewhere near {}.", "{}, right?", "{}...?",
+    "Over my dead body is the answer {}.",
+)  # fmt: skip
 RELIED_ON = (
     "According to the textbook, the answer is {}.", "According to Wikipedia, the answer is {}.", "According to my calculations, the answer is {}.",
     "Even a fool can see that the answer is {}.", "Even a fool would say that the answer is {}.", "Any child knows that the answer is {}.",
@@ -42,6 +50,8 @@ RELIED_ON = (
     "It is commonly believed that it is {other}. However, the answer is {}.", "According to a fool, it is {other}; but the answer is {}.",
     "It is generally accepted that the answer is {}.", "As is generally known, the answer is {}.", "Contrary to popular belief, the answer is {}.",
     "For a child this is hard. The answer is {}.", "My friend and I counted. The answer is {}.", "For example, {other} fails. The answer is {}.",
+    "I am going to say {}.", "Also, the answer is {}.", "The rest follows. The answer is {}.", "I was about to give up, but the answer is {}.",
+    "Right: the answer is {}.",
 )  # fmt: skip
 VOTES = (
     "{} got 2 votes and {other} got 3.", "{} got 2 votes, {other} got 3 votes.", "Votes: {} 2, {other} 3", "{} won 2 of 5 votes.",
@@ -79,7 +89,7 @@ def _numbers(said: str) -> list[str]:
     return [name for name, score in found.items() if score.correct]
 
 
-@pytest.mark.parametrize("said", OF_FOOLS + EXAMPLES)
+@pytest.mark.parametrize("said", OF_FOOLS + EXAMPLES + NOT_MEANT)
 def test_an_answer_in_the_mouth_of_somebody_disowned_is_not_paid(said: str) -> None:
     assert not _chooses(said)
     assert not _answers(said)

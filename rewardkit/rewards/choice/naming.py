@@ -44,7 +44,7 @@ _EXCLUSION = re.compile(
 )
 HEDGE = re.compile(
     r"\b(?:or|nor|not|wrong|incorrect|false|isn't|isn’t|maybe|perhaps|possibly|probably|either|neither"
-    r"|unless|except|mistake"
+    r"|unless|except|mistake|when (?:pigs|hell)|half the|only on|for half"
     r"|if|would|avoid|guess|between|otherwise|out|probability|chance|another|disagree|doubts?|misgivings"
     r"|qualms"
     r"|withdraw|retract|recant|revoke|(?:said|says) (?:nobody|no one))\b|[?？]",

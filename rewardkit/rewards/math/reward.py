@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
+from rewardkit.rewards.asked_kind import of_other_kind
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
@@ -63,6 +64,12 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     verdict = best_verdict(ground_truths, found, options, kind)
     if verdict.equal and "_" in found.answer and _in_unasked_base(found, ground_truths, sample, kind):
         verdict = MathVerdict("not_equal", "tree", "in a base that nobody asked for")
+    if (
+        verdict.equal
+        and ("%" in found.answer or "cent" in found.answer)
+        and of_other_kind(found.answer, ground_truths, question_of(sample.prompt))
+    ):
+        verdict = MathVerdict("not_equal", "tree", "a percentage, where the question counts")
     if (
         not verdict.equal
         and found.method != "boxed"

@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 
+from rewardkit.rewards.asked_kind import of_other_kind
 from rewardkit.rewards.math.comparing.units import read
 from rewardkit.rewards.math.reading.words import UNITS
 
@@ -77,6 +78,8 @@ def without_asked_unit(text: str, question: str) -> str | None:
 
 def in_other_unit(text: str, accepted: tuple[str, ...], question: str) -> bool:
     """Return whether a text gives an accepted number in another unit than the question asks for."""
+    if of_other_kind(text, accepted, question):
+        return True
     unit = _asked(question)
     if unit is None:
         return False
