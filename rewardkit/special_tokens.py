@@ -16,7 +16,7 @@ SPECIAL = re.compile(
 END_OF_TEXT = re.compile(
     rf"<\|(?!begin|{_CLOSING}|channel|message|constrain|python_tag|tool"
     r"|\w{0,12}think|START_(?:TH|RE|TE)|inner_|answer_start|response\|)[a-zA-Z]\w{2,30}\|>"
-    r"|</s>|<｜|\[/?INST\]|\[EOS\]|\[\|(?:endofturn|user|system)\|\]|\[e~\["
+    r"|</s>|<｜|\[/?INST\]|\[EOS\]|\[\|(?:endofturn|user|system)\|\]|\[e~\[|\[end of text\]"
     r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn|seed:eos|/longcat_s"
     r"|SPECIAL_\d{1,3}|extra_id_1)>"
 )

@@ -41,6 +41,11 @@ _SALUTATION = re.compile(
     re.IGNORECASE,
 )
 _GREETINGS = ("Dear ", "Hello", "Hi", "Hey", "Greetings", "Good ")
+_STAGED = re.compile(
+    r"\A\*(?:thinks?|pauses?|ponders?|clears|adjusts|scratches|smiles|nods|sighs|stands|raises|looks|checks|flips)\b"
+    r"[^*\n]{0,60}\*\s+"
+)
+"""What an actor does before speaking."""
 _POSTSCRIPT = re.compile(r"(?:^|(?<=\s))P\.\s?S\.?[:,]?\s", re.MULTILINE)
 _FOOTER = re.compile(
     r"\n\s*---+\s*\n[*_(\[]{0,3}(?:Disclaimer|Note|This|Generated|Created|Written|Powered|As an AI|AI)\b"
@@ -50,7 +55,8 @@ _FOOTER = re.compile(
 )
 _GLAD = re.compile(
     r"(?<=\w)[*_.!]{0,3}(?:[^\S\n]?[😀-😎🙂🤗🥳🎉🎊✨🌟⭐👍🚀💪🎯📚🏆]\ufe0f?){1,3}[^\S\n]+"
-    r"(?=(?:Let me|Feel free|I?[ ]?Hope|Have a|Any|Need|Happy|Glad|Want|Thanks|Enjoy)\b)",
+    r"(?=(?:Let me|Feel free|I?[ ]?Hope|Have a|Any|Need|(?:Happy|Glad) to (?:help|assist|explain)|Want|Thanks"
+    r"|Enjoy)\b)",
     re.IGNORECASE,
 )
 
@@ -65,11 +71,11 @@ _LAYOUT = re.compile(
 )
 _ITEM = re.compile(r"\\item(?![a-zA-Z])[^\S\n]?")
 _FRAME = re.compile(
-    r"\\(?:framebox|ovalbox|doublebox|shadowbox|tcbox(?:math)?|fcolorbox\s?\{[^{}]{1,30}\}\s?\{[^{}]{1,30}\}"
-    r"|colorbox\s?\{[^{}]{1,30}\}|bbox\s?\[[^\]\n]{0,80}\]|enclose\s?\{[^{}\n]{0,20}box[^{}\n]{0,20}\})(?=\s?\{)"
+    r"\\(?:framebox|ovalbox|doublebox|shadowbox|tcbox(?:math)?"
+    r"|bbox\s?\[[^\]\n]{0,80}\]|enclose\s?\{[^{}\n]{0,20}box[^{}\n]{0,20}\})(?=\s?\{)"
 )
 _TYPE = re.compile(
-    r"\\(?:text)?color\s?\{[^{}]{1,30}\}\s?\{(?P<coloured>[^{}\n]{0,300})\}"
+    r"\\(?:(?:text)?color|colorbox|fcolorbox\s?\{[^{}]{1,30}\})\s?\{[^{}]{1,30}\}\s?\{(?P<coloured>[^{}\n]{0,300})\}"
     r"|\\(?:texttt|textsf|textsc|textnormal|mbox)\s?\{(?P<set>[^{}\n]{0,300})\}"
     r"|\{\\(?:bf|it|em|rm|bfseries|large|Large|huge|Huge)\s(?P<switched>[^{}\n]{0,300})\}"
 )
@@ -85,11 +91,20 @@ _WITHIN = re.compile(
 _FLAG = re.compile(
     r",\s*[\"'](?:is_?)?(?:correct|confident|certain|sure|verified|valid|final|done|complete|success|answered"
     r"|supported|grounded)[\"']\s*:\s*true\b"
+    r"|,\s*[\"'](?:(?:answer|data)_?)?(?:type|format)[\"']\s*:\s*[\"'](?:str(?:ing)?|text|number"
+    r"|numeric|int(?:eger)?|float|bool(?:ean)?|short|span|letter|label|option|name|entity|person|place|location|date"
+    r"|year|list|factoid|json)[\"']"
     r"|,\s*[\"'](?:(?:is|has|needs)_?)?(?:error|errors|refusal|refused|uncertain|guess|review|ambiguous|hedged"
     r"|warnings?|unanswerable)[\"']\s*:\s*(?:false|null|none|\[\]|\"\")(?=\s*[,}])",
     re.IGNORECASE,
 )
 """Keys beside an answer that say that it is one."""
+_MESSAGE = re.compile(
+    r"\A\s*(?:\{\s*\"choices\"\s*:\s*\[\s*\{\s*(?:\"index\"\s*:\s*0\s*,\s*)?\"message\"\s*:\s*)?"
+    r"\{\s*\"role\"\s*:\s*\"(?P<role>\w{1,20})\"\s*,\s*\"content\"\s*:\s*\"(?P<said>[^\"\\]{1,2000})\"\s*\}"
+    r"(?:\s*\}\s*\]\s*\})?\s*\Z"
+)
+"""A chat's message, whole, as an interface gives it."""
 _SURE = re.compile(
     r"[^\S\n]?(?:\((?P<open>)|[|,;][^\S\n])(?:confidence|certainty|probability)(?: level| score)?\s?[:=]?\s?"
     r"(?:(?:[5-9]\d|100)(?:\.\d+)?\s?%|0?\.[5-9]\d*|1(?:\.0+)?(?![\d%/])|(?:very )?high"
@@ -111,6 +126,16 @@ _SIBLING = re.compile(
     re.IGNORECASE,
 )
 """What other columns may say without being another answer."""
+_MEASURE = re.compile(
+    r"(?:confidence|certainty|score|probability|\#|id|no\.?|step|unit|sources?)(?:[ _](?:level|score))?",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:not?|none|nothing|never|low|little|wrong|incorrect|false|unsure|guess\w*|but|or|actually|instead)\b"
+    r"|n['’]t\b|\?|(?<![\d.])0(?:[.,]0+|[.,][0-4]\d*)?(?![\d.,])|(?<![\d.])[0-4]?\d(?:\.\d+)?\s?%",
+    re.IGNORECASE,
+)
+"""In another column: it may deny the answer, or is not sure of it."""
 
 
 def framed(text: str) -> str:
@@ -119,6 +144,8 @@ def framed(text: str) -> str:
         text = _FRAMED.sub(lambda found: f"<answer>{found['said'].strip()}</answer>\n", text)
     if text.startswith(_GREETINGS) and (greeting := _SALUTATION.match(text)):
         text = text[greeting.end() :]
+    elif text.startswith("*"):
+        text = _STAGED.sub("", text, count=1)
     if text.find("\n", max(0, len(text) - _LAST)) >= 0 or "P.S" in text:
         text = _without_end(text)
     if not text.isascii():
@@ -127,6 +154,8 @@ def framed(text: str) -> str:
         text = _plainly_set(text)
     if '":' in text or "':" in text:
         text = _FLAG.sub("", _WITHIN.sub(r"\g<key>", text))
+        if message := _MESSAGE.match(text):
+            text = message["said"] if message["role"] == "assistant" else ""
     if "onfidence" in text:
         text = _SURE.sub("", text)
     return text
@@ -177,5 +206,10 @@ def _in_column(found: re.Match[str], separator: str) -> str:
     called = [at for at, name in enumerate(head) if _ANSWERS.fullmatch(name)]
     if len(head) != len(row) or len(called) != 1:
         return found[0]
-    others = [name for at, name in enumerate(head) if at != called[0]]
-    return f"\nAnswer: {row[called[0]]}\n" if all(map(_SIBLING.fullmatch, others)) else found[0]
+    others = [(name, row[at]) for at, name in enumerate(head) if at != called[0]]
+    if not all(_SIBLING.fullmatch(name) for name, _ in others) or any(
+        _AGAINST.search(cell) for _, cell in others
+    ):
+        return found[0]
+    said = [f"{cell}." for name, cell in others if cell and not _MEASURE.fullmatch(name)]
+    return "\n".join(["", f"Answer: {row[called[0]]}", *said, ""])

@@ -105,7 +105,7 @@ def visible(response: str) -> tuple[str, str]:
     if "|" in text:
         text = _ROW.sub(r"Answer: \1", of_columns(text))
     if "<" in text:
-        text = _MARKUP.sub("", _NEW_LINE.sub("\n", text))
+        text = _MARKUP.sub("", _NEW_LINE.sub("\n", text)).replace("-answer>", "_answer>")
     if "&" in text or "[^" in text or "\\n" in text:
         text = _as_shown(text)
     if "nswer," in text:
@@ -140,7 +140,8 @@ _ANSWER_FENCE = re.compile(
 )
 """An answer alone in a fence below what announces it."""
 _LANGUAGE = re.compile(
-    r"```(?:text|txt|plain|plaintext|answer|markdown|md|output|latex|tex|none)[^\S\n]*\n", re.IGNORECASE
+    r"```(?:text|txt|plain|plaintext|answer|markdown|md|output|latex|tex|html|xml|none)[^\S\n]*\n",
+    re.IGNORECASE,
 )
 """The name of a fence that holds no code."""
 

@@ -130,7 +130,7 @@ def _without_bracketed(text: str) -> str:
         text = _DEFINITION.sub("", _MARKDOWN_COMMENT.sub("", text))
     if "](" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub("", text))
-    if "INST]" in text or "[EOS]" in text or "[|" in text or "[e~[" in text:
+    if "INST]" in text or "[EOS]" in text or "[|" in text or "[e" in text:
         opening = _OPENING_BRACKETS.match(text)
         text = _before_end(text[opening.end() :] if opening else text)
     if "[THINK]" in text:
@@ -297,7 +297,7 @@ def _without_markup(text: str) -> str:
         text = _cut(text, opening, closing) if opening in text else text
     if "<|" in text:
         text = _BOX_TOKEN.sub("", _BOX_OF_TOKENS.sub(_boxed, text))
-        text = _ANSWER_TOKEN.sub(lambda found: "\nAnswer: " if found["opens"] else "\n", text)
+        text = _ANSWER_TOKEN.sub(lambda found: "Answer: " if found["opens"] else "\n", text)
     return _without_elements(text) if "<" in text else text
 
 

@@ -15,7 +15,7 @@ from rewardkit.types import Sample
 LETTERS = "ABCDEFGHIJ"
 """The labels of options that are not given."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►✅✔☑👉👈➡→\ufe0f"
+DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►│║┃⭐✅✔☑👉👈➡→\ufe0f"
 LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname)\s?\{|\\[,;!() \[\]]|[{}$]")
 _ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?=\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|[-+/^=<>%×#]")
