@@ -470,5 +470,5 @@ _RETURNS = re.compile(
     r"|(?:This|That|These|It|My|Our|We|You|Your) [a-z]\w*"
     r"|[A-Z][a-z]+ (?:this|that|it|my|me|what I|all of|everything)"
     r"|On (?:further |closer )?\w+ ?,)\b|No[,.!;:]"
-    r"|(?:Second|Third|Another|Alternative|Other)\sanswer\s?:|Alternative\s?:"
+    r"|(?:Second|Third|Another|Alternative|Other|Back-?up|Fall-?back|Spare)\sanswer\s?:|Alternative\s?:"
 )
