@@ -55,6 +55,11 @@ _OF_SOURCE = re.compile(
     rf"[^\S\n]?\((?:{_SOURCE_SAID}(?:(?:, and|, but|,|;| and| but) |\.?(?=\)))){{1,4}}\)", re.IGNORECASE
 )
 """From where somebody has an answer: "(from memory, not verified)". It is no doubt, and no other answer."""
+_SOURCE_DOUBTED = re.compile(
+    r"\((?=[^()]*\b(?:may|might|could|probably|perhaps|maybe|wrong|unsure|not sure)\b)"
+    r"(?:(?:recalled )?from (?:my )?memory|unverified|not (?:verified|checked)|off the top)\b[^()]*\)",
+    re.IGNORECASE,
+)
 _FORMER = re.compile(
     rf"[^\S\n]?\((?:was|formerly|previously|originally|once|not)\s(?:\w+\s){{0,2}}{X}\)", re.IGNORECASE
 )
@@ -314,7 +319,7 @@ def without_remarks(text: str) -> str:
     if "(" in text:
         text = _EXCLUDED.sub(_each_wrong, text)
         text = _IS_NOT_OTHER.sub("", text) if "(it" in text or "(that" in text else text
-        text = _OF_SOURCE.sub("", text)
+        text = _SOURCE_DOUBTED.sub("(perhaps)", _OF_SOURCE.sub("", text))
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
         text = _FORMER.sub("", text)
         text = _NOT_OTHER.sub(lambda m: m[0] if m["own"] in m["other"] else m["own"] + m["between"], text)

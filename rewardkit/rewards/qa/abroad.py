@@ -103,7 +103,7 @@ def answered(text: str, question: str) -> str:
     if _FOREIGN.search(text) is None:
         return text
     text = _NATIVE.sub(r"\g<own>", text)
-    asked = tuple(name[:_ALIKE].casefold() for name in _NAME.findall(question))
+    asked = tuple(name[:_ALIKE].casefold().replace("c", "k") for name in _NAME.findall(question))
     for pattern in _PATTERNS:
         text = pattern.sub(partial(_in_english, asked=asked), text)
     if _ASKS_BIRTH.search(question):
@@ -116,7 +116,7 @@ def _in_english(found: re.Match[str], *, asked: tuple[str, ...]) -> str:
     if _OPEN.search(said) or _ENGLISH.search(said):
         return found[0]
     if not _OTHER_SCRIPT.search(said) and not any(
-        w.startswith(asked) for w in _WORDS.findall(unaccented(said.casefold()))
+        w.startswith(asked) for w in _WORDS.findall(unaccented(said.casefold()).replace("c", "k"))
     ):
         return found[0]
     return f"the answer is {found['own'][-1]}{found['end']}"

@@ -51,12 +51,16 @@ JOINED = re.compile(
     r"|(?<!total )(?<!sum )(?<!made )(?<!consists )(?<!composed )(?<!out )(?<!up )"
     r"(?<!height )(?<!length )(?<!depth )(?<!width )(?<!weight )(?<!age )(?<!speed )(?<!average )"
     r"(?<!distance )"
-    r"(?<!temperature )(?<!duration )(?<!population )(?<!area )(?<!work )(?<!city )(?<!town )of)"
+    r"(?<!autumn )(?<!summer )(?<!spring )(?<!winter )(?<!fall )(?<!year )(?<!point )(?<!product )"
+    r"(?<!nickname )"
+    r"(?<!temperature )(?<!duration )(?<!population )(?<!area )(?<!work )(?<!in the city )(?<!is the city )"
+    r"(?<!in the town )of)"
     r"|[&/+×<>≈~-])\s?(?:the |an? )?"
     + X
     + "|"
     + X
-    + r"\s?(?:(?:and|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii"
+    + r"\s?(?:(?:and(?! (?:is|was|are|were|has|had|became|releases?|gives? off|produces?"
+    r"|\w+ed (?:in|on|at|by) )\b)|or|nor|plus|minus|times|versus|vs|but|'s|jr|sr|ii|iii"
     r"|hundred|thousand|million|billion|dozen)\b|[&/+×<>≈^-])|"
     + X
     + r"\s(?:the|an)\s[a-z]|"

@@ -44,7 +44,8 @@ _BRACKETED = re.compile(rf"(?<={X})[*_\"”]{{0,2}} ?\((?P<said>[^()\n{_NO_X}]{{
 _EXPLAINS = re.compile(
     r"(?:(?:born|founded|established|built|released|published|died)(?: in| on)? |b\. ?|c\. ?|ca\. ?|r\."
     r" ?)?(?:\w+ )?"
-    rf"\d{{3,4}}(?:\s?[–-]\s?(?:\d{{2,4}}|present))?|(?:the |an? )?{_KIND}"
+    rf"\d{{3,4}}(?:\s?[–-]\s?(?:\d{{2,4}}|present))?|in (?:the )?[A-Z]\w+(?: [A-Z]\w+)?|(?:the |an?"
+    rf" )?{_KIND}"
 )
 _DESCRIBED = re.compile(
     r"(?:(?<=[.!] )|(?<=\n))(?:It|He|She) (?:is|was) (?:located|situated|founded|built|established|born"
@@ -53,27 +54,45 @@ _DESCRIBED = re.compile(
 )
 """What is said of the answer in a sentence of its own, about a place, a time or a name."""
 _DIMENSION = re.compile(
-    rf"(?<={X}) (?:long|tall|high|wide|deep|old|altogether|in (?:length|height|total|all))(?=[.,!]|\s*$)"
+    rf"(?<={X}) (?:long|tall|high|wide|deep|old|altogether|of (?:them|these|those)|in (?:length|height"
+    rf"|total|all))(?=[.,!]|\s*$)"
 )
 _BESIDE = re.compile(
-    rf"(?<={X}),? (?P<said>(?:during the|when|with|from the|from|on the|on its|on|opposite|alongside"
-    rf"|together with|at|at the"
-    rf"|in the) (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}|(?:which|who) (?:is|was|has|had|won|later|also"
-    rf"|then) [^.!?;()\n{_NO_X}]{{3,100}}"
-    rf"|(?:chosen|built|located|situated|split|divided|starring|published|released|written|painted"
-    rf"|recorded|born|beating"
-    rf"|defeating|winning|making|held|played|founded|known for|famous for|at sea level|on its|by"
+    rf"(?<={X}),? (?P<said>(?:during the|when|with|from the) (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}"
+    rf"|(?:on the|on its|on|opposite|alongside"
+    rf"|together with|at"
+    rf"|at the|in the)"
+    rf" (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}|(?:which|who) (?:is|was|has|had|won|later|also|then)"
+    rf" [^.!?;()\n{_NO_X}]{{3,100}}"
+    rf"|(?:chosen|split|divided|published|released|written|painted|recorded|born|beating|defeating"
+    rf"|winning|held"
+    rf"|known for|famous for|from (?:the )?(?:Latin|Greek|French|Arabic)|at sea level|on its|by"
     rf" accident|back then|through an?"
-    rf"|an? (?:[a-z]+ ){{0,3}}(?:country|city|town|gas giant|planet|band|group|river|metal|element"
-    rf"|novelist|artist))\b"
-    rf"[^.!?;()\n{_NO_X}]{{0,100}}|nat[uü]rlich|naturellement|claro|bien sûr|por supuesto|natuurlijk"
-    rf"|конечно|when it"
-    rf" [a-z]+ an? \w+"
+    rf"|(?:built|located|situated|founded|headquartered) in (?=[A-Z\d])"
+    rf"|an? (?:[a-z]+ ){{0,3}}(?:country|city|town|gas giant|planet|band|group|river|metal|element|novelist"
+    rf"|artist))\b[^.!?;(),\n{_NO_X}]{{0,100}}"
+    rf"|nat[uü]rlich|naturellement|claro|bien sûr|por supuesto|natuurlijk|конечно|when it [a-z]+ an? \w+"
     r"|mate|everyone|folks|guys|dear|my friend|buddy|bro|dude|sir|madam)(?=[.!]|\s*$)"
 )
 _DATE = re.compile(
     rf"\b(?:on )?(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})"
     rf"(?: \d{{1,2}}(?:st|nd|rd|th)?)?,? (?={X})"
+)
+_BETWEEN = re.compile(
+    rf"(?:(?<={X})|(?<=[a-z])), (?P<said>(?:which|who|an?|the|commander|captain|author|founder) [^.!?"
+    rf";:(),\n{_NO_X}]{{3,80}}),"
+    rf" (?=(?:is|was|became) (?:{X}|the )|(?:took|wrote|painted|invented|discovered|founded) )"
+)
+"""Between a subject and its verb: "The Amazon, which rises in Peru, is the longest"."""
+_FOLLOWED = re.compile(
+    rf"(?P<own>{X} [^.,!?\n{_NO_X}]{{1,80}}), followed by [^.,!?\n{_NO_X}]{{3,60}}(?=[.!]|\s*$)"
+)
+_ASKS_CUSTOM = re.compile(
+    r"\b(?:currency|money|language|sp(?:oken|eak)|called|known|nickname\w*)\b", re.IGNORECASE
+)
+_PEOPLE = re.compile(
+    r"\b[Pp]eople(?: (?:in|of|from|there|here)(?: (?:the )?(?P<place>[A-Z]\w+(?: [A-Z]\w+)?))?)?"
+    rf" (?=(?:use|speak|pay (?:in|with)) {X}(?:[.!,]|\s*$))"
 )
 _CALLED_FALSE = re.compile(
     rf"[\"“][^\"“”\n{_NO_X}]{{0,200}}{X}[^\"“”\n]{{0,200}}[\"”] is (?:\w+ly )?(?:false|wrong|incorrect"
@@ -90,6 +109,11 @@ def without_asides(text: str, question: str, *, of_number: bool) -> str:
         return text
     if '" is ' in text or "” is " in text:
         text = _CALLED_FALSE.sub(" ", text)
+    if ", " in text:
+        text = _BETWEEN.sub(lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) else " ", text)
+        text = _FOLLOWED.sub(r"\g<own>", text)
+    if "eople" in text and _ASKS_CUSTOM.search(question):
+        text = _PEOPLE.sub(lambda m: "They " if (m["place"] or "") in question else m[0], text)
     text = _BESIDE.sub(lambda m: m[0] if _LEAVES_OPEN.search(m["said"]) else "", text)
     if of_number:
         text = _DIMENSION.sub("", text)

@@ -9,6 +9,9 @@ from functools import cache, lru_cache
 _OPPOSED = (
     (r"born|birth\w*", r"dies?|died|death|buried"),
     (r"born|birth\w*", r"raised|grew up|brought up|educated|studied|left|moved|settled|starb|morto?"),
+    (r"boil\w*", r"melt\w*|freez\w*"),
+    (r"fall|fell|f[ae]ll of|c[oa]me down|torn down", r"built|erected|went up"),
+    (r"absorb\w*|take[sn]? (?:in|up)", r"releas\w*|emit\w*|g[ia]ve[ns]? off"),
     (r"ends?|ended|finish\w*", r"starts?|started|begins?|began"),
     (r"opens?|opened", r"close[sd]?"),
     (r"founded|established", r"dissolved|abolished|disbanded"),

@@ -26,9 +26,10 @@ _NAME = re.compile(
     r"(?P<last>(?!(?:Jr|Sr|I{1,3}|IV|VI{0,3})\b)[A-Z][\w'’-]{2,})"
 )
 _DESCRIBED = re.compile(
-    r"\b(?:[Tt]he|[Aa]n?) (?:(?:famous|great|noted|renowned|young|late|[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?:ish"
-    r"|ian|an|ese|ch|i|ss)) ){0,2}"
-    r"(?:bacteriologist|microbiologist|biologist|botanist|naturalist|scientist|physicist|chemist"
+    r"(?:\b(?:[Tt]he|[Aa]n?) |(?<=\bby )|(?<=\bwas )|(?<=\bis )|^)"
+    r"(?:(?:famous|great|noted|renowned|young|late|legendary|baroque|rock|[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?:ish"
+    r"|ian|an|ese|ch|i|ss)) ){0,3}"
+    r"(?:[Aa]stronaut|[Cc]ommander|[Cc]aptain|bacteriologist|microbiologist|biologist|botanist|naturalist|scientist|physicist|chemist"
     r"|mathematician|astronomer"
     r"|inventor|engineer|physician|doctor|surgeon|author|writer|poet|novelist|playwright|painter|artist"
     r"|sculptor|architect"

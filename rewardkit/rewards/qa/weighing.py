@@ -128,13 +128,15 @@ _NUMERAL = re.compile(rf"^[ \t]*\d{{1,2}}[.)][ \t]+(?=[A-Z][\w']*\s\w+\s[^\n{X[1
 _APPOSITION = re.compile(
     rf"(?<={X}),\s(?:the |an? )?(?!(?:not|or|and|but|nor|then|rather|instead|formerly|no|maybe|if|unless|as"
     rf"|now|once)\b)"
-    rf"(?:[a-z]+\s){{1,3}}of\s(?:[^.;:,!?\n{X[1:-1]}](?!(?:is|was|are|were)\s)){{1,60}}(?=[.,]?\s*(?:\n|\Z))"
+    rf"(?:[a-z]+\s){{1,3}}of\s(?:[^.;:,!?\n{X[1:-1]}](?!(?:is|was|are"
+    rf"|were)\s)){{1,60}}(?=[.,]?\s*(?:\n|\Z))"
 )
 """What explains an answer: "Albany, capital of the state"."""
 
 
 def _solved(text: str, given: frozenset[str]) -> str:
-    """A text without the one letter that it solves for: `x = 5`; of a question with letters, one of those."""
+    """A text without the one letter that it solves for: `x = 5`; of a question with letters, one of"
+    " those."""
     found = list(_UNKNOWN.finditer(text))
     letters = [word for word in given if len(word) == 1 and word.isalpha()]
     if (
@@ -210,7 +212,7 @@ def _refined(
         of_opposite(clause, question)
         or _once_called_otherwise(clause, given)
         or is_beside(clause, question)
-        or (question and of_something_else(clause, lambda word: _stem(word) in given))
+        or (question and of_something_else(clause, question, lambda word: _stem(word) in given))
     ):
         return Step("nothing")
     if of_number and scope is None and CANDIDATES[0] not in clause and _gives_number(clause, given):
@@ -288,7 +290,8 @@ _SAID_RIGHT = re.compile(
     r"(?:(?:but|and|so|or|then|however|actually)[\s,]+)*(?!(?:but|and|so|or|then|however|actually|it"
     r"|this|that|which|what|who|there|here"
     r"|the (?:answer|above)|my"
-    r"|everything|all|each|one|he|she|they|we|i|you|neither|none|nothing|no)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,4}?"
+    r"|everything|all|each|one|he|she|they|we|i|you|neither|none|nothing"
+    r"|no)\b)[\w'’.-]+(?:\s[\w'’.-]+){0,4}?"
     r"\s(?:(?:is|was|are|were|looks|seems) (?:just|every bit|equally) (?:as )?\w+"
     r"|(?:is|was|are|were)\s(?:also|indeed|really|actually|in fact|equally|just as|\s)*"
     r"(?:the|my|an?)?\s?(?:(?:final|correct|right|real|true|actual)\s)*(?:answer|correct|right)(?! to))\b"
@@ -456,6 +459,9 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
         clause = clause[label.end() :]
     clause = _NAMELY.sub("", clause)
     new = [word for word in _content(clause) if _stem(word) not in given]
+    doer = _DOER_OF_IT.match(clause) if step.does in _READ_AGAIN else None
+    if doer and all(_stem(word) in given for word in _content(doer["verb"] + " " + doer["object"])):
+        return Step("commits", frozenset((0,)))
     if not new:
         does: Does = step.does if step.does in ("stands", "concludes") else "commits"
         return Step(does, frozenset((0,))) if _in_focus(clause, given) else Step("nothing")
@@ -468,6 +474,12 @@ def _of_candidate(step: Step, clause: str, given: frozenset[str]) -> Step:
     return Step("stands", frozenset((OTHER,))) if _is_bare(clause, given) else Step("nothing")
 
 
+_DOER_OF_IT = re.compile(
+    rf"{X} (?:has |had |originally |actually |first )?(?P<verb>[a-z]+) (?P<object>it|this(?: [a-z]+)?"
+    rf"|these(?: [a-z]+){{1,2}})(?: (?:in|on|at|when|while|around|from|to|for|during|by|with)"
+    rf" [^,{X[1:-1]}]*)?$"
+)
+"""Who did what is asked, and when: "Spielberg directed it when he was 27"."""
 _LEAVES = re.compile(
     r"(?:that|this|it|which)(?: only| just| therefore| then)? leaves(?: us| me| you)?(?: with)?(?: only"
     r"| just)?\s"

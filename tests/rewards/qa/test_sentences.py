@@ -33,7 +33,15 @@ TOWER: Question = ("How tall is the Eiffel Tower in metres?", ["330", "330 m"])
 MONEY: Question = ("What is the currency of Japan?", ["yen", "Japanese yen"])
 SYMBOL: Question = ("Which element has the chemical symbol Au?", ["Gold", "gold"])
 BOILS: Question = ("At what temperature does water boil in degrees Celsius?", ["100", "100 °C"])
+FILM: Question = ("Who directed the film Jaws?", ["Steven Spielberg", "Spielberg"])
+CUP: Question = ("Which country won the 2014 FIFA World Cup?", ["Germany"])
+GIFT: Question = ("Which country gifted the Statue of Liberty to the United States?", ["France"])
+BOILING: Question = ("What is the boiling point of ethanol in degrees Celsius?", ["78", "78 °C"])
+RIVER: Question = ("What is the longest river in South America?", ["Amazon", "the Amazon"])
 RIGHT = [
+    (FILM, "Spielberg directed it when he was 27."), (FILM, "The film was made by director Steven Spielberg."), (CUP, "Germany won it in the final."), (GIFT, "France gave it to the United States."),
+    (RIVER, "The Amazon, which rises in Peru, is the longest river in South America."), (MONEY, "In Japan, people pay with the yen."), (BOILING, "Ethanol has a boiling point of 78 °C."), (HEART, "There are 4 of them."),
+    (CAPITAL, "Die Hauptstadt Australiens ist Canberra."), (CAPITAL, "Canberra (in Australia)"), (AUTHOR, "The author of the novella, a classic, is Ernest Hemingway."),
     (MATCH, "Let me think about what I know about this topic. The duration without extra time is 90."), (MATCH, "The length of a match is 90 minutes."),
     (MATCH, "A match runs for 90 minutes, split into two halves."), (HOLIDAY, "In the United States, Thanksgiving falls in November."), (HOLIDAY, "It falls in November, while in Canada it falls in October."),
     (HOLIDAY, "Thanksgiving is always in November, on its fourth Thursday."), (OCEAN, "between Africa and Australia lies Indian."), (OCEAN, "The Indian Ocean stretches between Africa and Australia."),
@@ -47,6 +55,10 @@ RIGHT = [
     (BORN, "Einstein was born in the city of Ulm."), (MONEY, "Japan uses the yen."), (SYMBOL, "Au represents gold."), (SYMBOL, 'Gold, from Latin "aurum".'),
 ]  # fmt: skip
 WRONG = [
+    (FILM, "Spielberg watched it when he was 27."), (FILM, "The film was written by director Spielberg; Lucas directed it."), (FILM, "Spielberg did not direct it when he was 27."), (FILM, "The actor admired Spielberg."),
+    (CUP, "Germany, beaten in the final by Argentina."), (CUP, "Germany, defeating Brazil, reached the final, which Argentina won."), (GIFT, "The Statue of Liberty was a gift to France."), (GIFT, "It was given to France."),
+    (MONEY, "People in Korea use the yen."), (MONEY, "People use the yen in China."), (MATCH, "The duration with extra time is 90."), (OCEAN, "The Indian Ocean lies between Africa and America."), (BOILING, "Ethanol melts at 78 °C."),
+    (BORN, "He was born outside the city of Ulm."), (BORN, "The mayor of the city of Ulm."), (AUTHOR, "Hemingway (from memory, but I may be wrong)"), (AUTHOR, "Hemingway (not checked, and probably wrong)"),
     (MATCH, "The duration without extra time is not 90."), (MATCH, "It lasts less than 90 minutes."), (HOLIDAY, "In Canada, Thanksgiving falls in November."), (HOLIDAY, "In the United States, Halloween falls in November."),
     (HOLIDAY, "Thanksgiving falls after November."), (HOLIDAY, "It falls in the month before November."), (OCEAN, "Between the Indian Ocean and Australia lies the Pacific."),
     (OCEAN, "Between Africa and the Indian Ocean lies Madagascar."), (HEART, "<answer>four valves</answer>"), (HEART, "<answer>four more chambers</answer>"), (HEART, "<answer>twenty-four chambers</answer>"),
