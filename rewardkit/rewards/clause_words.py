@@ -180,8 +180,7 @@ BEFORE = words(
     r"(?<!having )(?<!now have )(?<!i have )(?<!i've )thought",
     r"first", r"initial\w*", r"at the start", r"original\w*", r"used to", r"previous\w*",
     r"earlier", r"lean\w*", r"almost", r"nearly", r"formerly", r"old", r"former", r"last (?:year|time"
-    r"|week|month)(?:'s)?", r"provisional\w*", r"preliminary", r"temporary", r"interim",
-    r"back-?up", r"draft",
+    r"|week|month)(?:'s)?", r"provisional\w*", r"preliminary", r"temporary", r"interim", r"draft",
     r"i was", r"we were", r"was (?:my|the first|tempted|thinking|going)", r"instinct\w*", r"gut",
     r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
 )  # fmt: skip
@@ -226,6 +225,9 @@ REPORTED = re.compile(
     r"(?:answer|option|choice|correct|right)\b|\bit (?:has been|is|was) (?:\w+ )?(?:suggested|said"
     r"|claimed|rumou?red"
     r"|alleged|proposed) that\b|\b(?:legend|rumou?r|tradition|hearsay) has it\b|\bso be it\b"
+    r"|\b(?:forced|bribed|ordered|paid) to (?:say|answer|write|choose)\b"
+    r"|^(?:as a joke|jokingly|sarcastically|ironically|sarcasm|just to be safe|to please (?:you|them)"
+    r"|to fill the blank|for the record only)\b"
 )
 CUE = words(
     r"answer\w*", r"correct\w*", r"(?<!all )right", r"cho(?:ose|sen|ice|osing|se)", r"pick\w*",
@@ -336,6 +338,7 @@ PLAN = re.compile(
 """What is still to be done with a candidate."""
 AS_WELL = re.compile(
     rf"^(?:my )?(?:second|third|fourth|fifth|2nd|3rd|[4-9]th) (?:choice|pick|place|guess|best)\s?:"
+    r"|^(?:my )?(?:back-?up|fall-?back|spare)(?: answer| choice| option| guess| pick)?\s?:"
     rf"|\b(?:so|as) (?:is|are|does|do) (?:the others?|the rest|every|all|any|each)\b|{X} included\b"
     r"|\blike (?:every|all|any) (?:of )?(?:the )?others?\b|^(?:all|both|each|every)(?: \w+){0,3} (?:is"
     r"|are) (?:right|correct"

@@ -12,11 +12,13 @@ from rewardkit.rewards.counted import table
 
 _SCORNED = (
     r"(?:fool|idiot|moron|liar|imbecile|dunce|dimwit|simpleton|ignoramus(?:es)?|charlatan|quack|crank|clown"
-    r"|troll|drunkard|flat.earther|know.nothing|nitwit|blockhead|ass(?:es)?)s?"
+    r"|troll|drunkard|devil|opponent|spambot|propaganda|trickster|hoaxer|flat.earther|know.nothing"
+    r"|nitwit|blockhead|ass(?:es)?)s?"
 )
 _UNLEARNED = (
     r"(?:lay(?:man|men|person|people)|amateur|novice|beginner|dilettante|child(?:ren)?|kid|toddler"
-    r"|every(?:one|body)|conspiracy theor(?:ist|y|ie)|rumou?r|myth|superstition|gossip|hearsay|old wives)s?"
+    r"|every(?:one|body)|ancient|conspiracy theor(?:ist|y|ie)|rumou?r|myth|superstition|gossip|hearsay"
+    r"|old wives)s?"
     r"|(?:the )?(?:ignorant|uninformed|misinformed|uneducated|gullible|unwary|clueless|general public|masses)"
     r"|(?:people|some(?:one|body)|any(?:one|body)|those|folks|students?|they) who (?:know|understand)s?"
     r" (?:nothing|little|no|not)\b[^,.;:\n]{0,20}"
@@ -24,7 +26,8 @@ _UNLEARNED = (
 _SCORNFUL = (
     r"(?:careless|foolish|stupid|ignorant|uninformed|misinformed|gullible|clueless|sloppy|drunk(?:en)?"
     r"|crazy|mad"
-    r"|unreliable|dubious|fake|outdated|silly|dishonest|incompetent|inattentive|hasty|lying|bad"
+    r"|unreliable|medieval|blind|older (?=model)|weaker (?=model)|dubious|fake|outdated|silly|dishonest"
+    r"|incompetent|inattentive|hasty|lying|bad"
     r"|na[iï]ve(?! bayes))"
 )
 _KIN = (
@@ -63,6 +66,8 @@ _BELIEFS = (
 TOLD = (
     rf"(?:\b(?:according to|in the (?:opinion|eyes|view|words|mind|judge?ment) of"
     rf"|if (?:you|we) (?:ask|asked|believe|trust|listen to)|as per) (?:{_SPEAKER}|{_VAGUE})"
+    rf"|\b(?:by|in) (?:an? |the )?{_SCORNED}['’]s? \w+"
+    rf"|\bit (?:used to be|was once|was long) {_BELIEVED}\b"
     rf"|\b(?:to|for) (?:an? |the )?{_SCORNED}\b(?=,| the\b| it\b|$)"
     r"|\b(?:legend|rumou?r|tradition|word|story|lore) has it\b"
     rf"|\b{_SPEAKER}(?: (?:who|like|of|in|from) [^,.;:\n]{{1,40}}?)? {_SAYS}\b"
@@ -129,6 +134,8 @@ SPEAKERS = table(
     "moron morons liar liars imbecile imbeciles dunce dunces dimwit dimwits simpleton "
     "simpletons ignoramus ignoramuses charlatan charlatans quack quacks crank cranks clown clowns troll "
     "trolls drunkard "
+    "used once devil devils opponent opponents spambot propaganda trickster ancients medieval older "
+    "weaker blind "
     "drunkards nothings nitwit nitwits blockhead blockheads ass asses layman laymen layperson "
     "laypersons laypeople "
     "amateur amateurs novice novices beginner beginners dilettante dilettantes child children kid kids "
@@ -152,6 +159,7 @@ SPEAKERS = table(
 _SIGNS = (
     "say", "said", "thin", "thought", "liev", "ccording", "pinion", "eyes of", "has it", "have it", " told ",
     "claim", "would", "isdom", "f you", "hold", "wrote", "writes", "for ", "to a ", "to the ",
+    "held", "fool", "used to be", "once", "answers",
 )  # fmt: skip
 """One of these stands in all that is told of others in English."""
 

@@ -229,6 +229,13 @@ SLIPPED = (
     r"|wish|hope) it\b"
     r"|(?:earns|scores|gets|deserves|is worth) (?:no|zero) (?:credit|points|marks)\b"
     r"|(?:verdict|status|grade|check)\s?[:=]\s?(?:wrong|incorrect|false|fail(?:ed|s)?|rejected)\b"
+    r"|i (?:just )?(?:made|make) (?:this|that|it) up\b|i (?:just )?invented (?:this|that|it)\b"
+    r"|or the other (?:one|way round)\b"
+    r"|(?:that|this|it)(?:['’]s| is| was) (?:an? |pure |all )?(?:hallucinat\w+|fabricat\w+|made up"
+    r"|invented|invention)\b"
+    r"|(?:sarcasm|joke|lie|made up|hallucinated|fabricated|invented|not really|unverified)\s?\)"
+    r"|citation needed\b|(?:but )?what do i know\b|lol jk\b"
+    r"|who knows(?=\s?[.!?…]|$)"
     r"|both (?:of (?:them|these) )?are (?:right|correct|valid|possible|acceptable)\b)"
 )
 """What takes an answer back as something that was not meant."""
