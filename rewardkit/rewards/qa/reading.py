@@ -144,6 +144,8 @@ def answer(response: str) -> QaAnswer:
             if any(_LIST_OF_TEXTS.fullmatch(s.text) for s in group):
                 return QaAnswer("; ".join(sorted(texts)), True, "several in a list")
             since = part[_sentence_start(part, group[0].start) :]
+            if part[group[0].start] in "\"'":  # a key of JSON: what others hold is beside the answer
+                since = "; ".join(s.text for s in group)
             rest = part[group[-1].end :] + ("\n" + after if after.strip() else "")
             return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, rest, since + "\n" + after)
         if part and "<answer>" in part and "</answer>" in part:
