@@ -28,7 +28,8 @@ _SIGN_OFF = re.compile(
     r"|best|respectfully|love|thanks|thank you|many thanks|take care|all the best)[*_]{0,3}[,.!]"
     rf"(?:\s+[*_]{{0,3}}{_SIGNATURE}[.!]?[*_]{{0,3}}){{0,2}}\s*\Z"
     r"|(?:\A|\n)\s*(?:(?:with |my )?(?:best|kind|kindest|warm|warmest) (?:regards|wishes)|regards|best"
-    r"|sincerely|yours (?:sincerely|faithfully|truly))[,.!]?[^\S\n]*\n\s*(?-i:[A-Z])[\w.'’ -]{0,30}\s*\Z"
+    r"|sincerely|yours (?:sincerely|faithfully|truly)),[^\S\n]*\n(?-i:[A-Z])[\w'’-]{0,20}"
+    r"(?: (?-i:[A-Z])[\w'’-]{0,20}){0,2}\s*\Z"
     rf"|(?<=[^:\s])[^\S\n]*\n\s*[*_]{{0,3}}(?:[–—]|--)\s?{_SIGNATURE}[.!]?[*_]{{0,3}}\s*\Z",
     re.IGNORECASE,
 )
