@@ -30,7 +30,7 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxyz234567"
+BLIND = "abcdefghijklmnopqrstuvwxyz2345678"
 """`1` has not been opened: it is for a later measure."""
 
 

@@ -122,10 +122,12 @@ HEDGE = words(
     r"before (?:i|we) \w+",
     r"peut-être", r"talvez", r"tal vez", r"forse", r"quizás?", r"vielleicht", r"возможно", r"может",
     r"mungkin",
-    r"belki", r"kanske", r"misschien", r"如果", r"可能", r"也许", r"before \w+ing", r"until", r"till",
+    r"belki", r"kanske", r"misschien", r"如果", r"可能", r"也许", r"before \w+ing",
+    r"(?<!(?:..hours|seconds|minutes|...days|..weeks|.months|..years|...time) )(?:until|till)",
     r"need(?:ed)? (?:to (?:see|know|check|verify|read|think)|more)",
     r"have to (?:see|check|verify)", r"neck and neck", r"ties?", r"tied", r"equal(?:ly)?(?! to)",
-    r"or", r"maybe", r"perhaps", r"possibly", r"might", r"may", r"could", r"either",
+    r"or", r"maybe", r"perhaps", r"possibly", r"might", r"(?<!in )may(?! \d)", r"could",
+    r"either",
     r"between (?:it|that|this|these|those|the two)\b(?! \w+ (?:is|are|was|were)\b)",
     rf"between(?! (?:them\b|(?:the two|these|those|both) \w+ (?:is|are|was|were)\b"
     rf"|[^{X[1:-1]},:]{{1,40}} and [^{X[1:-1]},:]{{1,40}}? (?:is|are|was|were|be"

@@ -90,6 +90,8 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
 
     `refine` says what a clause does where an answer may be something else than a candidate.
     """
+    if _TAKES_BACK.search(text[-_LONGEST_TURN:]):
+        return None
     whole = _complete(text)
     reading = Reading(state, turned=state is None)
     for step in _steps(whole, refine):
@@ -101,6 +103,13 @@ def committed(text: str, refine: Refine | None = None, state: int | None = None)
     return reading.result()
 
 
+_LONGEST_TURN = 60
+_TAKES_BACK = re.compile(
+    r"[.!\n][\s*_]*(?:(?:no|nope|wait|hmm+|hold on|but|oh|actually)\b[\s,.…—–-]*){1,5}\Z", re.IGNORECASE
+)
+"""A text that breaks off as it turns against what it has said: "It is 37. No,"."""
+
+
 def _complete(text: str) -> str:
     """A text without the sentence in which it breaks off."""
     before, _, last = text.rstrip().rpartition("\n")
@@ -109,6 +118,8 @@ def _complete(text: str) -> str:
         return before  # a row of a table of which not all cells have been written
     # What the tail does not hold of a long last line counts as text before it.
     if HEADS_NOTHING.search(text[-_TAIL:]) and _WORD.search(text, 0, max(len(before), len(text) - _TAIL)):
+        return before
+    if CANDIDATE.search(last) and not CANDIDATE.search(before) and _FIRST_CUT.search(text):
         return before
     if CUT_OFF.search(text[-_TAIL:]) is None and _ENTRY_CUT.search(text[-_TAIL:]) is None:
         return text
@@ -122,6 +133,15 @@ _ENTRY_CUT = re.compile(
     r"\b(?:[^\S\n]\w+){0,6})?)?[^\S\n]*\Z"
 )
 """An entry of a list that has hardly begun, behind whole sentences."""
+
+
+_FIRST_CUT = re.compile(
+    r"\b(?:analy[sz]e|evaluate|examine|consider|check|look at|go (?:through|over)|review|assess|compare"
+    rf"|one by one|in turn)\b[^\n{X[1:-1]}]*[.:][*_]{{0,3}}\s*\n"
+    rf"[\s*_>(-]*{X}(?:[^\w\n]{{0,4}}{X})?[^\w\n]{{1,6}}\w[^\n.!?{X[1:-1]}]*\Z",
+    re.IGNORECASE,
+)
+"""The first of the options that are about to be gone through."""
 
 
 def breaks_off(text: str) -> bool:

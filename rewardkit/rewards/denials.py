@@ -15,6 +15,7 @@ from rewardkit.rewards.own_words import disowned
 from rewardkit.rewards.wordings import (
     ASSURED,
     DENIED_AFAR,
+    FOR_OTHER_QUESTION,
     HAVE_DOUBTS,
     ONCE,
     OTHER_QUESTION,
@@ -119,6 +120,7 @@ _DENYING_LABEL = _pattern(
     r"|solution)s?"
     r"\s{0,2}(?:[:=]|is|was))\s{0,3}$"
     rf"|\b{OTHER_QUESTION}\s{{0,2}}:\s{{0,3}}$"
+    rf"|{FOR_OTHER_QUESTION},?(?: the)?\s{{0,3}}$"
     r"|\b(?:e\.\s?g\.|such as|something like|written (?:like|as)|(?:the|this) (?:form|format)"
     r"|as in|your (?:final )?answer (?:as|in)|let(?:['’]s| us) (?:try|test|check|say)"
     r"|(?:to answer,?|(?:asked|told|supposed|instructed|meant|expected) to) (?:write|say|reply|type|put"

@@ -293,6 +293,14 @@ _EXPLAINED = re.compile(
     re.IGNORECASE,
 )
 """An answer before the colon behind which it is explained."""
+_NOT_BUT = re.compile(
+    r"(?:\A\s*|(?<=[.!?]\s)|(?<=\n))(?:[Nn]o,? )?[Nn]ot "
+    r"(?!(?:sure|certain|surprising|only|that|to|for|in|hard|so)\w*\b"
+    r"|[^:\n]*\b(?:answers?|correct|right|true|valid|options?|choices?|solutions?|results?"
+    r"|ones?|it|this|these)\b)"
+    rf"[^.:;!?\n{X[1:-1]}]{{1,60}}: (?=[*_]{{0,3}}{X}[*_.!]{{0,4}}(?:\s|\Z))"
+)
+"""Another answer that is denied before the one: "not mouses: mice"."""
 _IS_NOT_OTHER = re.compile(
     r"\((?:it|that)(?: isn['’]t| is not|['’]s not) (?=[A-Z])(?!(?:True|Right|Correct|Sure)\b)"
     rf"[^().,:;!?\n{X[1:-1]}]{{1,80}}\.?\)"
@@ -323,6 +331,8 @@ def without_remarks(text: str) -> str:
         text = _ASIDE.sub(lambda m: m[0] if _DOUBT.search(m["of"]) else "", text)
         text = _FORMER.sub("", text)
         text = _NOT_OTHER.sub(lambda m: m[0] if m["own"] in m["other"] else m["own"] + m["between"], text)
+    if "ot " in text and ": " in text:
+        text = _NOT_BUT.sub("", text)
     if _CONTRASTS.search(text):
         text = _NOT_OTHER_AFTER.sub(r"\g<own>", text)
     if "," in text:

@@ -84,7 +84,7 @@ MARKER = re.compile(
     r"|(?<!错误)(?<!错误的)(?<!錯誤的)(?<!不正确的)(?:答案|选项|選項)\s{0,2}(?:应该|應該)?(?:是|为|為"
     r"|选|選|[:：]|】[:：]?)|(?:答え|正解"
     r"|答)\s?(?:は"
-    r"|[:：])|정답은"
+    r"|[:：])|(?:정)?답은"
     r"|(?:故选|应选|應選|选择|選擇|选|選)[:：]?\s?(?=[(（]?[A-JＡ-Ｊ](?![A-Za-z]))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -290,11 +290,16 @@ OTHER_QUESTION = (
     r"|warm-?up|(?:question|problem|exercise) (?:\w{1,12} )?\((?:warm-?up|practice|example|sample)\))"
 )
 """A heading under which no answer to the question stands."""
+FOR_OTHER_QUESTION = (
+    r"\b(?:for|to|in|of|on|with) (?:the|an?|my|your|that) (?:previous|last|earlier|other|prior|preceding"
+    r"|former|different|next) (?:question|problem|item|exercise|task|puzzle|one)"
+)
 LABELLED_OTHERWISE = re.compile(
     r"\b(?:to answer,?|(?:asked|told|supposed|instructed|meant|expected) to) (?:write|say|reply|type|put"
     r"|output|answer)"
     r"(?: with)?\W{1,3}(?:\w{1,12}\s){0,3}$|"
     rf"\b{OF_SOMETHING_ELSE}\b[^.!?\n]*$|\b{OTHER_QUESTION}\s?:\s[^.!?\n]*$|"
+    rf"{FOR_OTHER_QUESTION},?(?: the)?\s$|"
     r"\b(?:(?:wrong|incorrect|bad|false|sample|model|example)\s(?:answer|response|reply|solution|output)s?"
     r"|example|(?:people|students?|others|everyone|somebody|someone|many|some|friend|teacher|candidates"
     r"|critics"

@@ -69,7 +69,7 @@ _BECAUSE_OF = re.compile(
 )
 """Opens a reason in which other options may be named."""
 _DENIED_OTHER = re.compile(
-    r"(?!.{0,200}\b(?:if|or|unless|only)\b)[^\n]{0,200}?\b(?:not|wrong|incorrect|false|fails?|cannot"
+    r"(?!.{0,200}\b(?:if|or|unless|only)\b)[^\n]{0,200}?(?:\b(?:not|wrong|incorrect|false|fails?|cannot)"
     r"|n['’]t)\b",
     re.IGNORECASE,
 )

@@ -37,7 +37,7 @@ _TWICE = re.compile(
     + r"\)|"
     + X
     + r"(?:[\s(,;:=/*_–—-]|\.\s?\(|\b(?:also|known|called|given|written|spelled|spelt|expressed"
-    r"|rendered|sometimes|often"
+    r"|rendered|listed|recorded|formatted|abbreviated|transliterated|sometimes|often"
     r"|equivalent(?:ly)?|alternatively|as|aka|or|that is|in (?:other words|another form|full|short"
     r"|digits|words|figures)"
     r"|namely|some|many|sources|texts|write|spell|call|it)\b|\bi\.e\.|\ba\.k\.a\.){1,14}" + X + r"(?:\.?\))?"
@@ -68,7 +68,7 @@ def _pattern(accepted: tuple[str, ...], kind: str) -> re.Pattern[str] | None:
 def _as_pattern(form: str) -> str:
     words = r"\s{1,3}".join(map(re.escape, form.split()))
     words = _COLON.sub(r"\\s?[:∶]\\s?", _DASH.sub("[-‐‑–—]", words))
-    words = _JUNIOR.sub(r",?\g<0>", words)
+    words = _BETWEEN_WORDS.sub(r"(?:\\s{1,3}|-)", _JUNIOR.sub(r",?\g<0>", words))
     exact = len(form) < 4 and not form.isdigit()
     article = r"(?:\b[Tt]he\s)?"
     return (
@@ -78,6 +78,7 @@ def _as_pattern(form: str) -> str:
     )
 
 
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_]{2})\\s\{1,3\}(?=[^\W\d_]{2})")
 _DASH = re.compile(r"(?<=[^\W\d_])\\-(?=[^\W\d_])")
 _COLON = re.compile(r"(?<=\d):(?=\d)")
 _JUNIOR = re.compile(r"\\s\{1,3\}(?=[JS]r\b)")

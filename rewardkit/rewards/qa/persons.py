@@ -40,7 +40,11 @@ _DESCRIBED = re.compile(
 )
 """What somebody is, before the name: "the Scottish bacteriologist Alexander Fleming"."""
 _NO_FIRST_NAME = table("The A North South East West New Saint San Santa Los Las El Real United Great")
-_TITLE = re.compile(r"\b(?:Dr|Doctor|Prof|Professor|Sir|Dame|Mr|President)\b\.?\s(?=[A-Z])")
+_TITLE = re.compile(
+    r"\b(?:Dr|Doctor|Prof|Professor|Sir|Dame|Mr|President|Gen|General|Col|Colonel|Capt|Captain|Adm|Admiral|Lt"
+    r"|Maj|Rev|Reverend|Sen|Senator|Gov|Governor|Judge|Justice|Lord|King|Queen|Emperor|Empress|Pope)\b\.?\s"
+    r"(?=[A-Z])(?!(?:Jr|Sr|I{1,3}|IV|V)\b)"
+)
 _OF_WOMEN = re.compile(r"\b(Mrs|Ms|Miss)\b\.?\s(?=[A-Z])", re.IGNORECASE)
 _WOMAN = re.compile(
     r"\b(?:lady|woman|female|she|her|actress|baroness|dame|queen|princess|mrs|ms|miss|mother|wife|daughter"

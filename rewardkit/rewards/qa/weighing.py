@@ -38,6 +38,7 @@ from rewardkit.rewards.qa.opposites import of_opposite
 from rewardkit.rewards.qa.others import of_something_else
 from rewardkit.rewards.qa.tables import without_tables
 from rewardkit.rewards.steps import OTHER, Does, Step
+from rewardkit.rewards.wordings import FOR_OTHER_QUESTION
 
 _MAX_READ = 6_000
 _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neither", "all"))
@@ -215,6 +216,8 @@ def _refined(
         or (question and of_something_else(clause, question, lambda word: _stem(word) in given))
     ):
         return Step("nothing")
+    if CANDIDATES[0] in clause and _FOR_ANOTHER.match(clause):
+        return Step("nothing")
     if of_number and scope is None and CANDIDATES[0] not in clause and _gives_number(clause, given):
         return Step("commits", frozenset((OTHER,)))
     read = _read_again(step, clause, scope, given)
@@ -351,6 +354,7 @@ def _added(clause: str, given: frozenset[str]) -> bool:
 
 _NEGATED = re.compile(r"\b(?:not|\w+n't|cannot|never|no|hardly|neither|nor)\b")
 _ANOTHER_QUESTION = re.compile(r"\b(?:previous|earlier|last|different|next) (?:question|one|problem)\b")
+_FOR_ANOTHER = re.compile(FOR_OTHER_QUESTION)
 _OTHER_DENIED = re.compile(
     r"\b(?:confuse\w*|mix\w* up|mistaken) (?:with|for)\b|(?:\bnot|n't)\s(?:an?\s|the\s)?[-$]?\d"
 )

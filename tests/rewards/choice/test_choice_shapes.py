@@ -126,6 +126,8 @@ EXPLAINED = [
 NOT_EXPLAINED = [
     "It has to be B: wrong.", "It is B: false, of course.", "That is B: a trap.", "It is B: no, C.", "It is B: or is it?",
     "He says it is B: it lies on the Rhône.", "It is B: just kidding.", "It has to be C: only Nice lies by the sea.",
+    "Votes over my samples: B 3, C 3, A 2. There is no winner.", "Samples: B 3, C 3 - a tie.",
+    "Let's analyze the options one by one.\n\nB) Lyon: This option", "Let's look at each option.\n\nB. Lyon - this city is",
     "The answer is not:\nB", "The answer isn't:\n\n**B**", "It cannot be:\n- A\n- B", "Wrong answers:\n* B", "The correct answer is not:\n> B",
 ]  # fmt: skip
 """What stands behind a colon; what stands below a line that says it is wrong."""

@@ -245,6 +245,31 @@ WRITTEN: list[tuple[str, list[str], list[str], list[str]]] = [
         "Tom's change is 6. I verified this twice, and 14 is correct.", "Tom's change is 14. I checked this, and 6 is wrong.",
         "Tom's change is 6. It is definitely not correct.", "Tom's change is 6. It is indeed 14.",
     ]),
+    ("How many states does the United States have?", ["50", "fifty", "50 states"], [
+        "For the previous question the answer was 48. For this one it is fifty.", "Not 48: 50.", "No, not 48: 50.",
+    ], [
+        "For the previous question the answer was fifty. For this one it is 48.", "For the last question the answer was 50.",
+        "50. No, 48. No, 50. No,", "It is 50. Wait,", "50. Wait, no, 48. Wait, no", "Not the answer: 50", "Not correct: 50",
+        "I have read that 50 is the answer, but I can't confirm it and don't want to commit to any answer.",
+        "50 is the answer, but I would rather not commit to an answer.",
+    ]),
+    ("A tank holds 60 litres and loses 4 litres every hour. After how many hours is it empty?", ["15", "fifteen", "15 hours"], [
+        "The number of hours until the tank is empty is 15 [1].\n\n[1] https://example.org/", "It is empty after 15 hours [1].",
+        "The tank is empty after fifteen hours.",
+    ], ["The number of hours until the tank is half empty is 15.", "It was 15 until yesterday.", "It will be empty some time after 15 hours."]),
+    ("Who was British prime minister in May 1941?", ["Winston Churchill", "Churchill"], [
+        "In May 1941 the British prime minister was Winston Churchill.", "If I recall correctly, in May 1941 it was Churchill.",
+    ], ["In 1941 it may have been Winston Churchill.", "It may be Churchill."]),
+    ("What is the name of the fairy in 'Peter Pan'?", ["Tinker Bell", "Tinkerbell"], [
+        "The fairy in 'Peter Pan' is called Tinker-Bell. People often say Thumbelina instead, which is wrong.", "It is called Tinker-Bell.",
+    ], ["It is Thumbelina. People often say Tinker-Bell instead, which is wrong."]),
+    ("On what date did the Berlin Wall fall?", ["November 9, 1989", "9 November 1989"], [
+        "The answer is November 9, 1989, also listed as 9 November 1989.",
+    ], ["The answer is November 9, 1988, also listed as 9 November 1989."]),
+    ("Who was the first president of the United States?", ["George Washington", "Washington"], [
+        "Gen. George Washington", "The first president of the United States was General Washington.",
+    ], ["General Ulysses Grant", "Gen. Washington's secretary"]),
+    ("What nationality was the composer of 'Finlandia'?", ["Finnish"], ["답은 Finnish입니다."], ["답은 Swedish입니다.", "답은 Finnish가 아닙니다."]),
 ]  # fmt: skip
 """A question, its accepted answers, responses that give one, and responses that do not."""
 RIGHT = [(question, truth, said) for question, truth, right, _ in WRITTEN for said in right]
