@@ -74,7 +74,7 @@ _OTHER_NUMBER = re.compile(
     r"|my|your|said|says?|thinks?|believes?|claims?|has it|fools?|until|till|another|naive|trick"
     r"|tempting|previous|initial|former|common|usual"
     r"|second best|kidding"
-    r"|when|only|before|prior|back|old|once|then|formerly|previously|anymore"
+    r"|when|only|before|prior|back|(?<!-)(?<!years )(?<!months )(?<!weeks )(?<!days )old|once|then|formerly|previously|anymore"
     r"|over|under|above|below|up|down|plus|or|nor|too|off|per\s?cent\s+of|not|no|never|wrong"
     r"|incorrect|false|if"
     r"|untrue|mistaken|but|maybe|perhaps|except|unless|instead|rather|unknown|undefined|impossible|cannot)\b|n['’]t\b"
