@@ -83,10 +83,17 @@ def marked(text: str, choices: ChoiceList) -> str:
     if any(map(_LETTERED.search, choices.texts)):
         text = _LETTERS_OF_SUBJECT.sub("these", text)
     text = _LABEL.sub(lambda m: _label(m, choices), text)
+    if len(_DESCRIBED.findall(text)) > 1:
+        text = _DESCRIBED.sub("", text)
     text = _SMALL.sub(lambda m: m["lead"] + _small(m, choices), text)
     return _TWICE.sub(r"\1", _OF_BOTH.sub(r"\1; ", text) if "etween" in text else text)
 
 
+_DESCRIBED = re.compile(
+    rf"(?:\b[Oo]ption )?(?:{X}|\b[A-J])[*_)]{{0,3}} (?:says|reads|states|gives|lists|contains|proposes"
+    rf"|offers) [\"“'‘(*$]{{0,3}}{X}[\"”'’)*$]{{0,3}}"
+)
+"""What an option says, told of several."""
 _LETTERED = re.compile(r"(?<![^\W_])[b-j](?![^\W_])")
 """In an option's text, a letter of its own: "B positive"."""
 _AND_OTHERS = r"(?:(?:, | and | or | nor |, and |, or |/)[A-J])"
@@ -120,6 +127,12 @@ _OF_SERIES = re.compile(
 """Before a letter: it is the name of something else."""
 
 
+_BESIDE_LABEL = re.compile(
+    rf"(?:{X}|\b[B-J])[*_)]{{0,3}}(?:,? (?:and|or|e|y|et|und|en|o|ou|oder)|,| &)\s(?:option |choice )?$"
+)
+"""Before a letter: another one, with which it is named."""
+
+
 def _label(found: re.Match[str], choices: ChoiceList) -> str:
     label = found["label"]
     if label not in choices.labels:
@@ -130,7 +143,8 @@ def _label(found: re.Match[str], choices: ChoiceList) -> str:
         return found[0]
     if label in "AI" and not found["open"] and not found[0].endswith(")"):
         rest = found.string[found.end() : found.end() + 20]
-        if _ARTICLE_NEXT.match(rest) and not _VERB_NEXT.match(rest):
+        beside = _BESIDE_LABEL.search(found.string, max(0, found.start() - 20), found.start())
+        if _ARTICLE_NEXT.match(rest) and not _VERB_NEXT.match(rest) and not beside:
             return found[0]
     return CANDIDATES[choices.labels.index(label)]
 

@@ -14,7 +14,7 @@ from rewardkit.arithmetic import BadExpression, calculate
 from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CONCEDED, CUE, PRONOUN, X
 from rewardkit.rewards.commitment import breaks_off, committed
 from rewardkit.rewards.counted import table
-from rewardkit.rewards.denying_words import NOT
+from rewardkit.rewards.denying_words import CONTRASTED, NOT
 from rewardkit.rewards.qa.abroad import answered
 from rewardkit.rewards.qa.answer_words import (
     BESIDE,
@@ -47,9 +47,14 @@ _POLAR = frozenset(("yes", "no", "true", "false", "not", "none", "both", "neithe
 
 _FIRST = re.compile(r"^\s*(?:\(?1[.)]|Q1[.:)]|[Aa]ns(?:wer)?\))\s+(?=\S)")
 """The number of the only item of a list."""
+_STEP = re.compile(
+    r"\b([Ss]tep|STEP|Thought|Action|Observation|Hint)\s#?\d{1,2}(?=[*_]{0,3}\s?(?:[:.)]|\n|\Z))"
+)
+_STEP_ASKED = re.compile(r"\b(?:steps?|thoughts?|actions?|observations?|hints?)\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"\(\d\)(?=\s)")
 _LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
 """Several answers side by side."""
+_NUMBERS_ALONE = re.compile(rf"(?=.*\d)(?=.*{X})[-−+]?(?:{X}|\d[\d.]*)(?:[\s,;/]+[-−+]?(?:{X}|\d[\d.]*))+\W*")
 _BARRED = re.compile(rf"(?=.*{X})[^|\n]{{1,80}}(?:\|[^|\n]{{1,80}})+")
 
 
@@ -60,12 +65,21 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
     given = stems(question, accepted)
     text = without_its_words(text, question)
     of_number = any(map(_NUMBERS.search, accepted))
+    if of_number and _STEP.search(text) and not _STEP_ASKED.search(question):
+        text = _STEP.sub(r"\1", text)
     refine = partial(_refined, given=given, of_number=of_number, frames=[], labelled=set(), question=question)
     text = _FIRST.sub("", text[-_MAX_READ:])
     text = without_tables(text, lambda word: _stem(word) in given) if "|" in text else text
+    if (own := _of_question(accepted, question)) is not None:
+        text = own.sub(r"\g<next>", text)
     text = marked(_NUMBERED.sub(" ", text) if "(1)" in text and "(2)" in text else text, accepted, question)
     text = without_asides(answered(text, question), question, of_number=of_number)
-    if _one_of_lines(text) or _LISTED.fullmatch(text.strip()) or _BARRED.fullmatch(text.strip()):
+    if (
+        _one_of_lines(text)
+        or _NUMBERS_ALONE.fullmatch(text.strip())
+        or _LISTED.fullmatch(text.strip())
+        or _BARRED.fullmatch(text.strip())
+    ):
         return False
     text = _NEXT_FIELD.sub(";\n", text) if text.count(": ") > 1 else text
     text = without_figures(text, accepted, question)
@@ -79,6 +93,16 @@ def weighed(text: str, accepted: tuple[str, ...], question: str, *, before: bool
 
 _NEXT_FIELD = re.compile(r"(?:,|\s[/|]|\s[–—-])\s(?=(?:[^\W\d_]+\s){0,3}[^\W\d_]+:\s)")
 """Between the fields of a form: "Capital: Sydney, seat of parliament: Canberra"."""
+
+
+@lru_cache(maxsize=4_096)
+def _of_question(accepted: tuple[str, ...], question: str) -> re.Pattern[str] | None:
+    """What the question itself says that begins like an answer: "DNA polymerase", where DNA is the answer."""
+    names = "|".join(re.escape(name) for name in accepted if len(name) > 1 and name.isalpha())
+    found = names and re.search(rf"\b(?P<name>{names}) (?P<next>[a-z]\w{{3,}})\b", question)
+    return re.compile(rf"\b{re.escape(found['name'])} (?P<next>{found['next']})\b") if found else None
+
+
 _COMPUTED = re.compile(
     rf"(?<![\w=.,−–-])(?P<sum>(?:(?<!\S)[−–-])?[(\[$€£]{{0,3}}\d[\d\s.,()\[\]+*/×·÷^%$€£−–-]{{0,200}})(?:="
     rf"|equals)\s?(?={X}(?:\s[^\W\d_]+){{0,3}}[\s.!*$)\]]*\Z)"
@@ -310,11 +334,13 @@ _INVERTED = re.compile(
 def _fills(clause: str, head: str, tail: str) -> bool:
     """Whether a clause says of something else what was said of an answer."""
     clause, head = clause.rpartition(": ")[2].lstrip(_QUOTES), head.lstrip(_QUOTES)
+    clause = _IN_FACT.sub("", clause)
     if len((head + tail).split()) < _FRAME or not (clause.startswith(head) and clause.endswith(tail)):
         return False
     return 0 < len(clause[len(head) : len(clause) - len(tail)].split()) <= _FRAME
 
 
+_IN_FACT = re.compile(r"(?:(?:in (?:fact|truth|reality)|actually|rather|instead|correctly|really),?\s)+")
 _FRAME = 4
 _QUOTES = "'\"‘“"
 
@@ -323,6 +349,8 @@ def _read_again(step: Step, clause: str, scope: str | None, given: frozenset[str
     here = CANDIDATES[0] in clause
     if here and step.does == "nothing" and CONCEDED.match(clause):
         return step
+    if here and step.does == "nothing" and CONTRASTED.search(clause):
+        return Step("denies", frozenset((0,)))
     if here and step.does in _READ_AGAIN and scope is None:
         return _of_candidate(step, clause, given)
     if step.does in ("denies", "nothing") and not here and _denies_other(clause, given):

@@ -126,6 +126,9 @@ EXPLAINED = [
 NOT_EXPLAINED = [
     "It has to be B: wrong.", "It is B: false, of course.", "That is B: a trap.", "It is B: no, C.", "It is B: or is it?",
     "He says it is B: it lies on the Rhône.", "It is B: just kidding.", "It has to be C: only Nice lies by the sea.",
+    "Option A says Paris. Option B says Lyon. We now have to compare them.", 'B says "Lyon", while C says "Nice".',
+    "As alternativas B e A estão corretas.", "Here's a hint: look at options B and A more closely. Can you work it out?",
+    "Option B and option A each have their merits. Which one is better depends on the context.",
     "Votes over my samples: B 3, C 3, A 2. There is no winner.", "Samples: B 3, C 3 - a tie.",
     "Let's analyze the options one by one.\n\nB) Lyon: This option", "Let's look at each option.\n\nB. Lyon - this city is",
     "The answer is not:\nB", "The answer isn't:\n\n**B**", "It cannot be:\n- A\n- B", "Wrong answers:\n* B", "The correct answer is not:\n> B",

@@ -270,6 +270,21 @@ WRITTEN: list[tuple[str, list[str], list[str], list[str]]] = [
         "Gen. George Washington", "The first president of the United States was General Washington.",
     ], ["General Ulysses Grant", "Gen. Washington's secretary"]),
     ("What nationality was the composer of 'Finlandia'?", ["Finnish"], ["답은 Finnish입니다."], ["답은 Swedish입니다.", "답은 Finnish가 아닙니다."]),
+    ("Which Shakespeare play has the line 'To be, or not to be'?", ["Hamlet"], ["It is Hamlet.", "Not Macbeth: Hamlet."], [
+        "Not Hamlet", "It is not Hamlet", "Macbeth, as opposed to Hamlet.", "It is Hamlet and it is not Hamlet.",
+    ]),
+    ("What is the slope of the line y = 4x - 9?", ["4"], ["4.", "The slope is 4, not -9."], ["4, 9", "4, -4, 9", "4 9", "4/9; 9"]),
+    ("What is the smallest prime number?", ["2", "two"], ["Step 1: recall primes.\nStep 2: the smallest is 2."], [
+        "**Step 1:** Read the question: What is the smallest prime number?\n**Step 2:**", "Step 1: think.\nStep 2: it is small.",
+    ]),
+    ("In which month does the United States celebrate Thanksgiving?", ["November"], [
+        "In the United States Thanksgiving falls in December. In fact, in the United States Thanksgiving falls in November.",
+    ], [
+        "In the United States Thanksgiving falls in November. In fact, in the United States Thanksgiving falls in December.",
+        "In the United States Thanksgiving falls in November.\n\nI apologize for the mistake above. In fact, in the United States "
+        "Thanksgiving falls in December.",
+    ]),
+    ("What does DNA polymerase synthesize?", ["DNA"], ["DNA polymerase synthesizes DNA.", "DNA"], ["DNA polymerase synthesizes RNA."]),
 ]  # fmt: skip
 """A question, its accepted answers, responses that give one, and responses that do not."""
 RIGHT = [(question, truth, said) for question, truth, right, _ in WRITTEN for said in right]
