@@ -30,8 +30,8 @@ SETS = {
 
 OPTIONS = {"choice": ChoiceOptions(), "qa": QaOptions()}
 
-BLIND = "abcdefghijklmnopqrstuvwxyz2345678"
-"""`1` has not been opened: it is for a later measure."""
+BLIND = "abcdefghijklmnopqrstuvwxyz23456789"
+"""`0` and `1` have not been opened: they are for a later measure."""
 
 
 def main() -> None:

@@ -83,12 +83,18 @@ def marked(text: str, choices: ChoiceList) -> str:
     if any(map(_LETTERED.search, choices.texts)):
         text = _LETTERS_OF_SUBJECT.sub("these", text)
     text = _LABEL.sub(lambda m: _label(m, choices), text)
+    text = _NEIGHBOUR.sub("another", text)
     if len(_DESCRIBED.findall(text)) > 1:
         text = _DESCRIBED.sub("", text)
     text = _SMALL.sub(lambda m: m["lead"] + _small(m, choices), text)
     return _TWICE.sub(r"\1", _OF_BOTH.sub(r"\1; ", text) if "etween" in text else text)
 
 
+_NEIGHBOUR = re.compile(
+    r"\b(?:the )?(?:one|option|choice|letter|item|answer|entry|line)(?: \w+)? (?:after|before|below|above"
+    rf"|next to|following|preceding|beside|under)(?: option)? [*_(]{{0,3}}{X}"
+)
+"""One that is named by its neighbour."""
 _DESCRIBED = re.compile(
     rf"(?:\b[Oo]ption )?(?:{X}|\b[A-J])[*_)]{{0,3}} (?:says|reads|states|gives|lists|contains|proposes"
     rf"|offers) [\"“'‘(*$]{{0,3}}{X}[\"”'’)*$]{{0,3}}"

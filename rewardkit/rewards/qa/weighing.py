@@ -54,7 +54,9 @@ _STEP_ASKED = re.compile(r"\b(?:steps?|thoughts?|actions?|observations?|hints?)\
 _NUMBERED = re.compile(r"\(\d\)(?=\s)")
 _LISTED = re.compile(rf"[^.\n]{{1,100}};\s?{X}\W*|{X};[^.\n]{{1,100}}")
 """Several answers side by side."""
-_NUMBERS_ALONE = re.compile(rf"(?=.*\d)(?=.*{X})[-−+]?(?:{X}|\d[\d.]*)(?:[\s,;/]+[-−+]?(?:{X}|\d[\d.]*))+\W*")
+_NUMBERS_ALONE = re.compile(
+    rf"(?=.*\d)(?=.*{X})[-−+]?(?:{X}|\d[\d.]*)(?:[\s,;/]+[-−+]?(?:{X}|\d[\d.]*))+[\s.!]*"
+)
 _BARRED = re.compile(rf"(?=.*{X})[^|\n]{{1,80}}(?:\|[^|\n]{{1,80}})+")
 
 

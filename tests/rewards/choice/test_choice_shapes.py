@@ -126,6 +126,7 @@ EXPLAINED = [
 NOT_EXPLAINED = [
     "It has to be B: wrong.", "It is B: false, of course.", "That is B: a trap.", "It is B: no, C.", "It is B: or is it?",
     "He says it is B: it lies on the Rhône.", "It is B: just kidding.", "It has to be C: only Nice lies by the sea.",
+    "I'd take the one directly after (B) on the list.", "I choose the option just before B.", "The one next to B is right.",
     "Option A says Paris. Option B says Lyon. We now have to compare them.", 'B says "Lyon", while C says "Nice".',
     "As alternativas B e A estão corretas.", "Here's a hint: look at options B and A more closely. Can you work it out?",
     "Option B and option A each have their merits. Which one is better depends on the context.",

@@ -151,7 +151,7 @@ CEILINGS = {
 
 @pytest.mark.slow
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxyz2345678")
+@pytest.mark.parametrize("name", "abcdefghijklmnopqrstuvwxyz23456789")
 def test_responses_of_templates_by_strangers_are_paid_as_their_author_said(name: str) -> None:
     cases = list(blind.qa(name))
     samples = [Sample("qa", case.response, case.ground_truth, case.prompt) for case in cases]
