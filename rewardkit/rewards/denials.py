@@ -320,7 +320,7 @@ def denied(text: str, position: int) -> bool:
     while window.endswith(_OPENINGS):
         window = window.rstrip("abcdefghijklmnopqrstuvwxyz>").rstrip("\\<").rstrip(_BEFORE_ANSWER)
     line = window.rpartition("\n")[2]
-    if line.lstrip().startswith(_COMMENTS):
+    if "/" in line and line.lstrip().startswith(_COMMENTS):
         return True
     if not line or (len(line) < _LONGEST_MARKER and _MARKED.fullmatch(line.strip())):
         return left_open(text[: start + len(window) - len(line)])

@@ -144,7 +144,9 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if options.window is not None:
         text = text[-options.window :]
     found = _plain_ending(text)
-    if (not found and _may_go_on(text)) or (len(text) > _SHORT and _goes_on(text, found, ground_truth)):
+    # The right number may end a text that has a marker before its last lines, too.
+    again = len(text) > _SHORT and found == ground_truth and text.find("####", 0, -_PLAIN_TAIL) >= 0
+    if again or (not found and _may_go_on(text)):
         text = own_part(text, sample.prompt)
         found = _plain_ending(text)
     if found:
@@ -231,11 +233,6 @@ def _plain_ending(text: str) -> str:
         return plain
     last = before.rpartition(" ")[2]
     return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
-
-
-def _goes_on(text: str, found: str, ground_truth: str) -> bool:
-    """Whether the right number ends a text that has a marker before its last lines, too."""
-    return found == ground_truth and text.find("####", 0, -_PLAIN_TAIL) >= 0
 
 
 def _may_go_on(text: str) -> bool:

@@ -69,7 +69,9 @@ def own_part(response: str, prompt: str | list[Message] | None) -> str:
 
     For numbers and formulas, which may stand under the question that a response repeats in other words.
     """
-    if len(response) < _SHORTEST or not (
+    if len(response) < _SHORTEST or not (":" in response or "#" in response or "：" in response):
+        return response  # as most: what announces a turn has one of these
+    if not (
         "uestion" in response
         or "roblem" in response
         or "ser" in response
@@ -79,7 +81,7 @@ def own_part(response: str, prompt: str | list[Message] | None) -> str:
         or "xercise" in response
         or "nput:" in response
     ):
-        return response  # as most: asked one by one, for any(map()) takes twice as long
+        return response  # asked one by one, for any(map()) takes twice as long
     response = before_users_turn(response, on_lines=True)
     before = before_next_turn(response, prompt)
     return before if before != response and _ANSWERED.search(before) else response
