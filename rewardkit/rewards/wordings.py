@@ -405,7 +405,8 @@ REST_OF_REASON = re.compile(
 _VERB_LAST = re.compile(r"\s?(?:です|である|だ|입니다|이다)[。.]?$")
 _CONTRASTS = re.compile(r"\b(?:not|pas|nicht|não|niet|than|instead|opposed)\b|n['’]t\b", re.IGNORECASE)
 _INSTEAD = re.compile(
-    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?P<other>[^\n;]{1,200}?)[,;]?\s(?:but|rather|it['’]s"
+    r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?!(?:true|right|correct|the\scase|so|possible|likely)\b)"
+    r"(?P<other>[^\n;]{1,200}?)[,;]?\s(?:but|rather|it['’]s"
     r"|it\sis)\s(?:rather\s)?(?P<own>.{1,400})",
     re.I | re.S,
 )

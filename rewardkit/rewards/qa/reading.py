@@ -145,7 +145,8 @@ def answer(response: str) -> QaAnswer:
                 return QaAnswer("; ".join(sorted(texts)), True, "several in a list")
             since = part[_sentence_start(part, group[0].start) :]
             if part[group[0].start] in "\"'":  # a key of JSON: what others hold is beside the answer
-                since = "; ".join(s.text for s in group)
+                behind = _OBJECT_END.search(part, group[-1].end)
+                since = "; ".join(s.text for s in group) + ("\n" + part[behind.end() :] if behind else "")
             rest = part[group[-1].end :] + ("\n" + after if after.strip() else "")
             return QaAnswer("; ".join(sorted(texts)), True, group[-1].kind, rest, since + "\n" + after)
         if part and "<answer>" in part and "</answer>" in part:
@@ -191,6 +192,8 @@ def _sentence_start(text: str, at: int) -> int:
 
 _DENIED_BY_SIGN = re.compile(r"^[\s*_`]*[!¬~≠](?=\s?\w)|[❌✗✘🚫⛔👎]")
 _LIST_OF_TEXTS = re.compile(r'\s*\[?\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")+\s*\]?\s*')
+_OBJECT_END = re.compile(r"[}\]]\s*(?![\s,}\]\"'])")
+"""The end of data, behind which something else may follow."""
 _PRINTED = re.compile(r"^[^\S\n]*print\s?\(\s?(?:answer|result|ans)\s?\)[^\S\n]*$", re.MULTILINE)
 """In code: the answer that a line before it gives."""
 _ANOTHER = re.compile(

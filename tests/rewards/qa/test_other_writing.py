@@ -285,6 +285,13 @@ WRITTEN: list[tuple[str, list[str], list[str], list[str]]] = [
         "Thanksgiving falls in December.",
     ]),
     ("What does DNA polymerase synthesize?", ["DNA"], ["DNA polymerase synthesizes DNA.", "DNA"], ["DNA polymerase synthesizes RNA."]),
+    ("How many sides does a hexagon have?", ["6", "six"], [
+        '{"answer": "A hexagon has six sides."}', '{"answer": "A hexagon has six sides."}\n\nI hope this helps!',
+    ], [
+        '{"answer": "A hexagon has six sides."}\n\nNo wait, it\'s 9.', '{"answer": "A hexagon has six sides."}\n\n9',
+        '{"answer": "A hexagon has six sides.", "steps": [{"n": 1}]} This is the wrong answer.', "It is not true that it is six.",
+        "It is not correct that it's 6.", "It's not the case that it is 6.",
+    ]),
 ]  # fmt: skip
 """A question, its accepted answers, responses that give one, and responses that do not."""
 RIGHT = [(question, truth, said) for question, truth, right, _ in WRITTEN for said in right]
