@@ -421,7 +421,8 @@ _JSON_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'(?=\s*[,}])|\[[^\]\n]
 
 def _value_start(text: str, start: int) -> int:
     """Where the value begins: past decoration, on the next lines if this one is over, quoted or not."""
-    at, limit = start, min(len(text), start + 60)
+    limit = min(len(text), start + 60)
+    at = start
     while at < limit and (
         text[at].isspace() or text[at] in "*_:：" or (text.startswith("\n> ", at - 1) and at > start)
     ):

@@ -149,9 +149,9 @@ def _label(found: re.Match[str], choices: ChoiceList) -> str:
         return found[0]
     if label in "AI" and not found["open"] and not found[0].endswith(")"):
         rest = found.string[found.end() : found.end() + 20]
-        beside = _BESIDE_LABEL.search(found.string, max(0, found.start() - 20), found.start())
-        if _ARTICLE_NEXT.match(rest) and not _VERB_NEXT.match(rest) and not beside:
-            return found[0]
+        if _ARTICLE_NEXT.match(rest) and not _VERB_NEXT.match(rest):
+            beside = _BESIDE_LABEL.search(found.string, max(0, found.start() - 20), found.start())
+            return found[0] if beside is None else CANDIDATES[choices.labels.index(label)]
     return CANDIDATES[choices.labels.index(label)]
 
 
