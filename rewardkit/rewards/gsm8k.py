@@ -145,7 +145,8 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
         text = text[-options.window :]
     found = _plain_ending(text)
     # The right number may end a text that has a marker before its last lines, too.
-    again = len(text) > _SHORT and found == ground_truth and text.find("####", 0, -_PLAIN_TAIL) >= 0
+    again = found == ground_truth and len(text) > _SHORT and text.find("#", 0, -_PLAIN_TAIL) >= 0
+    again = again and text.find("####", 0, -_PLAIN_TAIL) >= 0  # one sign is found five times as fast
     if again or (not found and _may_go_on(text)):
         text = own_part(text, sample.prompt)
         found = _plain_ending(text)
