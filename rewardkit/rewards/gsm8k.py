@@ -144,10 +144,14 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if options.window is not None:
         text = text[-options.window :]
     found = _plain_ending(text)
-    # The right number may end a text that has a marker before its last lines, too.
-    again = found == ground_truth and len(text) > _SHORT and text.find("#", 0, -_PLAIN_TAIL) >= 0
-    again = again and text.find("####", 0, -_PLAIN_TAIL) >= 0  # one sign is found five times as fast
-    if again or (not found and _may_go_on(text)):
+    if found == ground_truth:
+        # The right number may end a text that has a marker before its last lines, too. One sign in a copy is
+        # found four times as fast as a marker.
+        before = text[:-_PLAIN_TAIL]
+        again = "#" in before and len(text) > _SHORT and "####" in before
+    else:
+        again = not found and _may_go_on(text)
+    if again:
         text = own_part(text, sample.prompt)
         found = _plain_ending(text)
     if found:
