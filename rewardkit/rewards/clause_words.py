@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.wordings import OF_SOMETHING_ELSE, ONCE, OTHER_QUESTION
 
 CANDIDATES = "".join(chr(0xE000 + i) for i in range(64))
@@ -14,7 +15,7 @@ CANDIDATE = re.compile(X)
 
 def words(*alternatives: str) -> re.Pattern[str]:
     """Return a pattern of whole words, of which an apostrophe may be a part."""
-    return re.compile(r"(?<![\w'])(?:" + "|".join(alternatives) + r")(?![\w'])")
+    return lazy_regex(r"(?<![\w'])(?:" + "|".join(alternatives) + r")(?![\w'])")
 
 
 SIGNS = (
@@ -170,7 +171,7 @@ HEDGE_ALONE = re.compile(
     r"(?:(?:so|and|but|or|then|well) )?(?:maybe|perhaps|possibly|conceivably|potentially)"
 )
 """A clause of its own that leaves open the rest of the sentence."""
-ANSWER_ONCE = re.compile(
+ANSWER_ONCE = lazy_regex(
     rf"(?:{ONCE}|once|in \d{{4}})\b[^.!?;:\n{X[1:-1]}]{{0,60}}? (?:the|my|our) (?:\w+ )?answer (?:was"
     rf"|will be)\s"
     rf"|(?:the|my|our) (?:\w+ )?answer (?:was|will be)\s(?=(?:option )?{X}[^.!?;:\n]{{0,20}}? (?:{ONCE}"
@@ -186,7 +187,7 @@ BEFORE = words(
     r"i was", r"we were", r"was (?:my|the first|tempted|thinking|going)", r"instinct\w*", r"gut",
     r"knee-?jerk", r"once", r"wanted", r"hesitat\w+", r"started", r"began",
 )  # fmt: skip
-REPORTED = re.compile(
+REPORTED = lazy_regex(
     r"\b(?:metadata|file|prompt|system|hint|label|database)\b[^,]{0,20}\b(?:names|lists|marks|says"
     r"|gives|shows|has|wants|expects|demands)\b|\bto answer,? (?:write|say|reply|type)\b"
     r"|^(?:for |as )?(?:an? )?(?:examples?|instance|illustration|hint|format|sample|template"
@@ -338,7 +339,7 @@ PLAN = re.compile(
     rf"|{X}[^,]*\b(?:one|option|choice) to (?:look at|check|examine|test|discuss|avoid)\b"
 )
 """What is still to be done with a candidate."""
-AS_WELL = re.compile(
+AS_WELL = lazy_regex(
     rf"^(?:my )?(?:second|third|fourth|fifth|2nd|3rd|[4-9]th) (?:choice|pick|place|guess|best)\s?:"
     r"|^(?:my )?(?:back-?up|fall-?back|spare)(?: answer| choice| option| guess| pick)?\s?:"
     rf"|\b(?:so|as) (?:is|are|does|do) (?:the others?|the rest|every|all|any|each)\b|{X} included\b"
@@ -366,7 +367,7 @@ _JUDGED = (
     r"|good|fine|(?:an? |the )?(?:\w+ )?(?:answer|option|choice|candidate|reading))"
 )
 _ADDING = r"(?:also|too|as well|likewise|equally|(?:just|every bit) as)"
-ADDED = re.compile(
+ADDED = lazy_regex(
     rf"\b(?:is|are|was|be|seems?|looks?|remains?|would|could|can|might|may)\s(?:\w+\s){{0,2}}?"
     rf"{_ADDING}\s(?:be )?{_JUDGED}\b"
     rf"|\b{_JUDGED}\b[^,]{{0,20}},?\s{_ADDING}\W*$|\b{_ADDING}\s(?:\w+\s)?accept\b"

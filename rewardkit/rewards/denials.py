@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.hearsay import SPEAKERS, told_behind, told_next
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.own_words import disowned
 from rewardkit.rewards.wordings import (
     ASSURED,
@@ -28,7 +29,7 @@ from rewardkit.rewards.wordings import (
 
 def _pattern(phrases: str) -> re.Pattern[str]:
     """A pattern in which a blank stands for one to three of any white space; case does not matter."""
-    return re.compile(phrases.replace(" ", r"\s{1,3}"), re.IGNORECASE)
+    return lazy_regex(phrases.replace(" ", r"\s{1,3}"), re.IGNORECASE)
 
 
 _CLAUSE_END = re.compile(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.clause_words import X, words
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.wordings import (
     ASSURED,
     DENIED_AFAR,
@@ -90,7 +91,7 @@ NOT = words(
     r"runner.?up", r"aren't", r"nowhere", r"(?:some"
     r"|any)\w+ else", r"only half", r"partial\w*", r"partly", r"not?-?one",
 )  # fmt: skip
-TWICE_DENIED = re.compile(
+TWICE_DENIED = lazy_regex(
     r"\b(?:don't|do not|never|no need to|needn't|need not) \w+ "
     r"(?:it|this|that|yourself|me)(?: \w+)?(?=\s?:\s)"
     r"|\b(?:is|are|was)(?:n't| not) (?:\w+ly |so |too |that )?(?:hard|difficult|tricky|tough|complicated)"
@@ -188,7 +189,7 @@ TWICE_DENIED = re.compile(
     r"|\bno other (?:option|choice|answer|candidate|one)s?\b|\bnot only\b|\bno longer in doubt\b"
     r"|\bnot going to lie\b|\bno surprise\b|\bno need\b"
 )
-AFAR = re.compile(rf"{DENIED_AFAR}|\bno (?:way|sense|respect|reading) (?:in|by)$")
+AFAR = lazy_regex(rf"{DENIED_AFAR}|\bno (?:way|sense|respect|reading) (?:in|by)$")
 """What denies the rest of its sentence, though "no question" or "no argument" alone denies nothing."""
 TWICE_BY_OTHER = re.compile(
     r"\bcan be (?:nothing|none|no one|no other) (?:but|other than|except|than)\b|\b(?:\w+n't|cannot|not"
@@ -200,7 +201,7 @@ CONTRASTED = re.compile(
     rf"|\bunlike\b)\s(?:by\s|with\s|for\s)?(?:option |choice )?{X}(?:(?:\s?,\s?{X})*\s?,?\s?(?:or|nor"
     rf"|and)\s?{X})?\)?"
 )
-UNFIT = re.compile(
+UNFIT = lazy_regex(
     r"\b(?:wrong\w*|incorrect\w*|untrue|mistak\w+|errors?|fail\w*|contradict\w*|violat\w+|inconsistent"
     r"|implausible"
     r"|impossible|unlikely|invalid|reject\w*|eliminat\w*|exclu\w+|dismiss\w*|discard\w*|ruled? out|traps?"
@@ -238,7 +239,7 @@ _OWN = (
     r"|line|pick|text|claim|conclusion))"
 )
 """What a response has said."""
-RESETS = re.compile(
+RESETS = lazy_regex(
     r"^(?:but|though|although|yet|albeit) (?:wrongly|incorrectly|falsely|mistakenly|erroneously)\b"
     r"|\bi dissent\b|^(?:both|both of (?:them|these)|all of them|either|any of them)$"
     r"|^or (?:thereabouts|something|whatever|nearby|so|similar)\b|^(?:i'm |i am )?not convinced$"
@@ -344,7 +345,7 @@ CORRECTED = re.compile(
 """What takes back all before it and goes on: "I was wrong: B"."""
 OTHERWISE = re.compile(r"\b(?:un|im|in|il|ir|mis|dis|non-?)\w+\s(?:answer|choice|option|pick|one)\b")
 """An improper answer, an unintended one."""
-DISBELIEVED = re.compile(
+DISBELIEVED = lazy_regex(
     r"^(?:of|among|out of) (?:all )?(?:the )?(?:wrong|incorrect|false|bad|rejected|discarded)\b|"
     r"\b(?:not|\w+n't|never|nobody|no one|hardly|doubt\w*|unless|whether)\b[^,]{0,30}"
     r"\b(?:think|thought|believe\w*|say|said|claim\w*|true|clear|certain|sure|case|mean|follow|agree"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.lazy_regex import lazy_regex
+
 _ANSWER = r"(?:OF[ _-])?(?:THE[ _-]|MY[ _-]|YOUR[ _-])?(?:FINAL[ _-])?ANS(?:WER)?"
 _OPENS, _CLOSES = r"[\[<#=*~({-]{1,8}[ ]?", r"[ ]?[\]>#=*~)}:-]{0,8}"
 _FRAMED = re.compile(
@@ -22,7 +24,7 @@ _SIGNATURE = (
     r"(?:(?:ai|assistant|models?|bot|chatbot|team|helper|friend|tutor|teacher|support|master|claude|chatgpt|gpt"
     r"|gemini|llama|qwen|mistral|deepseek|grok|kimi|glm|phi|gemma|copilot)\b[ ,]?){1,3}|\[[^\]\n]{1,30}\])"
 )
-_SIGN_OFF = re.compile(
+_SIGN_OFF = lazy_regex(
     r"(?:\n\s*|(?<=[.!?])\s+)[*_]{0,3}(?:(?:with |my )?(?:(?:best|kind|kindest|warm|warmest) )?"
     r"(?:regards|wishes|greetings)|(?:yours |very )?(?:sincerely|faithfully|truly)(?: yours)?|yours|cheers"
     r"|best|respectfully|love|thanks|thank you|many thanks|take care|all the best)[*_]{0,3}[,.!]"

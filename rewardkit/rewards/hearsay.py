@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.counted import table
+from rewardkit.rewards.lazy_regex import lazy_regex
 
 _SCORNED = (
     r"(?:fool|idiot|moron|liar|imbecile|dunce|dimwit|simpleton|ignoramus(?:es)?|charlatan|quack|crank|clown"
@@ -110,9 +111,9 @@ _GOES_ON = (
     r"(?:[\s,:]{0,3}(?:that\s)?(?!.{0,60}\b(?:but|however|yet|though|although|whereas|actually|so|thus|hence"
     r"|therefore|and|because|otherwise)\b)[^,;:.!?\n]{0,60}[:=]?\s{0,2})?$"
 )
-_TOLD = re.compile(TOLD, re.IGNORECASE)
-_TOLD_ABROAD = re.compile(TOLD_ABROAD, re.IGNORECASE)
-_TOLD_NEXT = re.compile(
+_TOLD = lazy_regex(TOLD, re.IGNORECASE)
+_TOLD_ABROAD = lazy_regex(TOLD_ABROAD, re.IGNORECASE)
+_TOLD_NEXT = lazy_regex(
     rf"(?:{TOLD}|{TOLD_ABROAD}){_GOES_ON}"
     rf"|\b(?:{_SCORNED}(?:['’]s?)? (?:answer|choice|guess|pick|solution|result)"
     rf"|answer (?:of|from|by) {_SPEAKER}|(?:answer|choice) (?:that )?{_SPEAKER} (?:would|will"
@@ -120,7 +121,7 @@ _TOLD_NEXT = re.compile(
     rf"|(?:^|[.\n]\s{{0,3}})(?:an? )?{_SCORNED})(?:\s(?:is|was|would be))?\s?:?\s{{0,2}}$",
     re.IGNORECASE,
 )
-_TOLD_BEHIND = re.compile(
+_TOLD_BEHIND = lazy_regex(
     rf"[\s*_)\]$}}]{{0,4}}[,(–—-]?\s{{0,2}}(?:(?:according to|in the (?:opinion|eyes|view|words) of"
     rf"|if (?:you|we) (?:ask|believe|trust|listen to)) (?:{_SPEAKER}|(?:some|others|many|him|her|them"
     rf"|people)(?=[,.)!]|$))"

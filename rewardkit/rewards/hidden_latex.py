@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.lazy_regex import lazy_regex
+
 _WHITE = (
     r"(?:\[[a-zA-Z]{1,8}\])?\s?\{\s{0,3}(?:[wW]hite(?:!100)?|transparent|\#?[fF]{3}(?:[fF]{3})?"
     r"|1(?:,\s?1){0,2}"
@@ -31,7 +33,7 @@ _GROUP = (
 )
 """Commands, and what may stand before the group in which nothing shows, or not in its place: what is
 printed over its neighbour, numbers of equations, targets of links, definitions."""
-_HIDING = re.compile(
+_HIDING = lazy_regex(
     r"\\(?:"
     r"(?P<never>iffalse(?![a-zA-Z])|if0)"
     r"|(?P<test>if(?:true|mmode|x|num|odd|dim|case|cat)(?![a-zA-Z])|if\d)"

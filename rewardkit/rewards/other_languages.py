@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.hearsay import TOLD_ABROAD
+from rewardkit.rewards.lazy_regex import lazy_regex
 
 _OPEN = (
     r"sowohl|entweder|vielleicht|möglicherweise|eventuell|womöglich|könnten?|beide[ns]?(?! ander)|zowel|ofwel"
@@ -109,12 +110,12 @@ _FRAMES = (
     (r"\bnicht\b", " not "),
     (r"\b(?:espero|hoffe|ich hoffe|j'espère)\b", " hope "),
 )  # fmt: skip
-_PATTERNS = tuple((re.compile(frame, re.IGNORECASE), plain) for frame, plain in _FRAMES)
+_PATTERNS = tuple((lazy_regex(frame, re.IGNORECASE), plain) for frame, plain in _FRAMES)
 _COMMAS = re.compile(r"[ \t]{0,3},(?:[ \t]{0,3},){0,3}[ \t]{1,3}")
-_BETWEEN_SCRIPTS = re.compile(
+_BETWEEN_SCRIPTS = lazy_regex(
     r"(?<=[\u3040-\u9fff\uac00-\ud7a3])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u3040-\u9fff\uac00-\ud7a3])"
 )
-_FOREIGN = re.compile(
+_FOREIGN = lazy_regex(
     rf"\b(?:{_OPEN})\b|"
     r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[¡¿]"
     r"|\b(?:sondern|sino|niet|impossible (?:de|à)|puede|puedo|può|posso|pode|peut|peux|c'est|n'est"

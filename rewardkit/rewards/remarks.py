@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.clause_words import CANDIDATE, X
+from rewardkit.rewards.lazy_regex import lazy_regex
 
 _CITATION = re.compile(
     r"(?<=\S)[^\S\n]?(?:\[(?:(?:Doc(?:ument)?|Source|Ref|Passage"
@@ -51,7 +52,7 @@ _SOURCE_SAID = (
     r"|as (?:far as )?I (?:recall|remember|know)|to (?:the best of )?my knowledge|if memory serves(?: me)?"
     r"(?: (?:right|well|correctly))?|(?:from |my )?training data|(?:my )?own recollection)"
 )
-_OF_SOURCE = re.compile(
+_OF_SOURCE = lazy_regex(
     rf"[^\S\n]?\((?:{_SOURCE_SAID}(?:(?:, and|, but|,|;| and| but) |\.?(?=\)))){{1,4}}\)", re.IGNORECASE
 )
 """From where somebody has an answer: "(from memory, not verified)". It is no doubt, and no other answer."""
@@ -249,7 +250,7 @@ _SHARE = (
     rf"{_MANY}\s?(?:%|percent)?(?: of (?:the |all )?(?:\d{{1,6}} )?)?\s?(?:votes?|ballots?)?"
     r"(?: out of \d{1,6})?"
 )
-_POLL = re.compile(
+_POLL = lazy_regex(
     rf"(?:option |choice )?{X}[)*_]{{0,3}}(?: {_GETS} |\s?[:=(–-]\s?| )"
     rf"(?=[^.!?]{{0,100}}\b(?:votes?|ballots?)\b)(?P<many>{_SHARE})\)?"
     rf"(?:(?:[,;]|\n| and| while| whereas| but| to| against)+ (?:option |choice )?{X}[)*_]{{0,3}}"

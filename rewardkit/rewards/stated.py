@@ -18,6 +18,7 @@ from rewardkit.rewards.clause_words import REPORTED
 from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.framed import framed, of_columns, of_commas
 from rewardkit.rewards.hearsay import told, told_abroad, told_behind, told_within
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.math.reading.extraction import final_part
 from rewardkit.rewards.own_words import disowned, without_upheld
 from rewardkit.rewards.unwrapped import unwrapped
@@ -69,7 +70,7 @@ _BETWEEN_LIKES = re.compile(
 )
 _BETWEEN_SAME = re.compile(r"[\s.*_]*(?:the|my)(?:\s(?:final|correct|right))?\s", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|no|never|neither|wait|sorry|scratch|actually)\b|n['’]t\b", re.IGNORECASE)
-_RETRACTION = re.compile(
+_RETRACTION = lazy_regex(
     r"\b(?:that|this|it|(?:the|this|that|my) (?:above|answer|previous|last|quote|quotation|statement|claim"
     r"|line)(?: \w{1,12})?)"
     r"(?:'s| is| was) (?:a (?:mistake|joke|lie|slip|typo)|wrong|incorrect|an error|not right|not correct)"
@@ -402,7 +403,7 @@ _PUT_RIGHT = re.compile(
 
 
 _SHORT_HEAD = 12
-_UNSUPPORTED = re.compile(f"{UNSUPPORTED}|{DENIED_AFAR}", re.IGNORECASE)
+_UNSUPPORTED = lazy_regex(f"{UNSUPPORTED}|{DENIED_AFAR}", re.IGNORECASE)
 _CONTRARY = re.compile(r"\bcontrary to [^,]*,")
 _CLAUSE_ENDS = ("\n", ". ", "! ", "? ", "; ", " but ", ", so ")
 _VALUE_ENDS = ('", ', "', ", '",\n')

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.lazy_regex import lazy_regex
+
 _ADVERB = (
     r"(?:therefore|thus|then|hence|so|also|here|now|clearly|definitely|indeed|certainly|surely"
     r"|obviously|simply|just"
@@ -59,7 +61,7 @@ CHOOSING = re.compile(
     re.IGNORECASE,
 )
 """What a writer does who chooses; of anything else than an option, too: "we choose A to be"."""
-MARKER = re.compile(
+MARKER = lazy_regex(
     rf"(?<![^\W_])(?<![^\W_]_){_NOUN}(?![^\W_])[*_`\"”]{{0,3}}{_WHOSE}(?:{_ADVERBS}\s{{0,3}}(?:{_COPULA}{_ADVERBS}(?:\sthat\b|\sas\sfollows\b)?"
     r"|(?::{0,2}=|[:：])(?:-(?=\s))?)|\s{0,3}(?:[-=]>|[→➜➡⇒]))"
     r"|(?:^|(?<=[.!]\s))[\s*_#>-]{0,6}(?:so\s)?the\s(?:final\s|correct\s)?answer\?\s"
@@ -294,7 +296,7 @@ FOR_OTHER_QUESTION = (
     r"\b(?:for|to|in|of|on|with) (?:the|an?|my|your|that) (?:previous|last|earlier|other|prior|preceding"
     r"|former|different|next) (?:question|problem|item|exercise|task|puzzle|one)"
 )
-LABELLED_OTHERWISE = re.compile(
+LABELLED_OTHERWISE = lazy_regex(
     r"\b(?:to answer,?|(?:asked|told|supposed|instructed|meant|expected) to) (?:write|say|reply|type|put"
     r"|output|answer)"
     r"(?: with)?\W{1,3}(?:\w{1,12}\s){0,3}$|"
@@ -374,7 +376,7 @@ UNCLAIMED = re.compile(
     re.IGNORECASE,
 )
 """Before a box: it holds another answer than the response's own, or one that is not sure."""
-CONCLUSION = re.compile(
+CONCLUSION = lazy_regex(
     r"(?:^|(?<=[.!?;:,]\s)|(?<=[.!?;:,]\s\s)|(?<=\n))[\s*_#>-]{0,6}"
     r"(?:(?P<so>so|thus|therefore|hence|consequently|accordingly|clearly|in\s(?:conclusion|summary"
     r"|short))\b[,:]?\s{1,2}|(?:but|and|no)\b,?\s)?"

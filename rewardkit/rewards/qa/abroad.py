@@ -10,10 +10,11 @@ import re
 from functools import partial
 
 from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.qa.marking import unaccented
 
 _NO_X = X[1:-1]
-_OPEN = re.compile(
+_OPEN = lazy_regex(
     r"\b(?:nicht|kein\w*|nie|niemals|oder|entweder|weder|vielleicht|falsch\w*|wenn|ob|pas|jamais|ni|ou|peut"
     r"|faux|fausse"
     r"|si|no|nunca|tampoco|o|quizás?|tal vez|puede|podría|falso|incorrect\w+|equivocad\w+|non|né|forse|se"
@@ -84,7 +85,7 @@ _PATTERNS = tuple(re.compile(frame, re.MULTILINE) for frame in _FRAMES)
 _NAME = re.compile(r"(?<!^)\b[A-Z]\w{3,}")
 _ALIKE = 3
 """Letters that the names of one thing have in common in two languages: Australia, Australien."""
-_FOREIGN = re.compile(
+_FOREIGN = lazy_regex(
     r"[^\x00-\u02ff\u2000-\u2bff\ue000-\ufeff\U0001f000-\U0001faff]|[éèàäöüßñ¿ł]"
     r"|\b(?:ist|est|es|war|fue|foi|jest|adalah|lautet|die|der|das|la|le|el|il|het"
     r"|s['’]agit|trata|sont|sind|c['’]est|son|hay|sono|são|nació|nasceu|nat[oa]|geboren|cevap|itu"
@@ -122,6 +123,6 @@ def _in_english(found: re.Match[str], *, asked: tuple[str, ...]) -> str:
     return f"the answer is {found['own'][-1]}{found['end']}"
 
 
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\ud7a3]")
+_OTHER_SCRIPT = lazy_regex(r"[\u0370-\u1fff\u3040-\ud7a3]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _ENGLISH = re.compile(r"\b(?:the|of|and|that|this)\b", re.IGNORECASE)

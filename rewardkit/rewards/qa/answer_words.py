@@ -7,6 +7,7 @@ import re
 
 from rewardkit.rewards.clause_words import X
 from rewardkit.rewards.counted import table
+from rewardkit.rewards.lazy_regex import lazy_regex
 
 WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
 GRAMMAR = table(
@@ -43,7 +44,7 @@ BESIDE = table(
 )
 """Words that may stand next to an answer and are no part of it."""
 IS = re.compile(r"\b(?:is|are|was|were|be|means?|equals?|becomes?)\b|'s\b|=")
-JOINED = re.compile(
+JOINED = lazy_regex(
     r"(?:\b(?:and|or|nor|plus|minus|times|versus|vs|(?<!other )than|over|under|above|below|about|around"
     r"|nearly|almost"
     r"|roughly"

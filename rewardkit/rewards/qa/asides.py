@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.clause_words import CANDIDATE, X
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.qa.equal import MONTHS
 
 _NO_X = X[1:-1]
@@ -57,7 +58,7 @@ _DIMENSION = re.compile(
     rf"(?<={X}) (?:long|tall|high|wide|deep|old|altogether|of (?:them|these|those)|in (?:length|height"
     rf"|total|all))(?=[.,!]|\s*$)"
 )
-_BESIDE = re.compile(
+_BESIDE = lazy_regex(
     rf"(?<={X}),? (?P<said>(?:during the|when|with|from the) (?=[A-Z])[^.!?;()\n{_NO_X}]{{3,80}}"
     rf"|(?:on the|on its|on|opposite|alongside"
     rf"|together with|at"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.own_words import disowned
 
 _BAD = (
@@ -25,7 +26,7 @@ _BLOCK = (
     r"|statement)(?: (?:block|object"
     r"|document|query|answer|code|data|above|i (?:gave|wrote)))?"
 )
-_BEHIND = re.compile(
+_BEHIND = lazy_regex(
     rf"(?:\A|[.!?\n,:]\s*|\b(?:wait|no|sorry|but|oops|actually|hmm)[\s,.!:-]+)(?:that|this|it|which|{_BLOCK})"
     rf"(?:(?:['’]s| is| was| are| were)(?: (?:actually|completely|totally|all|clearly|simply))? {_BAD}"
     r"|(?: is| was| are)n['’]t (?:(?:the|my) )?(?:right|correct|true|valid|answer|it)\b)"

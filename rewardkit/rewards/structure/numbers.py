@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
+from rewardkit.rewards.lazy_regex import lazy_regex
+
 _MAX_CHARS = 1_000
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SUPERSCRIPT = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
@@ -45,7 +47,7 @@ _ONE_UNIT = rf"(?:{_LETTERS}{{1,30}}|[µΩ]{_LETTERS}{{0,5}}|°{_LETTERS}?)(?:\^
 _UNIT = (
     rf"(?P<unit>(?:\s*(?:[%‰€$£¥°]|{_ONE_UNIT}(?:\s*[·*/]\s*{_ONE_UNIT}|[-\s]{_ONE_UNIT}){{0,6}})){{0,2}})"
 )
-_STATED = re.compile(rf"{_LEAD}{_VALUE}{_UNIT}\s*(?P<end>[.!]?)", re.IGNORECASE)
+_STATED = lazy_regex(rf"{_LEAD}{_VALUE}{_UNIT}\s*(?P<end>[.!]?)", re.IGNORECASE)
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -62,7 +64,7 @@ _ATTACHED_LETTERS = _listed("m s g h l d A V W J N C F Ω")
 """What counts as a unit right behind the digits, where a letter may be a factor (`5x`) or a size (`5k`)."""
 _LETTER_UNITS = _listed("m s g h l d A K V W J N C F T L M P Q Ω Å °")
 """Units of one letter behind a blank; other letters are variables."""
-_OTHER_NUMBER = re.compile(
+_OTHER_NUMBER = lazy_regex(
     r"\b(?:hundreds?|thousands?|thsd|mio|mln|millions?|bn|mrd|billions?|trillions?|tn|dozens?|scores?"
     r"|gross|lakhs?|crores?"
     r"|squared?|cubed?|factorial|times|minus|plus|negative|modulo|mod|choose|infty|infinity|pi|sqrt|root"
