@@ -6,6 +6,7 @@ own business. The inside of the sandbox's jail has its own, since it can import 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import gc
@@ -119,16 +120,15 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 def large_imports() -> Iterator[None]:
     """Import libraries as large as transformers without looking for garbage meanwhile: a second less.
 
-    What there is afterwards counts as old at once, so that no short search goes through all of it either.
+    No later search goes through what there is afterwards either, but for the interpreter's last one: then
+    libraries that look for leaks find none.
     """
     enabled = gc.isenabled()
-    frozen = gc.get_freeze_count()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        if not frozen:
-            gc.unfreeze()
+        atexit.register(gc.unfreeze)
         if enabled:
             gc.enable()

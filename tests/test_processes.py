@@ -81,13 +81,25 @@ def test_a_process_learns_that_its_parent_died_before_it_asked(child: None) -> N
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_garbage_is_looked_for_after_large_imports_as_before(enabled: bool) -> None:
-    before = gc.isenabled(), gc.get_freeze_count()
+    before = gc.isenabled()
     (gc.enable if enabled else gc.disable)()
     try:
         with pytest.raises(ImportError), processes.large_imports():
             assert not gc.isenabled()
             raise ImportError
         assert gc.isenabled() == enabled
-        assert bool(gc.get_freeze_count()) == bool(before[1])
     finally:
-        (gc.enable if before[0] else gc.disable)()
+        (gc.enable if before else gc.disable)()
+
+
+def test_what_large_imports_leave_is_searched_for_garbage_when_the_interpreter_ends_and_not_before() -> None:
+    script = """
+import atexit, gc
+from rewardkit.processes import large_imports
+atexit.register(lambda: print(gc.get_freeze_count()))
+with large_imports():
+    import decimal
+print(any(found is decimal.Decimal.__dict__ for found in gc.get_objects()), gc.get_freeze_count() > 10_000)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "False True\n0\n"
