@@ -64,7 +64,9 @@ def start_python(
 def run_child(target: str, parent: int) -> None:
     """What a process of `start_python` does."""
     module, _, function = target.partition(":")
-    getattr(importlib.import_module(module), function)(parent)
+    with large_imports():
+        imported = importlib.import_module(module)
+    getattr(imported, function)(parent)
 
 
 def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import importlib
-import importlib.metadata
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -243,8 +242,10 @@ class Registry:
         return self._globs[max(matching, key=len)] if matching else None
 
     def _load_entry_points(self) -> None:
+        from importlib.metadata import entry_points  # takes as long as all else here, and few need it
+
         self._entry_points_loaded = True
-        for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+        for entry in entry_points(group=ENTRY_POINT_GROUP):
             loaded = entry.load()
             for found in _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]:
                 if found is not None and found.name not in self._rewards:

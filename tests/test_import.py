@@ -43,6 +43,12 @@ def test_a_server_without_ground_truths_or_tasks_loads_no_arrow() -> None:
     )
 
 
+def test_a_worker_loads_nothing_that_few_rewards_need() -> None:
+    """It would be a third of the start of each worker."""
+    loaded = _modules_after("import rewardkit.scoring.worker")
+    assert not {"asyncio", "cloudpickle", "logging", "ssl", "importlib.metadata", "sympy"} & loaded
+
+
 def test_a_model_folder_that_is_not_there_is_said_before_torch_is_loaded() -> None:
     loaded = _modules_after(
         "from rewardkit.errors import ConfigError\n"

@@ -19,83 +19,83 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 
 SIGNS = (
-    (re.compile(r"\b[Nn]o\.\s?(?=\d)"), "number "),
-    (re.compile(r"\b[Ee]\.\s?g\.,?\s"), "for example "),
-    (re.compile(r"[^\S\n]?(?:\.{3}|…)\s?(?==)"), " "),
-    (re.compile(rf"(?<![^.!?\n\s])\b[Ss]hould (?:read|be|say):?\s(?={X})"), "Actually, "),
+    (lazy_regex(r"\b[Nn]o\.\s?(?=\d)"), "number "),
+    (lazy_regex(r"\b[Ee]\.\s?g\.,?\s"), "for example "),
+    (lazy_regex(r"[^\S\n]?(?:\.{3}|…)\s?(?==)"), " "),
+    (lazy_regex(rf"(?<![^.!?\n\s])\b[Ss]hould (?:read|be|say):?\s(?={X})"), "Actually, "),
     (
-        re.compile(
+        lazy_regex(
             r"(?<![^.!?\n\s])\b(?:(?:[Uu]p)?[Oo]n )?(?:[Rr]e-?read|[Rr]ead|[Ll]ook|[Tt]hink|[Cc]heck)ing"
             r"(?: \w+){0,5} (?:again|once more|over|twice),?\s"
         ),
         "Actually, ",
     ),
     (
-        re.compile(
+        lazy_regex(
             r"(?<![^\n.])[^\n.]*?(?:(?<![-=])[-=]+>|→)\s*([^\n]{1,80}?)\s*"
             r"\((?:corrected|revised|updated|fixed|final)\)"
         ),
         r"\1",
     ),
     (
-        re.compile(
+        lazy_regex(
             r"(?:(?<![-=])[-=]+>|→)\s*(?=(?:corrected|revised|updated|final|fixed|correction)\b)",
             re.IGNORECASE,
         ),
         ". ",
     ),
-    (re.compile(rf"({X}\s?[✓✔✅☑❌✗✘✖]\ufe0f?)\s+[/|]\s+(?={X})"), r"\1. "),
+    (lazy_regex(rf"({X}\s?[✓✔✅☑❌✗✘✖]\ufe0f?)\s+[/|]\s+(?={X})"), r"\1. "),
     (
-        re.compile(
+        lazy_regex(
             rf"(?<={X})[^\S\n]*(?:,[^\S\n]*)?\b(?:ofc|full stop|period|what else|any day)\b[.?!]*\s*\Z",
             re.IGNORECASE,
         ),
         ".",
     ),
-    (re.compile(rf"(?<={X})[^\S\n]+100 ?%\s*\Z"), "."),
-    (re.compile(rf"(?<![\w!?.{CANDIDATES[0]}-{CANDIDATES[-1]}])[!¬~](?=[*_\s(]{{0,3}}{X})"), " not "),
-    (re.compile(r"^(\*\*[^*\n]{0,79}[^*\n:.]\*\*)[^\S\n]+(?=[A-Z][a-z]*\s[a-z])", re.MULTILINE), r"\1. "),
-    (re.compile(r"(\\(?:boxed|fbox)\s?\{[^{}\n]{1,80}\}\$?)[^\S\n]+(?=[A-Z][a-z]*\s[a-z])"), r"\1. "),
-    (re.compile(r"(?<=\w)([:,]?[^\S\n])<\w{1,20}>|</\w{1,20}>(?=[^\S\n]+[a-z])"), r"\1"),
-    (re.compile(r"<(\w{1,20})>"), r"\n\1: "),
-    (re.compile(r"</\w{1,20}>"), "\n"),
-    (re.compile(r"\btl;?dr\b", re.IGNORECASE), "in short"),
-    (re.compile(r"[{,]\s*[\"']([\w -]{1,30})[\"']\s*:"), r"\n\1: "),
+    (lazy_regex(rf"(?<={X})[^\S\n]+100 ?%\s*\Z"), "."),
+    (lazy_regex(rf"(?<![\w!?.{CANDIDATES[0]}-{CANDIDATES[-1]}])[!¬~](?=[*_\s(]{{0,3}}{X})"), " not "),
+    (lazy_regex(r"^(\*\*[^*\n]{0,79}[^*\n:.]\*\*)[^\S\n]+(?=[A-Z][a-z]*\s[a-z])", re.MULTILINE), r"\1. "),
+    (lazy_regex(r"(\\(?:boxed|fbox)\s?\{[^{}\n]{1,80}\}\$?)[^\S\n]+(?=[A-Z][a-z]*\s[a-z])"), r"\1. "),
+    (lazy_regex(r"(?<=\w)([:,]?[^\S\n])<\w{1,20}>|</\w{1,20}>(?=[^\S\n]+[a-z])"), r"\1"),
+    (lazy_regex(r"<(\w{1,20})>"), r"\n\1: "),
+    (lazy_regex(r"</\w{1,20}>"), "\n"),
+    (lazy_regex(r"\btl;?dr\b", re.IGNORECASE), "in short"),
+    (lazy_regex(r"[{,]\s*[\"']([\w -]{1,30})[\"']\s*:"), r"\n\1: "),
     (
-        re.compile(
+        lazy_regex(
             r"\\(?:overline|bar|lnot|neg|x?cancel|sout|st)\b|不选|不選|不是|并非|並非|而非|排除|不能选|不对"
         ),
         " not ",
     ),
     (
-        re.compile(
+        lazy_regex(
             rf"^([^\S\n]*(?:[-*•]|\d+[.)])[^\S\n][^\w{X[1:-1]}\n]*{X}[^\s\w]{{0,4}})\s[–—-]+\s", re.MULTILINE
         ),
         r"\1: ",
     ),
-    (re.compile(r"(\b[Nn]either [^.:\n]{1,60} nor [^.:\n]{1,60}):\s"), r"\1. "),
-    (re.compile(r"\b100\s?%\s(?=correct|right|accurate|true|certain|sure)"), ""),
+    (lazy_regex(r"(\b[Nn]either [^.:\n]{1,60} nor [^.:\n]{1,60}):\s"), r"\1. "),
+    (lazy_regex(r"\b100\s?%\s(?=correct|right|accurate|true|certain|sure)"), ""),
     (
-        re.compile(
+        lazy_regex(
             r"[✓✔✅☑]\ufe0f?|[(\[]x[)\]](?=\s{1,3}[^\w\s]{0,4}[\ue000-\ue03f])|:white_check_mark:",
             re.IGNORECASE,
         ),
         " is correct ",
     ),
-    (re.compile(r"[(\[]x[)\]](?=\s)", re.IGNORECASE), " "),
-    (re.compile(r"[❌✗✘✖🚫⛔👎]\ufe0f?|(?:\[ \]|\( \))(?=\s)"), " is wrong "),
-    (re.compile(rf"\b([a-z])\s?(?:<=|>=)\s?(?={X})"), r"\1 is about "),
-    (re.compile(r"\s{0,8}(?:<-+|←|<=)\s*"), " is "),
-    (re.compile(r"\\(?:Long)?[Rr]ightarrow|\\implies|\\to\b"), "→"),
-    (re.compile(r"[^\S\n]{0,8}\$?(?:(?<![-=])[-=]+>|→|➜|⇒|⟹|∴|\\therefore)\$?\s*"), " : "),
-    (re.compile(r"\\neq?\b|≠|!="), " is not "),
-    (re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s?\{|[{}$]|∎|□|\bQ\.?E\.?D\b\.?"), " "),
-    (re.compile(r"[’‘]"), "'"),
-    (re.compile(r"[*_`\"“”#>|~^]+"), " "),
-    (re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF]"), " "),
+    (lazy_regex(r"[(\[]x[)\]](?=\s)", re.IGNORECASE), " "),
+    (lazy_regex(r"[❌✗✘✖🚫⛔👎]\ufe0f?|(?:\[ \]|\( \))(?=\s)"), " is wrong "),
+    (lazy_regex(rf"\b([a-z])\s?(?:<=|>=)\s?(?={X})"), r"\1 is about "),
+    (lazy_regex(r"\s{0,8}(?:<-+|←|<=)\s*"), " is "),
+    (lazy_regex(r"\\(?:Long)?[Rr]ightarrow|\\implies|\\to\b"), "→"),
+    (lazy_regex(r"[^\S\n]{0,8}\$?(?:(?<![-=])[-=]+>|→|➜|⇒|⟹|∴|\\therefore)\$?\s*"), " : "),
+    (lazy_regex(r"\\neq?\b|≠|!="), " is not "),
+    (lazy_regex(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s?\{|[{}$]|∎|□|\bQ\.?E\.?D\b\.?"), " "),
+    (lazy_regex(r"[’‘]"), "'"),
+    (lazy_regex(r"[*_`\"“”#>|~^]+"), " "),
+    (lazy_regex(r"[\U0001F300-\U0001FAFF\u2600-\u27BF]"), " "),
 )
-SENTENCE = re.compile(r"[.!?…]+(?=[\s)\]]|$)|\n+|;\s|\s[–—-]+\s|…")
-CLAUSE = re.compile(
+SENTENCE = lazy_regex(r"[.!?…]+(?=[\s)\]]|$)|\n+|;\s|\s[–—-]+\s|…")
+CLAUSE = lazy_regex(
     r"(?<!\ball)(?<!thing)(?<!one)(?<!\bnone)"
     r"(?<!ny option)(?<!ny choice)(?<!ny answer)"
     r"(?<!ery option)(?<!ery choice)(?<!ery answer),?\s(?=(?:but|however|yet|although|though|still|so"
@@ -165,9 +165,9 @@ SUPPOSED = words(
     r"for (?:people|those|anyone|anybody|someone|somebody|folks|everyone|readers|him|her) (?:who|that|with)",
     OF_SOMETHING_ELSE,
 )  # fmt: skip
-BUT_THIS = re.compile(rf"but (?:rather |instead )?(?:by |with |on )?(?:option |choice )?{X}\W*$")
+BUT_THIS = lazy_regex(rf"but (?:rather |instead )?(?:by |with |on )?(?:option |choice )?{X}\W*$")
 """The second half of "not A but B"."""
-HEDGE_ALONE = re.compile(
+HEDGE_ALONE = lazy_regex(
     r"(?:(?:so|and|but|or|then|well) )?(?:maybe|perhaps|possibly|conceivably|potentially)"
 )
 """A clause of its own that leaves open the rest of the sentence."""
@@ -260,20 +260,20 @@ CUE = words(
     r"(?:is|was) (?:meant|intended)", r"no other than", r"none other", r"accurate\w*", r"proper",
     r"appropriate\w*", r"rings", r"screams",
 )  # fmt: skip
-FUNCTION = re.compile(
+FUNCTION = lazy_regex(
     r"\b(?:the|an?|is|are|was|it|that|this|and|so|well|ok(?:ay)?|yes|yeah|yep|sure|just|definitely|clearly"
     r"|of course|really|simply|obviously|then|here|now|thus|hence|option|answer|hmm|ah|oh|alright|right"
     r"|mean|i|think|believe|guess|be|to|in|fact|actually|probably|likely|pretty|very|much|most|letter|text"
     r"|choice|short)\b"
 )
-PRONOUN = re.compile(
+PRONOUN = lazy_regex(
     r"(?:but|yet|and) (?=(?:is|are|was|were|does|do|did|has)(?:n't| not)\b)|"
     r"(?:(?:and|but|so|yet|because|since|however|actually|in fact|well|wait|hmm|oh|sorry|oops"
     r"|unfortunately|honestly|still|now|then|on (?:\w+ )?(?:thought|reflection|inspection))[\s,]+)*"
     r"(?:it|that|this|which|who|these|those|both|the (?:answer|above|latter|former|previous)|my (?:answer"
     r"|previous|first|earlier|choice|pick))(?:'s|\b)"
 )
-TURNS = re.compile(
+TURNS = lazy_regex(
     r"\b(?:i meant?|wait|actually|hmm+|hold on|scratch|no|nope|oops|sorry|correction|apolog\w+|instead"
     r"|however|but"
     r"|rather|let me|correct\w*|mistake|reconsider\w*|second|so|therefore|thus|hence|in the end|finally"
@@ -282,33 +282,33 @@ TURNS = re.compile(
     r"|came back|back|then|after|reali[sz]ed?"
     r"|overall|now|better|upon|in fact)\b"
 )
-CONFIRMS = re.compile(
+CONFIRMS = lazy_regex(
     r"(?:\w{1,10}\s?:\s)?(?:yes|yep|yeah|yup|correct|exactly|definitely|absolutely|indeed|that's it"
     r"|that's the one)\b(?!.*\b(?:but|not)\b)"
 )
 """After a question: it is so."""
-DISCONFIRMS = re.compile(
+DISCONFIRMS = lazy_regex(
     r"(?:\w{1,10}\s?:\s)?(?:no|nope|nah|wrong|never|certainly not|of course not|not at all)\W*$"
 )
 """After a question: it is not so."""
-SHAKES = re.compile(
+SHAKES = lazy_regex(
     r"(?:(?:up)?on (?:second|reflection|further|closer)|no|nope|nah|wait|actually|scratch (?:that|it)"
     r"|strike that|sorry|oops"
     r"|never ?mind|(?:(?:al)?though|but),? come to think of it|come to think of it"
     r"|correction|edit|update|erratum|typo|whoops|make that|hold on|jk"
     r"|hmm)\b"
 )
-CONTRAST = re.compile(
+CONTRAST = lazy_regex(
     r"(?:but|however|yet|still|so|therefore|thus|hence|then|though|although|finally|and (?:let|upon|on|after"
     r"|now|then|finally))\b"
 )
-IS = re.compile(r"\b(?:is|are)\b|\w's\b|\bits\b")
-IN_FAVOUR = re.compile(r"\b((?:discard|reject|abandon|drop|dismiss|set aside|withdr)\w*) in favou?r")
-SETTING_ASIDE = re.compile(
+IS = lazy_regex(r"\b(?:is|are)\b|\w's\b|\bits\b")
+IN_FAVOUR = lazy_regex(r"\b((?:discard|reject|abandon|drop|dismiss|set aside|withdr)\w*) in favou?r")
+SETTING_ASIDE = lazy_regex(
     r"(?:after |by |having |on )?(?:exclud|eliminat|rul|discard|reject|dismiss|remov|cross|set|throw|weed"
     r"|filter)\w*\b[^,:]{0,200},\s"
 )
-NO = re.compile(
+NO = lazy_regex(
     r"^(?:(?:but|and|so|or|although|though),?\s)?"
     r"(?:(?:(?:(?:up)?on (?:second thoughts?|(?:further |closer )?(?:reflection"
     r"|inspection))|nope|nah|wait|(?:scratch|strike) (?:that|it)|actually|sorry|hold on|my bad|correction"
@@ -318,7 +318,7 @@ NO = re.compile(
     r"|oops)\s)?"
 )
 """Words that open a correction."""
-ENDS = re.compile(
+ENDS = lazy_regex(
     rf"^(?!(?:\w+ )?(?:next|now|look|consider|check|examine|analy[sz]\w*|regarding|about|start\w*"
     rf"|evaluat\w*|discuss\w*|moving|turn\w*|as for|concerning|remember|note|ask|compare|see|read|recall"
     rf"|let|love|north|south|east|west|like|in|the)\b)(?:[\w']+[\s,]+){{0,5}}{X}(?:[\s,]+(?:lol|lmao|haha"
@@ -326,13 +326,13 @@ ENDS = re.compile(
     rf"|tbh|imo|ngl|obviously|period|easy|duh|all the way|all day|hands down|for sure|of course|then))*$"
 )
 """A few words that end in the candidate: "def B", "Tick B"."""
-SUM = re.compile(r"[=^×·]|\\cdot|\\times")
-CONCEDED = re.compile(
+SUM = lazy_regex(r"[=^×·]|\\cdot|\\times")
+CONCEDED = lazy_regex(
     r"(?:although|though|while|whereas|even though|even if|granted|admittedly|despite)\b(?!\s?[:,])"
 )
-CONFUSED = re.compile(r"\b(?:confuse[sd]?|mix(?:es|ed)? up|mistaken) (?:it )?(?:with|for)\b")
+CONFUSED = lazy_regex(r"\b(?:confuse[sd]?|mix(?:es|ed)? up|mistaken) (?:it )?(?:with|for)\b")
 """With something else: what is said next is said of that."""
-PLAN = re.compile(
+PLAN = lazy_regex(
     rf"\b(?:to|should|must|would|will|need|let's|us|can|shall)\s(?:(?:now|first|next|then|also)\s)?"
     rf"(?:compare|examine|evaluate|analy[sz]e|assess|investigate|look (?:at|into)|check|test"
     rf"|go (?:over|through)|rule out|be (?:looked|checked|examined|tested|discussed))\b[^,]*{X}"
@@ -379,7 +379,7 @@ ADDED = lazy_regex(
 )
 """What is said of another answer beside one."""
 _NO_X = f"[^{X[1:-1]}]"
-SPLIT = re.compile(
+SPLIT = lazy_regex(
     rf"\b(?:some|one|many|half|most|several)\b{_NO_X}{{0,60}}{X}{_NO_X}{{1,60}}"
     rf"\b(?:others?|another|the rest|(?:an)?other half)\b{_NO_X}{{0,40}}{X}"
     r"|\bboth (?:have )?been (?:proposed|suggested|argued|named|claimed|defended)\b"
@@ -389,15 +389,15 @@ SPLIT = re.compile(
     r"(?:either|any of them|one over the other)$"
 )
 """Others are divided, or nothing is settled."""
-AFFIRMS = re.compile(
+AFFIRMS = lazy_regex(
     r"\b(?:right|correct|the answer|the one|best"
     r"|my (?:\w+ )?(?:answer|pick|choice|response|reply|decision))\b"
 )
-KEEPS = re.compile(
+KEEPS = lazy_regex(
     r"\b(?:lock\w*|stick\w*|go|going|submit\w*|keep\w*|settl\w+)(?: with| in| on)? (?:that|it|this)\b"
     r"(?!\s?:\s\w)"
 )
-PROCESS = re.compile(
+PROCESS = lazy_regex(
     r"(?:step \d{1,2}\s?:\s)?(?:[\w']+[\s,]+){0,3}?(?:look\w*|examin\w*|check\w*|test\w*|try\w*"
     r"|analy[sz]\w*|evaluat\w*|discuss\w*"
     r"|review\w*|compar\w*|start\w*|begin\w*|turn(?:ing)?|move|moving|next|regarding|concerning|as for"
@@ -407,18 +407,18 @@ PROCESS = re.compile(
     r"|steer clear|beware|second|away)\b|let " + X + r" (?:be|denote|equal)"
 )
 """A clause that opens so looks at a candidate, and does not choose it."""
-HEAD = re.compile(
+HEAD = lazy_regex(
     r"(?:(?:and|so|thus|but|then|well|now|here|option|choice|answer|letter|the|an?|only|ok|okay|hence"
     r"|therefore|yes|clearly|obviously|also|first|both|item|number)\b[\s,:]*)+"
 )
 """What may stand before a subject."""
-HEADS_NOTHING = re.compile(
+HEADS_NOTHING = lazy_regex(
     r"(?:^|\n)\s{0,3}#{1,6}\s[*_]*(?:(?:analysis of|considering|evaluating)\s)?"
     r"(?:the )?(?:option|choice|step|case)\b[^\n]*\s*\Z",
     re.I,
 )
 """At the end: what it announces has not been written."""
-CUT_OFF = re.compile(
+CUT_OFF = lazy_regex(
     r"\b(?:which|the|an?|of|is|to|and|that|this|because|we|it|in|for|as|with|or|but|by|its|are|was|would"
     r"|can|if|than|from|on|at|so|who|when|where|(?:this|that) [a-z]+|need|have|want|i'd|we'd|might|could"
     r"|must|should|not|just|also|they|he|she|you|perhaps|maybe|has|be|refers|means|let|me|i|let's"
@@ -426,20 +426,20 @@ CUT_OFF = re.compile(
     r"|(?<=[.!?])\s+[A-Z(\[][^.!?\n]*[a-z]{2,}\s[a-z]{2,}$",
 )
 """The last words of a text that breaks off: after whole sentences, one without an end."""
-YOU_ARE_RIGHT = re.compile(
+YOU_ARE_RIGHT = lazy_regex(
     r"(?:and |so |yes,? )?you(?:'re| are| were) (?:absolutely |quite |totally |completely )?(?:right"
     r"|correct)\b(?! (?:to|in|about)\b)"
 )
-BOTH = re.compile(r"\b(?:one of|both|either|neither|nor|between|two|all|any of|whether|not|each|none)\b")
-FROM_TO = re.compile(rf"\bfrom {X} (?:over |back )?to\b")
-AND = re.compile(r",?\s(?:and|but)\s(?:to\s)?|,\s")
-OFFER = re.compile(
+BOTH = lazy_regex(r"\b(?:one of|both|either|neither|nor|between|two|all|any of|whether|not|each|none)\b")
+FROM_TO = lazy_regex(rf"\bfrom {X} (?:over |back )?to\b")
+AND = lazy_regex(r",?\s(?:and|but)\s(?:to\s)?|,\s")
+OFFER = lazy_regex(
     r"(?:so |now |and |or |also,? )?(?:(?:do|would|did) you (?:want|like|need|wish|prefer)|want me"
     r"|need me|shall i|should i"
     r"|can i|may i|could i|is there anything|are you interested|interested in)\b"
 )
 """A question that offers something."""
-NEW_CLAUSE = re.compile(
+NEW_CLAUSE = lazy_regex(
     rf"(?:(?!(?:for|of|to|the|an?|option|choice|answer|by|with|in|on|as|letter|both|or|and|not|nor|also"
     rf"|even|maybe"
     rf"|perhaps|possibly|are|is|than)\b)[\w']+\s(?:[\w']+\s){{0,3}}{X}|(?:option |choice "

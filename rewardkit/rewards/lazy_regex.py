@@ -31,6 +31,6 @@ class _LazyRegex:
 def lazy_regex(text: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern like that of `re.compile`, which is compiled when it is first used.
 
-    For one of more than some hundred characters that few responses need; a use takes 0.02 µs more.
+    For what is long, or one of many, and few responses need; a use takes 0.02 µs more.
     """
     return cast("re.Pattern[str]", _LazyRegex(text, flags))

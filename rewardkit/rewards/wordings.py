@@ -99,7 +99,7 @@ HINTS = (
     *("ответ", "yanıt", "답", "正解", " say", "答", "选", "選"),
 )  # fmt: skip
 """Every marker has one of these in it, in lower case."""
-MARKED_OTHERWISE = re.compile(
+MARKED_OTHERWISE = lazy_regex(
     rf"\b(?:{_WRONG_ABROAD}|wrong|incorrect|worst|least|less|un\w{{3,12}}|false|mistaken|bad|tempting"
     rf"|first|initial|draft|temporary|interim"
     r"|previous|old|original|example|sample|dummy|placeholder|template|trick"
@@ -111,7 +111,7 @@ MARKED_OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 """Before a marker: it announces another answer than the response's own."""
-UNSURE = re.compile(
+UNSURE = lazy_regex(
     r"[\s*_#>,.!?;-]{0,6}(?:(?:so|and|but|then|well|hmm+|sorry|oh|i (?:think|guess"
     r"|suppose))\b,?\s)?(?:maybe|perhaps|yeah,? right|as if|in your dreams|(?:so )?says who"
     r"|possibly"
@@ -263,11 +263,11 @@ ONCE = (
     r"|in (?:the )?(?:near )?future|tomorrow|one day)\b"
 )
 """At a time that is over, or to come."""
-ONCE_SO = re.compile(
+ONCE_SO = lazy_regex(
     rf"[\s*_(\[\"']{{0,4}}[^\s,;.\n](?:[^,;.\n]|\.(?=\d)){{0,80}}?,?\s(?:{ONCE}|then\W*\Z)", re.IGNORECASE
 )
 """In the place of an answer that was one: when it was."""
-BEFORE_NOW = re.compile(
+BEFORE_NOW = lazy_regex(
     rf"(?:^|[.!?:;\n])[\s*_#>-]{{0,4}}(?:but |and )?(?:{ONCE}|once|in)\b[^.!?;:\n]{{0,60}}$", re.IGNORECASE
 )
 """Before an answer that was one: when it was."""
@@ -310,14 +310,14 @@ LABELLED_OTHERWISE = lazy_regex(
     re.IGNORECASE,
 )
 """Before a marker, on its line: what others answer, or an example."""
-ALTERNATIVE = re.compile(
+ALTERNATIVE = lazy_regex(
     r"\b(?:private|unofficial|back-?up|fall-?back|spare|reserve|secret|joke|second|third|fourth|fifth|2nd"
     r"|3rd|[4-9]th|alternative|another|other|different|further|additional|competing|rival"
     r"|(?<!only\s)(?:possible|potential|plausible)|tentative|provisional)\s(?:\w{1,12}\s)?$",
     re.IGNORECASE,
 )
 """Before a marker: it announces one answer of several."""
-SECOND_THOUGHT = re.compile(
+SECOND_THOUGHT = lazy_regex(
     r"[\s*_.!?,;:)>\]}$\\–—-]{0,12}(?:or\b|alternative(?:ly)?\b|on\ssecond\sthoughts?(?!\?\sNo\b)"
     r"|never\s?mind|actually|maybe"
     r"|perhaps|possibly|rather\b|sorry"
@@ -327,7 +327,7 @@ SECOND_THOUGHT = re.compile(
     re.IGNORECASE,
 )
 """After an answer: another one follows."""
-DENIAL = re.compile(
+DENIAL = lazy_regex(
     r"\b(?:not|never|cannot|neither|nor|(?<!no\s)(?<!without\s)(?<!without\sa\s)(?<!any\s)doubt\w*"
     r"|(?:had|were)\s(?:I|we|it|you|this|they)|unlikely|few|nobody|no one|hardly anyone|except"
     r"|rule out|if|whether|unless|suppos(?:e|ing)|(?:as|so) long as|assume|imagine|pretend|refuse"
@@ -341,7 +341,7 @@ DENIAL = re.compile(
     re.IGNORECASE,
 )
 """In the sentence before a marker: what the marker announces is not claimed."""
-_SETTLED = re.compile(
+_SETTLED = lazy_regex(
     r"[\s*_#>-]{0,6}(?:(?:and|so|but|now|thus|therefore|hence),?\s)?"
     r"(?P<ground>(?:since|as|because|given|seeing|considering|now|with|while|although|though"
     r"|even\sthough|whereas)\b)?"
@@ -351,13 +351,13 @@ _SETTLED = re.compile(
     r"(?:(?:the|my|our|only|correct|right|best|final|possible|true|remaining|logical)\s){0,4}",
     re.IGNORECASE,
 )
-_UNSETTLED = re.compile(
+_UNSETTLED = lazy_regex(
     r"\b(?:if|whether|unless|suppos\w{1,4}|assum\w{1,4}|few|nobody|no one|hardly|doubts?|no way"
     r"|sa(?:y|ys|id|ying)|thinks?|thought|believ\w{1,3}|claim\w{0,3}|argu\w{1,3}|agree\w{0,2}"
     r"|accept\w{0,3}|guess\w{0,3}|imply|(?:true|case|clear|certain|sure|follow|mean)\sthat)\b",
     re.IGNORECASE,
 )
-HEARSAY = re.compile(
+HEARSAY = lazy_regex(
     r"\b(?!(?:I|we|which|this|that|as|it|passage|text|table|figure|evidence|data|rule|theorem|formula"
     r"|context|document|definition|law)\b)"
     r"[a-z]{1,20}\s(?:says|said|claims|claimed|thinks|thought|believes|believed|argues|argued|insists"
@@ -366,7 +366,7 @@ HEARSAY = re.compile(
     re.IGNORECASE,
 )
 """Before a marker: somebody else's answer is told."""
-UNCLAIMED = re.compile(
+UNCLAIMED = lazy_regex(
     r"\b(?:wrong|incorrect|worst|least \w{1,20}|false|mistaken|his|her|their|your|poor|second best"
     r"|naive|(?!question|problem)\w{1,30}['’]s)(?:\s\w{1,12}){1,2}\s?"
     r"(?:\b(?:is|was|(?:would|must|should) be)|[:=])$"
@@ -389,14 +389,14 @@ CONCLUSION = lazy_regex(
     re.IGNORECASE | re.MULTILINE,
 )
 """Before an answer that a last sentence is nothing but: "So it must be", "Therefore," "That leaves"."""
-PREDICATE = re.compile(
+PREDICATE = lazy_regex(
     r"\s(?P<is>is|are|isn['’]t|aren['’]t)\s(?P<not>not\s|in)?"
     r"(?:(?:the|also|both|all|clearly|indeed|thus|therefore|only|definitely|certainly|most|one)\s){0,3}"
     r"(?P<word>correct|right|best|wrong|incorrect|false|answer|appropriate|accurate)\b(?!\s?[?？])"
     r"(?:\s(?:answer|option|choice|one|statement|response))?"
 )
 """After an option: whether it is the answer."""
-REST_OF_REASON = re.compile(
+REST_OF_REASON = lazy_regex(
     r"\s*[,;–—-]?\s*\b(?:because|since|(?<!well\s)(?<!much\s)as(?!\s(?:well|much|are|is|do|does|can"
     r"|could|would|also)\b)|which"
     r"|due to|for the)\b.*"
@@ -404,15 +404,15 @@ REST_OF_REASON = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A reason that follows an answer."""
-_VERB_LAST = re.compile(r"\s?(?:です|である|だ|입니다|이다)[。.]?$")
-_CONTRASTS = re.compile(r"\b(?:not|pas|nicht|não|niet|than|instead|opposed)\b|n['’]t\b", re.IGNORECASE)
-_INSTEAD = re.compile(
+_VERB_LAST = lazy_regex(r"\s?(?:です|である|だ|입니다|이다)[。.]?$")
+_CONTRASTS = lazy_regex(r"\b(?:not|pas|nicht|não|niet|than|instead|opposed)\b|n['’]t\b", re.IGNORECASE)
+_INSTEAD = lazy_regex(
     r"\s*(?:just\snot|not|isn['’]t|wasn['’]t)\s(?!(?:true|right|correct|the\scase|so|possible|likely)\b)"
     r"(?P<other>[^\n;]{1,200}?)[,;]?\s(?:but|rather|it['’]s"
     r"|it\sis)\s(?:rather\s)?(?P<own>.{1,400})",
     re.I | re.S,
 )
-_NOT_OTHER = re.compile(
+_NOT_OTHER = lazy_regex(
     r"(?P<own>.{1,400}?)(?:,|\s|[,\s]\s?\()(?:\s?(?:and|but|et|und|e|en)\s)?\s?(?:not|pas|nicht|não|niet"
     r"|rather\sthan|instead\sof"
     r"|as\sopposed\sto)\s(?!any\s?more\b|any\slonger\b|now\b|today\b|yet\b"

@@ -7,14 +7,12 @@ reward behaves the same wherever it runs.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import isfinite
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -23,6 +21,9 @@ from rewardkit.groups import group_places
 from rewardkit.registry import Reward
 from rewardkit.types import Sample, Score, failure
 
+if TYPE_CHECKING:
+    import asyncio  # a quarter of a worker's start; imported where a reward is `async`
+
 _LOG_EVERY_S = 60.0
 _MAX_KINDS = 1_000
 """Kinds of failures whose last log is remembered."""
@@ -30,7 +31,6 @@ _MAX_KINDS = 1_000
 _next_log: dict[tuple[str, str, int], float] = {}
 """By reward, exception and line: when it may be logged again."""
 
-_log = logging.getLogger("rewardkit.scoring")
 TRACEBACKS = "REWARDKIT_TRACEBACKS"
 """Environment variable: where it is set, a failing reward's traceback is logged. Servers set it, for whoever
 runs them; elsewhere the one line in `Score.detail` is what is shown."""
@@ -64,6 +64,8 @@ class RewardRunner:
         if self.reward.batch:
             return self._run_as_batch(samples)
         if self.is_async:
+            import asyncio
+
             # One loop for all calls, so that a reward can keep its connections open from one to the next.
             self._loop = self._loop or asyncio.Runner()
             return self._loop.run(self.run_concurrently(samples))
@@ -99,9 +101,13 @@ class RewardRunner:
 
     async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples with an `async` reward, all at once, each with its own deadline."""
+        import asyncio
+
         return list(await asyncio.gather(*(self._arun_one(sample) for sample in samples)))
 
     async def _arun_one(self, sample: Sample) -> Score:
+        import asyncio
+
         start = perf_counter()
         try:
             awaitable: Awaitable[Any] = self._call(sample, self.options)
@@ -126,6 +132,8 @@ class RewardRunner:
         try:
             results = self._call(list(samples), self.options)
             if self.is_async:
+                import asyncio
+
                 results = asyncio.run(_wait_for(results))
             results = list(results)
             if len(results) != len(samples):
@@ -165,7 +173,10 @@ def _log_traceback(reward: Reward, error: BaseException) -> None:
     if len(_next_log) >= _MAX_KINDS:
         _next_log.clear()
     _next_log[kind] = now + _LOG_EVERY_S
-    _log.error("the reward %s raised %s", reward.name, type(error).__name__, exc_info=error)
+    import logging
+
+    log = logging.getLogger("rewardkit.scoring")
+    log.error("the reward %s raised %s", reward.name, type(error).__name__, exc_info=error)
 
 
 def is_async(reward: Reward) -> bool:

@@ -6,10 +6,10 @@ It reads frames from the parent and answers with frames. It dies with its parent
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from typing import Any
 
-import cloudpickle
 import msgspec
 
 from rewardkit import processes
@@ -89,9 +89,10 @@ def _send(answers: Any, message: Loaded | Scored) -> None:
 
 def _load(message: Load, runners: dict[int, RewardRunner]) -> Loaded:
     try:
-        import_as_read(message.files)
-        reward, options = cloudpickle.loads(message.pickled)
-        runner = RewardRunner(reward, options)
+        with processes.large_imports():
+            import_as_read(message.files)
+            reward, options = pickle.loads(message.pickled)
+            runner = RewardRunner(reward, options)
         runner.load()
         runners[message.reward_id] = runner
     except Exception as error:

@@ -45,7 +45,8 @@ def main(parent: int) -> None:
     listening = socket.socket(fileno=order["listening"])
     module, _, function = order["target"].partition(":")
     try:
-        imported = importlib.import_module(module)
+        with processes.large_imports():
+            imported = importlib.import_module(module)
         answer = getattr(imported, function)
         getattr(imported, "prepare", lambda: None)()
     except Exception as error:
