@@ -6,13 +6,11 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -64,32 +62,12 @@ def test_the_parts_of_an_answer_share_one_budget(monkeypatch: pytest.MonkeyPatch
     assert sum(asked) <= MathOptions().deadline_s
 
 
-def answer_for_tests(question: dict[str, Any]) -> dict[str, Any]:
-    """What the forks of these tests do."""
-    match question["do"]:
-        case "spin":
-            while True:
-                pass
-        case "eat":
-            return {"size": len(bytearray(8 << 30))}
-        case "crash":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        case "quit":
-            os._exit(3)
-        case "be killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "be killed once":
-            if not os.path.exists(question["mark"]):
-                open(question["mark"], "w").close()
-                os.kill(os.getpid(), signal.SIGKILL)
-        case "raise":
-            raise ValueError
-    return {"pid": os.getpid()}
+TARGET = "fork_answers:answer"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[ForkServer]:
-    yield ForkServer("test_math_worker:answer_for_tests")
+    yield ForkServer(TARGET)
     shared.close()
 
 
@@ -115,9 +93,11 @@ def test_a_fork_killed_by_someone_else_costs_no_question(server: ForkServer, tmp
 @pytest.mark.slow
 def test_a_server_killed_from_outside_is_replaced(server: ForkServer) -> None:
     server.ask({"do": "say"}, 1.0)
-    server._started[0].kill()
-    server._started[0].wait()
+    before = server._started[-1]
+    before.kill()
+    before.wait()
     assert server.ask({"do": "say"}, 1.0)["pid"]
+    assert server._started[-1] is not before
 
 
 def test_a_library_that_raises_leaves_the_question_open(server: ForkServer) -> None:
@@ -185,38 +165,45 @@ def test_it_works_from_threads_and_event_loops() -> None:
     assert asyncio.run(in_loop()) == ["equal"] * 3
 
 
-def _send(queue: multiprocessing.Queue[tuple[str, int]]) -> None:
-    queue.put((closed_form(), client.SERVER._started[-1].pid))
+def _send(server: ForkServer, queue: multiprocessing.Queue[tuple[int, int]]) -> None:
+    queue.put((server.ask({"do": "say"}, 1.0)["pid"], server._started[-1].pid))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_it_works_in_child_processes_which_leave_the_parents_server_alone(method: str) -> None:
-    closed_form()
-    before = client.SERVER._started[-1].pid
+def test_it_works_in_child_processes_which_leave_the_parents_server_alone(
+    server: ForkServer, method: str
+) -> None:
+    server.ask({"do": "say"}, 1.0)
+    before = server._started[-1].pid
     context = multiprocessing.get_context(method)
-    queue: multiprocessing.Queue[tuple[str, int]] = context.Queue()
-    child = context.Process(target=_send, args=(queue,))
+    queue: multiprocessing.Queue[tuple[int, int]] = context.Queue()
+    child = context.Process(target=_send, args=(server if method == "fork" else ForkServer(TARGET), queue))
     child.start()
-    outcome, process = queue.get(timeout=300)
+    fork, process = queue.get(timeout=300)
     child.join()
-    assert outcome == closed_form() == "equal"
-    assert client.SERVER._started[-1].pid == before != process
+    assert fork not in _forks(before)
+    assert server.ask({"do": "say"}, 1.0)["pid"] in _forks(before)
+    assert server._started[-1].pid == before != process
     until(lambda: not alive(process))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "pass", "client.close(); time.sleep(60)"])
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "pass", "shared.close(); time.sleep(60)"])
 def test_no_server_outlives_who_started_it(end: str) -> None:
     program = (
-        "from rewardkit.rewards.math import compare; import os, time\n"
-        "from rewardkit.rewards.math.sympy import client\n"
-        f"compare({SERIES[0]!r}, '2')\n"
-        "process = client.SERVER._started[0].pid\n"
+        "import os, time\n"
+        "from rewardkit import shared\n"
+        "from rewardkit.rewards.math.sympy.asking import ForkServer\n"
+        f"server = ForkServer({TARGET!r})\n"
+        "server.ask({'do': 'say'}, 1.0)\n"
+        "process = server._started[0].pid\n"
         "print(process, open(f'/proc/{process}/task/{process}/children').read(), flush=True)\n"
         f"{end}"
     )
-    owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent
+    )
     assert owner.stdout is not None
     processes = {int(pid) for pid in owner.stdout.readline().split()}
     assert len(processes) >= 2  # the server and its forks
