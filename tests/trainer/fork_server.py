@@ -34,6 +34,7 @@ OURS = ("rewardkit", "tests", "benchmarks")
 LIBRARIES = (
     "rewardkit.cli",
     "rewardkit.commands.generate",
+    "rewardkit.rewards.gsm8k",
     "rewardkit.trainer.run.main",
     "rewardkit.trainer.loop",
     "rewardkit.trainer.run.build",

@@ -1,6 +1,8 @@
 """`rewardkit train` of several processes, of which torchrun's agent forks those that it would start as programs.
 
 python -m tests.trainer.forked_launch WORDS...      (of `rewardkit.trainer.run.main`)
+
+The rank that the environment names as the REAL_RANK is started as the program that it is.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
 from rewardkit.trainer.run.main import main
 
+REAL_RANK = "REWARDKIT_TESTS_REAL_RANK"
 HANDLED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """What the agent handles, in its own way."""
 
@@ -52,6 +56,15 @@ def _be_rank(words: Sequence[str], environment: Mapping[str, str]) -> None:
     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 
+_start_program = SubprocessHandler._popen
+
+
+def _start(self: SubprocessHandler, args: tuple[str, ...], env: dict[str, str]) -> Any:
+    if env["RANK"] == os.environ.get(REAL_RANK):
+        return _start_program(self, args, env)
+    return ForkedRank(args, env)
+
+
 if __name__ == "__main__":
-    SubprocessHandler._popen = lambda self, args, env: ForkedRank(args, env)  # type: ignore[method-assign,assignment,return-value]
+    SubprocessHandler._popen = _start  # type: ignore[method-assign]
     main()
