@@ -9,12 +9,14 @@ import contextlib
 import importlib
 import os
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
+from rewardkit.processes import large_imports
 
 COMMANDS = {
     "list": "Show the registered data sources and their rewards.",
@@ -60,8 +62,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"rewardkit.commands.{cmd_name}")
-        command: click.Command = module.command
+        module = f"rewardkit.commands.{cmd_name}"
+        with nullcontext() if module in sys.modules else large_imports():
+            command: click.Command = importlib.import_module(module).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

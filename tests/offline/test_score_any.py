@@ -310,7 +310,7 @@ def test_standard_input_goes_to_standard_output(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "in.jsonl", _plain(20_000))
+    path = write(tmp_path / "in.jsonl", _plain(6_000))
     command = f"{sys.executable} -m rewardkit score - < {path} | head -n 1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done.stderr
@@ -392,11 +392,11 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.unmeasured
 @pytest.mark.slow
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
-    path = write(tmp_path / "in.jsonl", _plain(60_000))
+    path = write(tmp_path / "in.jsonl", _plain(33_000))
     out, hold = tmp_path / "out.jsonl", tmp_path / "hold"
     progress = tmp_path / ".out.jsonl.progress"
     mine = write_reward(tmp_path / "mine.py", "gsm8k", hold=hold, progress=progress, chunks=1)
-    words = ["score", str(path), "--reward", str(mine)]
+    words = ["score", str(path), "--reward", str(mine), "--workers", "2"]
     hold.touch()
     # Not measured: a KeyboardInterrupt within coverage's own Python code leaves it with a lock that it waits for.
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}

@@ -112,29 +112,32 @@ def test_prompt_and_extra_info_reach_a_reward_that_reads_them(tmp_path: Path, re
 
 @pytest.mark.unmeasured
 @pytest.mark.slow
-def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path: Path) -> None:
-    file = _responses(tmp_path / "in.parquet", 200_000)
+def test_a_run_that_was_killed_resumes_to_the_same_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _responses(tmp_path / "in.parquet", 70_000)  # nine chunks
     hold, progress = tmp_path / "hold", tmp_path / ".out.parquet.progress"
-    mine = write_reward(tmp_path / "mine.py", "openai/gsm8k", hold=hold, progress=progress, chunks=4)
-    command = [sys.executable, "-m", "rewardkit", "score", str(file), "--reward", str(mine)]
-    subprocess.run([*command, "--out", str(tmp_path / "unbroken.parquet")], check=True, capture_output=True)
+    mine = write_reward(tmp_path / "mine.py", "openai/gsm8k", hold=hold, progress=progress, chunks=2)
+    words = ["score", str(file), "--reward", str(mine), "--workers", "2"]
+    assert run([*words, "--out", str(tmp_path / "unbroken.parquet")]) == 0
 
     out = tmp_path / "out.parquet"
     hold.touch()
-    running = subprocess.Popen([*command, "--out", str(out)])
-    until(lambda: len(list(progress.glob("*.msgpack"))) >= 4)
+    running = subprocess.Popen([sys.executable, "-m", "rewardkit", *words, "--out", str(out)])
+    until(lambda: len(list(progress.glob("*.msgpack"))) >= 2)
     running.send_signal(signal.SIGKILL)
     running.wait()
     hold.unlink()
     kept = len(list(progress.glob("*.msgpack")))
     assert not out.exists()
 
-    again = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True)
-    assert again.returncode == 2
-    assert "--resume" in again.stderr and again.stderr.count("\n") == 1
+    capsys.readouterr()
+    assert run([*words, "--out", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert "--resume" in told and told.count("\n") == 1
 
-    subprocess.run([*command, "--out", str(out), "--resume"], check=True, capture_output=True)
-    assert 4 <= kept < 13
+    assert run([*words, "--out", str(out), "--resume"]) == 0
+    assert 2 <= kept < 9
     assert out.read_bytes() == (tmp_path / "unbroken.parquet").read_bytes()
     assert not progress.exists()
 
@@ -270,13 +273,13 @@ def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.unmeasured  # what coverage writes would be too long, too
 def test_a_full_disk_leaves_no_output_and_keeps_the_input(tmp_path: Path) -> None:
-    file = _responses(tmp_path / "in.parquet", 100_000)
+    file = _responses(tmp_path / "in.parquet", 30_000)
     command = f"ulimit -f 100; exec {sys.executable} -m rewardkit score {file} --out {tmp_path}/out.parquet"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.returncode == 2
     assert "cannot write" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "out.parquet").exists()
-    assert pq.read_table(file).num_rows == 100_000
+    assert pq.read_table(file).num_rows == 30_000
 
 
 def test_options_and_column_names_come_from_the_command_line(tmp_path: Path) -> None:
