@@ -119,11 +119,10 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def large_imports() -> Iterator[None]:
-    """Import libraries as large as transformers without looking for garbage meanwhile: a second less.
+def unsearched_imports() -> Iterator[None]:
+    """Import without looking for garbage meanwhile, a fifth less of the time.
 
-    No later search goes through what there is afterwards either, but for the interpreter's last one: then
-    libraries that look for leaks find none.
+    No later search goes through what there is afterwards either, nor does the interpreter's last one.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -131,6 +130,18 @@ def large_imports() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        atexit.register(gc.unfreeze)
         if enabled:
             gc.enable()
+
+
+@contextlib.contextmanager
+def large_imports() -> Iterator[None]:
+    """Import libraries as large as transformers as `unsearched_imports` does: a second less.
+
+    The interpreter's last search goes through them: then libraries that look for leaks find none.
+    """
+    with unsearched_imports():
+        try:
+            yield
+        finally:
+            atexit.register(gc.unfreeze)

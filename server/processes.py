@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -22,7 +24,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from rewardkit.errors import ConfigError
-from rewardkit.processes import die_with_parent
+from rewardkit.processes import die_with_parent, unsearched_imports
 from rewardkit.server.connections import REQUEST_TIMEOUT_S, Places, with_places
 from rewardkit.server.health import Health
 from rewardkit.server.listening import BACKLOG, Listening, raise_file_limit
@@ -84,6 +86,7 @@ def serve(
         ConfigError: what this one needs before it may take the place of others cannot be had.
     """
     connections = raise_file_limit()
+    _import_application()
     with make_app(siblings) as app:
         if replaces:
             _prepare(app.state.health)
@@ -103,6 +106,12 @@ def serve(
         _DrainingServer(config, app.state.health, listening.drain_s, supervised, replaces).run(
             sockets=[socket_]
         )
+
+
+def _import_application() -> None:
+    """Import what an application is made of; not before it is known where metrics are shared."""
+    with nullcontext() if "rewardkit.server.app" in sys.modules else unsearched_imports():
+        importlib.import_module("rewardkit.server.app")
 
 
 def _prepare(health: Health) -> None:
@@ -233,12 +242,13 @@ def supervise(
         reloadable: SIGHUP has new processes take the places of those that there are, which then drain. One
             that cannot start leaves its place to the one that was there.
     """
-    with _shared_folder() if len(sockets) > 1 or reloadable else contextlib.nullcontext() as folder:
+    with _shared_folder() if len(sockets) > 1 or reloadable else nullcontext() as folder:
         family = _Family(make_app, listening, sockets, folder, generations=_GENERATIONS if reloadable else 1)
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, family.stop)
         if reloadable:
             signal.signal(signal.SIGHUP, family.reload)
+        _import_application()  # once for all of them
         for place in range(len(sockets)):
             family.fork(place)
         return family.wait()

@@ -197,7 +197,7 @@ def command(
 
     @contextlib.contextmanager
     def make_app(siblings: Siblings | None) -> Iterator[FastAPI]:
-        # Imported in the process that serves: the metrics look at the environment when they are.
+        # Only now: the metrics look at the environment when they are imported.
         from rewardkit.server.app import create_app
 
         needs: dict[str, Callable[[], object]] = {} if no_sandbox else {"sandbox": levels.choose}

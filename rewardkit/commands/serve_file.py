@@ -19,7 +19,7 @@ import msgspec
 
 from rewardkit.commands.common import read_mapping
 from rewardkit.errors import ConfigError, RewardkitError, did_you_mean
-from rewardkit.processes import adopts_orphans
+from rewardkit.processes import adopts_orphans, unsearched_imports
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -134,7 +134,8 @@ class ServingCommand(click.Command):
 
 
 def _serve(wanted: Serving) -> None:
-    from rewardkit.server import processes
+    with unsearched_imports():
+        from rewardkit.server import processes
 
     address, sockets = _listen(wanted)
     if wanted.workers == 1 and not adopts_orphans():
@@ -144,7 +145,8 @@ def _serve(wanted: Serving) -> None:
 
 
 def _serve_reloadable(command: ServingCommand, ctx: click.Context) -> None:
-    from rewardkit.server import processes
+    with unsearched_imports():
+        from rewardkit.server import processes
 
     args = ctx.meta[_ARGS]
     _try_once(command, args)

@@ -169,3 +169,22 @@ def test_the_folder_that_processes_share_leaves_no_variable_behind() -> None:
         assert os.environ[processes.MULTIPROC_DIR] == str(folder)
     assert processes.MULTIPROC_DIR not in os.environ
     assert not folder.exists()
+
+
+def test_processes_of_one_server_are_forked_from_one_that_has_imported_it_and_knows_their_folder() -> None:
+    """Or each would import it all again; and the metrics look at the environment when they are imported."""
+    script = """
+import os, sys
+from rewardkit.server import processes
+class Family:
+    stop = print
+    def __init__(self, *args, **named): pass
+    def fork(self, place):
+        from prometheus_client import values
+        print("rewardkit.server.app" in sys.modules, values.ValueClass is not values.MutexValue)
+    def wait(self): return 0
+processes._Family = Family
+processes.supervise(None, None, [None, None])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n" * 2
