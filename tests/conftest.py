@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import copy
 import gc
-import importlib
 import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, settings
 
 import rewardkit.rewards  # noqa: F401  (ours are registered once, before the first test)
 from rewardkit.registry import REGISTRY, Registry
+from tests.forks import run_in_forks
+from tests.trainer.running import RUN, hold_server
 
 REFERENCE_DATA = Path(__file__).parents[2] / "shared" / "data"
 """Whole datasets as published; beside a developer's checkout, not in it."""
@@ -32,21 +34,27 @@ settings.register_profile("search", _UNTIMED, max_examples=1_000)
 settings.load_profile("steady")
 
 
+SESSIONS: list[pytest.Session] = []
+"""Those that ran their tests in several processes."""
+
+
+@atexit.register  # called last, as the first that is registered
 def _leave() -> None:
-    """End this process without a search for garbage in all that was imported: four seconds in each of them."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    """End this process without a search for garbage in all that it imported, which takes four seconds."""
+    if SESSIONS:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(SESSIONS[0].exitstatus))
 
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    atexit.register(_leave)  # called last, as the first that was registered
-
-
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Heed SIGINT even where a script started this in its background: tests interrupt what they start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.setdefault(RUN, str(os.getpid()))
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if whole and config.getoption("forks") and find_spec("torch") and "coverage" not in sys.modules:
+        hold_server()  # it imports for ten seconds, while the tests are collected
 
 
 LONGEST = (
@@ -171,28 +179,6 @@ def unmeasured() -> Iterator[None]:
             os.environ["COVERAGE_PROCESS_CONFIG"] = config
 
 
-LIBRARIES = (
-    "torch",
-    "transformers.models.auto.modeling_auto",
-    "transformers.models.llama.modeling_llama",
-    "peft",
-    "sympy",
-    "pandas",
-    "pyarrow.parquet",
-    "schemathesis",
-    "fastapi.testclient",
-    "playwright.sync_api",
-)
-"""What the tests import of others' and is large; under coverage it takes twice as long to import."""
-
-if "PYTEST_XDIST_WORKER" in os.environ and "coverage" in sys.modules:
-    # Not without workers: coverage cannot start again in the process where it was started, once torch is there.
-    with unmeasured():
-        for library in LIBRARIES:
-            with suppress(ImportError):
-                importlib.import_module(library)
-
-
 THAWED: list[bool] = []
 """Holds something where a test gave all that is imported back to the collector, as an engine of vLLM does when it is
 closed; the next one, as it opens, would send it through the collector five times: half of the time of its tests."""
@@ -231,30 +217,37 @@ def pytest_collection() -> Generator[None, Any, Any]:
     finally:
         gc.freeze()
         gc.enable()
-        if "PYTEST_XDIST_WORKER" not in os.environ:
-            atexit.register(gc.unfreeze)  # or nanobind tells of leaks
+        atexit.register(gc.unfreeze)  # or nanobind tells of leaks
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, then others with slow tests, so that no process is left with one at the end."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    places |= {Path(__file__).parent / name: places[Path(__file__).parent / TOGETHER[0]] for name in TOGETHER}
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: places.get(item.path, len(places) + (item.path not in slow)))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give a process the tests of a file, as `--dist loadfile` does, or of the files that stand `TOGETHER`."""
-    if config.getvalue("dist") != "loadfile":
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--forks`."""
+    parser.addoption("--forks", type=int, default=0, metavar="N", help="run the tests in N processes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the tests in several processes where that was asked for, and all could be collected."""
+    count = session.config.getoption("forks")
+    if not count or session.testsfailed or session.config.option.collectonly:
         return None
-    from xdist.scheduler import LoadFileScheduling
+    SESSIONS.append(session)
+    run_in_forks(session, count, _file_of)
+    return True
 
-    class FilesTogether(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            return TOGETHER[0] if file.removeprefix("tests/") in TOGETHER else file
 
-    return FilesTogether(config, log)
+def _file_of(item: pytest.Item) -> str:
+    """The file of a test, or the first of those that stand `TOGETHER`."""
+    file = item.path.relative_to(Path(__file__).parent).as_posix()
+    return TOGETHER[0] if file in TOGETHER else file
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -22,7 +22,9 @@ from fastapi.testclient import TestClient
 
 _scorer = Scorer(workers=1)
 _app = create_app(_scorer, max_body_bytes=1 << 20, timeout_s=5.0)
-schema = schemathesis.openapi.from_asgi("/openapi.json", _app)
+# Not `from_asgi`, which starts the app in a thread of this process: it is forked to run tests.
+schema = schemathesis.openapi.from_dict(_app.openapi())
+schema.app = _app
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
+RUN = "REWARDKIT_TESTS_RUN"
+"""In the environment of all processes of one run of the tests: what tells it from others."""
 
 _lease: list[socket.socket] = []
 """The connection that keeps the server running for as long as this process may ask it for programs."""
@@ -41,8 +43,7 @@ class Program:
         """
         self.out, self.err = (tempfile.TemporaryFile("w+", encoding="utf-8") for _ in range(2))  # noqa: SIM115
         self._code: int | None = None
-        if not _lease:
-            _lease.append(_connect())
+        hold_server()
         self._connection = _connect()
         request = {
             "module": module,
@@ -92,6 +93,12 @@ class Program:
         return int(number)
 
 
+def hold_server() -> None:
+    """Start the session's server, where there is none, and keep it for as long as this process runs."""
+    if not _lease:
+        _lease.append(_connect())
+
+
 def run_module(
     module: str, *words: object, timeout: float, environment: Mapping[str, str] | None = None
 ) -> str:
@@ -109,7 +116,7 @@ def _read(stream: IO[str]) -> str:
 
 def _connect() -> socket.socket:
     """A connection to the session's server, which is started by whichever process asks first."""
-    address = f"\0rewardkit-tests-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+    address = f"\0rewardkit-tests-{os.environ[RUN]}"
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
