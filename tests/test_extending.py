@@ -29,9 +29,7 @@ class Copy:
         self.root = root
         self.environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
         for room in ROOMS:
-            shutil.copytree(
-                ROOT / room, root / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(ROOT / room, root / room, symlinks=True)
         page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
         text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
         touched = set()
