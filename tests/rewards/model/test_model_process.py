@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -16,7 +17,7 @@ import pytest
 
 from rewardkit import Sample, Scorer, reward
 from rewardkit.cli import run
-from rewardkit.errors import ScoringError
+from rewardkit.errors import InputError, ScoringError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import register_reward_model
 from tests.living import alive, descendants
@@ -124,7 +125,7 @@ def test_closing_leaves_no_process_and_takes_no_more(obedient: None) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.slow
-def test_warming_up_loads_the_model_or_says_why_not(folder: Path, tmp_path: Path, registry: Registry) -> None:
+def test_warming_up_loads_the_model(folder: Path, registry: Registry) -> None:
     register_reward_model(folder, ["Dahoas/*"])
     with Scorer(options={"Dahoas/*": {"max_length": 64}}) as scorer:
         scorer.warm_up()
@@ -132,12 +133,17 @@ def test_warming_up_loads_the_model_or_says_why_not(folder: Path, tmp_path: Path
         assert scorer.score(Sample(SOURCE, "hi", "", "q")).scorer == "tiny-rm@1"
         assert scorer.score(Sample("Dahoas/other", "hi", "", [{"role": "user", "content": "q"}])).ok
         assert children() == [loaded]
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    for name, size in (("config.json", None), ("model.safetensors", 100)):
-        (broken / name).write_bytes((folder / name).read_bytes()[:size])
-    register_reward_model(broken, ["Dahoas/*"])
-    with Scorer() as scorer, pytest.raises(ScoringError, match=r"for Dahoas/\* is not ready: .*cannot load"):
+
+
+def test_warming_up_says_why_a_model_is_not_ready(obedient: None, registry: Registry) -> None:
+    def load(options: object) -> None:
+        raise InputError("cannot load the reward model broken: cut off")
+
+    registry.register(replace(registry.resolve("test/neural"), load=load), replace_existing=True)
+    with (
+        Scorer() as scorer,
+        pytest.raises(ScoringError, match=r"for test/neural is not ready: .*cannot load"),
+    ):
         scorer.warm_up()
 
 

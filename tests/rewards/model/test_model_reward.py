@@ -214,3 +214,11 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
         load(ModelOptions(str(folder), max_length=129))
     with pytest.raises(InputError, match="device 'cuda:99'"):
         load(ModelOptions(str(folder), device="cuda:99"))
+
+
+def test_weights_that_are_cut_off_are_said_in_one_line(folder: Path, tmp_path: Path) -> None:
+    for name, size in (("config.json", None), ("model.safetensors", 100)):
+        (tmp_path / name).write_bytes((folder / name).read_bytes()[:size])
+    with pytest.raises(InputError, match="cannot load the reward model") as caught:
+        load(ModelOptions(str(tmp_path)))
+    assert "\n" not in str(caught.value)
