@@ -20,6 +20,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError
+from rewardkit.generation.types import EngineSettings, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
 from tests.generation.endpoints import Server, completion
 from tests.living import until
@@ -359,6 +360,20 @@ def test_a_local_engine_gives_the_same_responses_again(generated: Path, engine: 
         assert all(1 <= n <= 8 for n in row["response_tokens"])
         assert [len(log_probs) for log_probs in row["log_probs"]] == row["response_tokens"]
     assert len({text for row in found[0] for text in row["responses"]}) > 12
+
+
+@pytest.mark.parametrize(("sequences", "number"), [(1, 64 << 20), (10**6, 2 << 30)])
+def test_vllm_s_cache_on_a_cpu_holds_what_runs_at_once(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch, sequences: int, number: int
+) -> None:
+    from rewardkit.generation.engines.vllm import arguments
+
+    settings = GenerationSettings(max_tokens=8)
+    monkeypatch.setattr("os.sysconf", lambda name: 1 << 20)  # pages of a MiB, and a million of them
+    given = EngineSettings("vllm", str(model_folder), max_num_seqs=sequences)
+    assert arguments(given, settings, on_cpu=True)["kv_cache_memory_bytes"] == number
+    elsewhere = EngineSettings("vllm", "somebody/nowhere", max_num_seqs=sequences)
+    assert arguments(elsewhere, settings, on_cpu=True)["kv_cache_memory_bytes"] == 2 << 30
 
 
 MULTI_TURN = """

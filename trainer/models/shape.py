@@ -43,7 +43,7 @@ def read_shape(path: str) -> Shape | None:
     if config is None or not files:
         return None
     heads = config.get("num_attention_heads")
-    if not heads or "hidden_size" not in config:
+    if not heads or not config.keys() >= {"hidden_size", "num_hidden_layers", "vocab_size"}:
         return None
     headers = [_header(file) for file in files]
     heads_of_words = any(name.endswith(HEADS) for header in headers for name in header)
@@ -52,7 +52,7 @@ def read_shape(path: str) -> Shape | None:
         parameters=sum(math.prod(about["shape"]) for header in headers for about in header.values()),
         layers=config["num_hidden_layers"],
         hidden=config["hidden_size"],
-        kv_width=2 * head_dim * config.get("num_key_value_heads", heads),
+        kv_width=2 * head_dim * (config.get("num_key_value_heads") or heads),
         vocabulary=config["vocab_size"],
         intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
         tied=bool(config.get("tie_word_embeddings")) or not heads_of_words,

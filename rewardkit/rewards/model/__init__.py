@@ -105,14 +105,14 @@ def load(options: ModelOptions) -> Classifier:
         InputError: it cannot be loaded, or is no reward model.
         MissingDependencyError: torch, transformers or vllm is not installed.
     """
-    if options.backend == "vllm":
-        from rewardkit.rewards.model.vllm_classifier import VllmClassifier
+    with large_imports():  # each imports more as it opens a model
+        if options.backend == "vllm":
+            from rewardkit.rewards.model.vllm_classifier import VllmClassifier
 
-        return VllmClassifier(options)
-    with large_imports():
+            return VllmClassifier(options)
         from rewardkit.rewards.model.classifier import TransformersClassifier
 
-    return TransformersClassifier(options)
+        return TransformersClassifier(options)
 
 
 def reward_of_logits(logits: Sequence[float]) -> float:

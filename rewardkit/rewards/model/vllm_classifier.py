@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.processes import large_imports
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.options import ModelOptions
@@ -29,7 +30,8 @@ class VllmClassifier:
         # Its engine belongs in our own process, which is the one that gets killed.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         try:
-            import vllm
+            with large_imports():  # by themselves: starting its engine searches for garbage three times
+                from vllm import LLM, PoolingParams
         except ImportError as error:
             raise MissingDependencyError(
                 f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
@@ -39,7 +41,7 @@ class VllmClassifier:
                 "with backend=vllm choose the device with CUDA_VISIBLE_DEVICES; leave device=auto"
             )
         try:
-            self._llm: Any = vllm.LLM(
+            self._llm: Any = LLM(
                 model=options.path,
                 runner="pooling",
                 dtype=options.dtype,
@@ -50,7 +52,7 @@ class VllmClassifier:
         except (ValueError, RuntimeError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise InputError(f"vLLM cannot load the reward model {options.path}: {reason}") from None
-        self._raw = vllm.PoolingParams(use_activation=False)
+        self._raw = PoolingParams(use_activation=False)
         tokenizer = load_tokenizer(options.path)
         max_length = read_length(options.max_length, self._llm.model_config.hf_config, tokenizer)
         self.encoder = ModelEncoder(tokenizer, options.template, max_length)
