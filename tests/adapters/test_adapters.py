@@ -189,7 +189,7 @@ def test_a_plain_callable_takes_lists_and_gives_numbers() -> None:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serve() as server:
+    with serve("--no-sandbox") as server:
         yield server.url
 
 

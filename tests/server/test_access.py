@@ -33,9 +33,16 @@ def scorer() -> Iterator[Scorer]:
         yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def http(scorer: Scorer) -> Iterator[TestClient]:
     with TestClient(create_app(scorer, max_body_bytes=1 << 20)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def guarded(scorer: Scorer) -> Iterator[TestClient]:
+    """A server that wants a token."""
+    with TestClient(create_app(scorer, tokens=["another", TOKEN])) as client:
         yield client
 
 
@@ -65,11 +72,10 @@ def basic(text: str) -> str:
     ],
 )
 def test_a_token_is_taken_from_each_header_that_clients_send(
-    scorer: Scorer, headers: dict[str, str], status: int
+    guarded: TestClient, headers: dict[str, str], status: int
 ) -> None:
-    with TestClient(create_app(scorer, tokens=["another", TOKEN])) as http:
-        raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
-        assert http.post("/score", json=RIGHT, headers=raw).status_code == status
+    raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
+    assert guarded.post("/score", json=RIGHT, headers=raw).status_code == status
 
 
 @pytest.fixture(scope="module")
@@ -131,12 +137,13 @@ def test_without_a_token_no_other_name_is(http: TestClient, host: str, path: str
         assert "--allow-host" in answer.json()["error"]["message"]
 
 
-def test_further_names_can_be_allowed_and_with_a_token_any_name_will_do(scorer: Scorer) -> None:
+def test_further_names_can_be_allowed_and_with_a_token_any_name_will_do(
+    scorer: Scorer, guarded: TestClient
+) -> None:
     with TestClient(create_app(scorer, hosts=["Rewards.example.com"])) as http:
         assert http.get("/traffic", headers={"host": "rewards.example.com:80"}).status_code == 200
-    with TestClient(create_app(scorer, tokens=[TOKEN])) as http:
-        headers = {"host": "evil.com", "x-api-key": TOKEN}
-        assert http.get("/traffic", headers=headers).status_code == 200
+    headers = {"host": "evil.com", "x-api-key": TOKEN}
+    assert guarded.get("/traffic", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("tokens", [[], [TOKEN]])

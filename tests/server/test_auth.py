@@ -28,6 +28,19 @@ def scorer() -> Iterator[Scorer]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def http(scorer: Scorer) -> Iterator[TestClient]:
+    with TestClient(create_app(scorer)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def guarded(scorer: Scorer) -> Iterator[TestClient]:
+    """A server that wants a token."""
+    with TestClient(create_app(scorer, tokens=["one", "two"])) as client:
+        yield client
+
+
 @pytest.mark.parametrize(
     ("header", "status"),
     [
@@ -39,27 +52,27 @@ def scorer() -> Iterator[Scorer]:
         ("Bearer", 401),
     ],
 )
-def test_each_of_several_tokens_opens_and_nothing_else_does(scorer: Scorer, header: str, status: int) -> None:
-    with TestClient(create_app(scorer, tokens=["one", "two"])) as http:
-        assert http.post("/score", json=RIGHT, headers={"authorization": header}).status_code == status
+def test_each_of_several_tokens_opens_and_nothing_else_does(
+    guarded: TestClient, header: str, status: int
+) -> None:
+    assert guarded.post("/score", json=RIGHT, headers={"authorization": header}).status_code == status
 
 
-def test_everything_but_the_probes_wants_a_token(scorer: Scorer) -> None:
-    with TestClient(create_app(scorer, tokens=["one"])) as http:
-        for path in (
-            "/rewards",
-            "/metrics",
-            "/openapi.json",
-            "/traffic",
-            "/traffic/responses",
-            "/traffic/responses/0-1",
-            "/nowhere",
-            "/healthz/",
-            "http://testserver//healthz",
-        ):
-            assert http.get(path, follow_redirects=False).status_code == 401, path
-        assert http.get("/healthz").status_code == 200
-        assert http.get("/readyz").status_code == 200
+def test_everything_but_the_probes_wants_a_token(guarded: TestClient) -> None:
+    for path in (
+        "/rewards",
+        "/metrics",
+        "/openapi.json",
+        "/traffic",
+        "/traffic/responses",
+        "/traffic/responses/0-1",
+        "/nowhere",
+        "/healthz/",
+        "http://testserver//healthz",
+    ):
+        assert guarded.get(path, follow_redirects=False).status_code == 401, path
+    assert guarded.get("/healthz").status_code == 200
+    assert guarded.get("/readyz").status_code == 200
 
 
 def test_a_body_without_a_length_is_counted_while_it_comes_in(scorer: Scorer) -> None:
@@ -105,46 +118,42 @@ def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: 
 
 
 @pytest.mark.parametrize("value", ["", "x", "0", "-1", "nan", "inf"])
-def test_a_deadline_that_is_none_is_refused(scorer: Scorer, value: str) -> None:
-    with TestClient(create_app(scorer)) as http:
-        assert http.post("/score", json=RIGHT, headers={"x-timeout-s": value}).status_code == 422
-        assert http.post("/score", json=RIGHT, headers={"x-timeout-s": "5"}).status_code == 200
+def test_a_deadline_that_is_none_is_refused(http: TestClient, value: str) -> None:
+    assert http.post("/score", json=RIGHT, headers={"x-timeout-s": value}).status_code == 422
+    assert http.post("/score", json=RIGHT, headers={"x-timeout-s": "5"}).status_code == 200
 
 
-def test_pages_of_other_origins_may_call_only_when_told_so(scorer: Scorer) -> None:
+def test_pages_of_other_origins_may_call_only_when_told_so(scorer: Scorer, http: TestClient) -> None:
     asked = {"origin": "https://page.example", "access-control-request-method": "POST"}
-    with TestClient(create_app(scorer)) as http:
-        assert "access-control-allow-origin" not in http.options("/score", headers=asked).headers
-        assert "access-control-allow-origin" not in http.post("/score", json=RIGHT, headers=asked).headers
-    with TestClient(create_app(scorer, tokens=["t"], cors_origins=["https://page.example"])) as http:
-        preflight = http.options("/score", headers=asked)
+    assert "access-control-allow-origin" not in http.options("/score", headers=asked).headers
+    assert "access-control-allow-origin" not in http.post("/score", json=RIGHT, headers=asked).headers
+    with TestClient(create_app(scorer, tokens=["t"], cors_origins=["https://page.example"])) as open_:
+        preflight = open_.options("/score", headers=asked)
         assert preflight.headers["access-control-allow-origin"] == "https://page.example"
-        other = http.options("/score", headers={**asked, "origin": "https://other.example"})
+        other = open_.options("/score", headers={**asked, "origin": "https://other.example"})
         assert "access-control-allow-origin" not in other.headers
 
 
-def test_request_ids_are_given_back_or_made(scorer: Scorer) -> None:
-    with TestClient(create_app(scorer)) as http:
-        given = http.post("/score", json=RIGHT, headers={"x-request-id": "run-7/step.12"})
-        assert given.headers["x-request-id"] == "run-7/step.12"
-        made = [
-            http.get("/healthz", headers={"x-request-id": bad}).headers["x-request-id"]
-            for bad in ("a b", "x" * 200)
-        ]
-        assert len({*made, "a b", "x" * 200}) == 4
-        assert http.get("/nowhere").headers["x-request-id"]
+def test_request_ids_are_given_back_or_made(http: TestClient) -> None:
+    given = http.post("/score", json=RIGHT, headers={"x-request-id": "run-7/step.12"})
+    assert given.headers["x-request-id"] == "run-7/step.12"
+    made = [
+        http.get("/healthz", headers={"x-request-id": bad}).headers["x-request-id"]
+        for bad in ("a b", "x" * 200)
+    ]
+    assert len({*made, "a b", "x" * 200}) == 4
+    assert http.get("/nowhere").headers["x-request-id"]
 
 
-def test_no_page_loads_anything_from_elsewhere(scorer: Scorer) -> None:
-    with TestClient(create_app(scorer)) as http:
-        for path in ("/", "/docs"):
-            page = http.get(path)
-            assert "default-src 'none'" in page.headers["content-security-policy"]
-            loaded = re.findall(r'(?:src|href)="([^"]*)"', page.text)
-            assert loaded and not any("//" in name for name in loaded)
-            files = [name for name in loaded if name.startswith("page/")]
-            assert all(http.get(f"/{name}").status_code == 200 for name in files)
-        assert http.get("/redoc").status_code == 404
+def test_no_page_loads_anything_from_elsewhere(http: TestClient) -> None:
+    for path in ("/", "/docs"):
+        page = http.get(path)
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        loaded = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+        assert loaded and not any("//" in name for name in loaded)
+        files = [name for name in loaded if name.startswith("page/")]
+        assert all(http.get(f"/{name}").status_code == 200 for name in files)
+    assert http.get("/redoc").status_code == 404
 
 
 def test_it_serves_over_tls(tmp_path: Path) -> None:

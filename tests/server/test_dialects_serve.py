@@ -25,7 +25,7 @@ def test_serve_answers_from_its_gold_and_reports_what_it_cannot_use(tmp_path: Pa
     texts = [
         f"<|user|>\n{question}<|assistant|>\n#### 72<|end|>" for question in ("Six times 12?", "Twice?", "?")
     ]
-    with serve("--gold", str(path), "--on-failure", "-1") as server:
+    with serve("--no-sandbox", "--gold", str(path), "--on-failure", "-1") as server:
         answer = httpx.post(f"{server.url}/llama_factory", json={"model": "model", "messages": texts})
     assert answer.json()["scores"] == [1.0, -1.0, -1.0]
     flat = " ".join(server.said.split())

@@ -266,7 +266,7 @@ def test_a_wrong_token_is_said_to_be_wrong_and_a_right_one_clears_that(
 ) -> None:
     monkeypatch.setenv("REWARDKIT_TOKEN", "secret-token")
     page = tab
-    with serve() as server:
+    with serve("--no-sandbox") as server:
         page.goto(server.url)
         page.wait_for_selector("#token-form:not([hidden])")
         assert page.inner_text("#token-problem") == "This server wants a token."

@@ -48,16 +48,22 @@ def can_make_pid_namespaces() -> bool:
 
 
 INIT = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
-STARTS = {
-    "pid 1": pytest.param(
-        INIT, marks=pytest.mark.skipif(not can_make_pid_namespaces(), reason="no PID namespaces here")
-    ),
-    "subreaper": [sys.executable, "-c", SUBREAPER],
-}
+SUBREAPS = [sys.executable, "-c", SUBREAPER]
 
 
-@pytest.mark.parametrize("before", STARTS.values(), ids=STARTS)
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("before", "workers"),
+    [
+        pytest.param(
+            INIT,
+            "1",
+            marks=pytest.mark.skipif(not can_make_pid_namespaces(), reason="no PID namespaces here"),
+            id="pid 1",
+        ),
+        pytest.param(SUBREAPS, "1", id="subreaper"),
+        pytest.param(SUBREAPS, "2", id="subreaper of two"),
+    ],
+)
 def test_orphans_are_reaped_and_end_nothing(tmp_path: Path, before: list[str], workers: str) -> None:
     rewards = tmp_path / "orphans.py"
     rewards.write_text(ORPHANS)

@@ -33,6 +33,12 @@ def close_the_scorer() -> Iterator[None]:
     _scorer.close()
 
 
+@pytest.fixture(scope="module")
+def http() -> Iterator[TestClient]:
+    with TestClient(_app) as client:
+        yield client
+
+
 @pytest.mark.filterwarnings("ignore:Skipped test cases with unsupported payload media types")
 @schema.parametrize()
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
@@ -43,9 +49,9 @@ def test_no_request_that_the_document_describes_fails_the_server(case: schemathe
 @pytest.mark.slow
 @given(st.binary(max_size=200) | st.text().map(str.encode))
 @settings(max_examples=200, deadline=None)
-def test_no_bytes_fail_the_server(body: bytes) -> None:
+def test_no_bytes_fail_the_server(http: TestClient, body: bytes) -> None:
     for content_type in ("application/json", "application/x-ndjson"):
-        answer = TestClient(_app).post("/score", content=body, headers={"content-type": content_type})
+        answer = http.post("/score", content=body, headers={"content-type": content_type})
         assert answer.status_code in (200, 422)
 
 

@@ -24,7 +24,7 @@ from tests.server.serving import serve
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def http() -> Iterator[TestClient]:
     with Scorer() as scorer, TestClient(create_app(scorer, max_body_bytes=1 << 20)) as client:
         yield client
@@ -50,7 +50,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "@reward('test/hang', timeout_s=3)\n"
         "def hang(sample):\n    while True: pass\n"
     )
-    with serve("--reward", str(slow)) as server:
+    with serve("--no-sandbox", "--reward", str(slow)) as server:
         yield server.url
         assert server.stop() in (0, -signal.SIGTERM)
 

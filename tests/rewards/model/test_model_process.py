@@ -180,7 +180,7 @@ def test_a_file_is_scored_by_the_model_named_on_the_command_line(
 @pytest.mark.unmeasured
 @pytest.mark.slow
 def test_the_server_answers_with_the_reward_model(folder: Path) -> None:
-    with serve("--reward-model", str(folder), "--for", "Dahoas/*") as server:
+    with serve("--no-sandbox", "--reward-model", str(folder), "--for", "Dahoas/*") as server:
         prompt = [{"role": "user", "content": "How many apples has Tom?"}]
         asked = [
             {"data_source": SOURCE, "prompt": prompt, "response": response, "ground_truth": ""}
