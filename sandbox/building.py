@@ -96,6 +96,8 @@ class Builds:
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
         """Return a language's toolchain once a small program has been built with it and run.
 
+        Languages that differ in nothing but the standard that the same compiler is told are proved as one.
+
         Raises:
             LanguageUnavailable: there is none, or it does not work in the jail.
         """
@@ -108,7 +110,8 @@ class Builds:
         hello = Job(
             language.hello.encode(), language.hello_input.encode(), _HELLO_LIMITS, language=language.name
         )
-        proof = self._once(("proof", language.name), lambda: self._prove(language, tools, hello, run))
+        key = ("proof", tools.version, tools.readable, language.hello)
+        proof = self._once(key, lambda: self._prove(language, tools, hello, run))
         if isinstance(proof, Outcome):
             raise LanguageUnavailable(_unproved(language, tools, proof))
         return tools

@@ -99,7 +99,7 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
         Escape(
             "loop",
             "while True: pass",
-            Limits(cpu_s=0.1, wall_s=4.0),
+            Limits(cpu_s=0.02, wall_s=4.0),
             held=lambda o: o.status == "cpu_timeout",
         ),
         Escape(

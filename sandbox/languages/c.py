@@ -92,7 +92,7 @@ def run(source: str, limits: Limits) -> LanguageCommand:
 _HELLO_C = (
     '#include <stdio.h>\nint main(void) { int x; scanf("%d", &x); printf("%d\\n", x + 1); return 0; }\n'
 )
-_HELLO_CPP = "#include <bits/stdc++.h>\nint main() { int x; std::cin >> x; std::cout << x + 1 << '\\n'; }\n"
+_HELLO_CPP = "#include <iostream>\nint main() { int x; std::cin >> x; std::cout << x + 1 << '\\n'; }\n"
 _REMEDY = "install it (Debian: apt-get install g++)"
 
 C = Language(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from rewardkit.sandbox.languages.base import (
     Language,
@@ -27,6 +28,8 @@ _TOKEN = re.compile(
     r"|(?P<public>\bpublic\b)|(?P<end>;)",
     re.DOTALL,
 )
+
+_RELEASE = re.compile(r'^JAVA_VERSION="(.+)"$', re.MULTILINE)
 
 
 def names(source: str) -> tuple[str, str]:
@@ -69,9 +72,17 @@ def _discover() -> Toolchain:
         flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", "program.jar", names(source)[1])
         return LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
 
-    version = ask(javac, "-version").strip()
     folders = (home, *linked_folders(f"{home}/conf"), *linked_folders(f"{home}/lib"))
-    return Toolchain(version, folders, run, build)
+    return Toolchain(_version(home, javac), folders, run, build)
+
+
+def _version(home: str, javac: str) -> str:
+    """Read the version of a JDK in its file; where there is none, ask javac: a quarter of a second."""
+    try:
+        found = _RELEASE.search(Path(home, "release").read_text())
+    except OSError:
+        found = None
+    return f"javac {found[1]}" if found else ask(javac, "-version").strip()
 
 
 _HELLO = """import java.util.*;

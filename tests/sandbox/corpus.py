@@ -25,7 +25,7 @@ from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome, SandboxUn
 from rewardkit.sandbox.worker import Job, Worker
 
 SECRET = "EXPECTED-OUTPUT-HIDE-me"
-LIMITS = Limits(cpu_s=0.3, wall_s=60.0, memory_mb=320, output_bytes=1 << 20)
+LIMITS = Limits(cpu_s=0.15, wall_s=60.0, memory_mb=320, output_bytes=1 << 20)
 """Wall time is far off: how an attack ends must not depend on what else the machine does."""
 SHORT_WALL_S = 0.5
 """For those that only wait, and may be ended by it."""
@@ -34,11 +34,16 @@ SHORT_WALL_S = 0.5
 class Canaries:
     """What an attack could hurt: a file, a listening port, a process, the clock, the host's name."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        """Put a file into `folder` and listen on `port`, or where that is taken on another."""
         self.file = folder / "canary"
         self.file.write_text(SECRET)
         self.mode = self.file.stat().st_mode
-        self.listeners = [socket.create_server(("127.0.0.1", 0))]
+        try:
+            self.listeners = [socket.create_server(("127.0.0.1", port))]
+        except OSError:
+            self.listeners = [socket.create_server(("127.0.0.1", 0))]
+        self.port: int = self.listeners[0].getsockname()[1]
         with contextlib.suppress(OSError):  # another test run has it: then it is that one's canary
             self.listeners.append(socket.create_server(("127.0.0.1", 47123)))
         abstract = socket.socket(socket.AF_UNIX)

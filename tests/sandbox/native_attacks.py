@@ -243,10 +243,10 @@ COMPILERS = {
         + "".join(f"static final String A{i + 1} = A{i} + A{i} + A{i} + A{i};\n" for i in range(16)) + "public static void main(String[] a) { System.out.println(A16); } }",
         ("compile_error",),
     ),
-    "a name like an option": Attack("java", "public class J_Xmx1t { public static void main(String[] a) { System.out.println(1); } }"),
 }  # fmt: skip
 
 RUNTIMES = {
+    "a name like an option": Attack("java", "public class J_Xmx1t { public static void main(String[] a) { System.out.println(1); } }"),
     "processes of Java": java('try { new ProcessBuilder("/bin/sh", "-c", "echo PWNED").inheritIO().start().waitFor(); } catch (IOException e) { System.out.println(e); }'),
     "files of the host in Java": java('for (String p : new String[]{"/etc/passwd", "/proc/self/environ", "/proc/1/environ", "@CANARY@"}) try { System.out.println("PWNED " + Files.readString(Path.of(p))); } catch (IOException e) { }'),
     "network in Java": java('try { new Socket("127.0.0.1", @PORT@); System.out.println("PWNED"); } catch (IOException e) { }'),
@@ -271,7 +271,7 @@ RUNTIMES = {
     "environment of Bash": shell("env; tr '\\0' '\\n' < /proc/self/environ && echo PWNED; true"),
     "network in Bash": shell("(echo x > /dev/tcp/127.0.0.1/@PORT@) 2>/dev/null && echo PWNED; true"),
     "set-uid programs": shell("for p in su mount passwd sudo newgrp chsh; do [ -u /usr/bin/$p ] && /usr/bin/$p </dev/null >/dev/null 2>&1 && echo PWNED $p; done; id -u | grep -qx 0 && [ -w /usr/bin ] && echo PWNED; true"),
-    "memory of many processes": shell("for i in 1 2 3 4 5 6 7 8; do (x=$(head -c 90000000 /dev/zero | tr '\\0' x); sleep 3) & done; wait; echo PWNED", STOPPED),
+    "memory of many processes": shell("for i in 1 2 3 4 5 6 7 8; do (x=0123456789abcdef01234567; for j in {1..20}; do x=$x$x; done; sleep 3) & done; wait; echo PWNED", STOPPED),
     "disk": shell("for i in $(seq 100); do head -c 4000000 /dev/zero > f$i || exit 1; done; echo PWNED", STOPPED),
     "a file to execute": shell("printf '#!/bin/sh\\necho PWNED\\n' > x; chmod +x x; ./x; cp /bin/true t; ./t && echo PWNED; true"),
 }  # fmt: skip

@@ -1,9 +1,10 @@
 """Runs the attacks in other languages at one level with canaries around them; a script, so that any uid can.
 
-    python native_corpus.py LEVEL [NAME ...] < BUILT      prints one JSON object: attack -> what was not held
+    python native_corpus.py LEVEL [NAME ...] < KEPT      prints one JSON object: attack -> what was not held
 
-An attack whose language cannot be run there is told with the reason, under `unavailable`. Under `built` are the
-programs as they were built, by language and source, in base 64; the next run is given them (`{}` for the first).
+An attack whose language cannot be run there is told with the reason, under `unavailable`. Under `kept` is what the
+next run is given (`{}` for the first): the programs as they were built, by language and source, in base 64; and the
+folder and port of the canaries, which some of them name.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import sys
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,20 +31,18 @@ from rewardkit.sandbox.outcome import IsolationLevel
 from rewardkit.sandbox.worker import Job
 
 PATIENT = replace(building.BUILD_LIMITS, cpu_s=4.0, wall_s=300.0)
-BOMB = replace(PATIENT, cpu_s=0.25)
-"""A bomb for a compiler is no different in 30 s."""
-JAVA_BOMB = replace(PATIENT, memory_mb=128)
-"""Java's compiler takes half a second for any program; a bomb fills 640 MB as it does 2.5 GB."""
-LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=256, output_bytes=1 << 20, threads=32)
+BOMB = replace(PATIENT, cpu_s=0.12)
+"""A bomb for a compiler is no different in 30 s; what is none takes a third of this."""
+JAVA_BOMB = replace(PATIENT, memory_mb=16)
+"""Java's compiler takes half a second for any program; a bomb fills 528 MB as it does 2.5 GB."""
+LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=128, output_bytes=1 << 20, threads=32)
 DOZING = replace(LIMITS, idle_s=0.5)
 """For what does nothing from its beginning, and is to be ended for that."""
-BUSY = replace(LIMITS, cpu_s=0.4)
+BUSY = replace(LIMITS, cpu_s=0.2)
 """For what is to be ended for running on, which it does within a tenth of a second."""
 
 
 building.BUILD_LIMITS = PATIENT
-LANGUAGES["cpp17"] = replace(LANGUAGES["cpp17"], hello=LANGUAGES["c"].hello)
-"""C++ is proved with the library of C: that all of its own compiles is for the languages' tests, and takes seconds."""
 
 
 class Kept(Builds):
@@ -69,11 +70,10 @@ class Kept(Builds):
 
 def not_held(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
-    port = str(canaries.listeners[0].getsockname()[1])
     sandbox.prove(attack.language)  # once, while it is given enough time for that
     if attack in COMPILERS.values():
         building.BUILD_LIMITS = JAVA_BOMB if attack.language == "java" else BOMB
-    code = attack.code.replace("@CANARY@", str(canaries.file)).replace("@PORT@", port)
+    code = attack.code.replace("@CANARY@", str(canaries.file)).replace("@PORT@", str(canaries.port))
     limits = {("idle_timeout",): DOZING, ("cpu_timeout", "idle_timeout"): BUSY}.get(attack.ends, LIMITS)
     outcome = sandbox.run(code, "", limits, language=attack.language)
     building.BUILD_LIMITS = PATIENT
@@ -99,14 +99,29 @@ def _seen(outcome: Outcome) -> list[str]:
     return found + (["leaked"] if SECRET.encode() in outcome.stdout + outcome.stderr else [])
 
 
-def run(level: IsolationLevel, names: list[str], built: dict[str, str]) -> dict[str, Any]:
+@contextmanager
+def folder_of_canaries(path: str) -> Iterator[Path]:
+    """The folder of an earlier run again, so that programs which name it need not be built again; or a new one."""
+    try:
+        os.mkdir(path)
+    except OSError:
+        path = tempfile.mkdtemp()
+    os.chmod(path, 0o755)
+    try:
+        yield Path(path)
+    finally:
+        shutil.rmtree(path)
+
+
+def run(level: IsolationLevel, names: list[str], kept: dict[str, Any]) -> dict[str, Any]:
     """Run attacks at `level`; return what was not held, by name."""
     os.environ["REWARDKIT_CANARY"] = SECRET
-    builds = Kept(built)
-    found: dict[str, Any] = {"unavailable": {}, "built": builds.built}
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        with Sandbox(level, builds=builds) as sandbox, closing(Canaries(Path(folder))) as canaries:
+    builds = Kept(kept.get("built", {}))
+    found: dict[str, Any] = {"unavailable": {}}
+    with folder_of_canaries(kept.get("folder", "")) as folder:
+        canaries = Canaries(folder, kept.get("port", 0))
+        found["kept"] = {"built": builds.built, "folder": str(folder), "port": canaries.port}
+        with closing(canaries), Sandbox(level, builds=builds) as sandbox:
             for name in names or ATTACKS:
                 try:
                     wrong = not_held(sandbox, ATTACKS[name], canaries)

@@ -28,7 +28,7 @@ CPP = {
     "flood": '#include <cstdio>\nint main(){for(;;)puts("flood");}',
     "big": "#include <iostream>\n#include <string>\nint main(){std::ios::sync_with_stdio(false);std::cin.tie(0);"
     "std::string s;while(std::getline(std::cin,s))std::cout<<s<<'\\n';}",
-    "exits": '#include <cstdio>\nint main(){puts("said");return 3;}',
+    "exits": '#include <bits/stdc++.h>\nint main(){std::cout<<"said\\n";return 3;}',
 }
 
 _JAVA = "import java.io.*;\nimport java.util.*;\npublic class Main {{ public static void main(String[] args) throws Exception {{ {} }} }}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rewardkit.sandbox.levels import why_not
-from tests.sandbox.native_attacks import ATTACKS, COMPILERS, FILES, KERNEL, PROCESSES
+from tests.sandbox.native_attacks import ATTACKS, COMPILERS
 from tests.sandbox.test_attacks import HERE, NOBODY, ROOT, USERS, python_for_nobody
 
 AT_FULL = [
@@ -26,16 +26,17 @@ AT_FULL = [
 """Those that meet what `full` has apart from `warm`: a new server for every run."""
 
 
-QUICK = [*PROCESSES, *KERNEL, *FILES]
-SLOW = [name for name in ATTACKS if name not in QUICK]
-
-BUILT: dict[str, str] = {}
-"""Programs as one run has built them, for the next: compilers take half of the time."""
+KEPT: dict[str, Any] = {}
+"""What one run leaves for the next, programs as it has built them: compilers take half of the time."""
 
 
 @functools.cache
-def results(level: str, user: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Run attacks once; return what was not held, by attack, and under `unavailable` what could not be run."""
+def results(level: str, user: str, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Run attacks once, or all if none is named.
+
+    Returns:
+        What was not held, by attack, and under `unavailable` what could not be run.
+    """
     python, options = sys.executable, {}
     home = (
         {"HOME": os.environ["HOME"]} if user == "self" and "HOME" in os.environ else {}
@@ -46,45 +47,37 @@ def results(level: str, user: str, names: tuple[str, ...]) -> dict[str, Any]:
         pytest.skip(reason)
     done = subprocess.run(
         [python, str(HERE / "native_corpus.py"), level, *names],
-        input=json.dumps(BUILT), env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **home},
+        input=json.dumps(KEPT), env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **home},
         capture_output=True, text=True, timeout=1_700, **options,
     )  # type: ignore[call-overload]  # fmt: skip
     if "SandboxUnavailable" in done.stderr:
         pytest.skip(done.stderr.splitlines()[-1])
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
-    BUILT.update(found.pop("built"))
+    KEPT.update(found.pop("kept"))
     return found
 
 
-def check(level: str, user: str, name: str, names: list[str]) -> None:
-    found = results(level, user, tuple(names))
+def check(level: str, user: str, name: str, *names: str) -> None:
+    found = results(level, user, names)
     if name in found["unavailable"]:
         pytest.skip(found["unavailable"][name])
     assert found.get(name, []) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", QUICK)
-@pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("level", ["warm", "guard"])
-def test_an_attack_in_c_is_held(level: str, user: str, name: str) -> None:
-    check(level, user, name, QUICK)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("level", ["warm", "guard"])
-def test_an_attack_on_resources_compilers_and_runtimes_is_held(level: str, user: str, name: str) -> None:
-    check(level, user, name, SLOW)
+def test_an_attack_in_another_language_is_held(level: str, user: str, name: str) -> None:
+    check(level, user, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AT_FULL)
 def test_an_attack_is_held_with_a_server_for_every_run(name: str) -> None:
-    check("full", "self", name, AT_FULL)
+    check("full", "self", name, *AT_FULL)
 
 
 def test_there_are_attacks_on_compilers_and_on_every_language() -> None:
