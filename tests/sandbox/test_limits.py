@@ -38,7 +38,7 @@ ENDINGS = {
 def test_every_limit_has_its_own_status(worker: Worker, status: str) -> None:
     wall_s = 2 if status == "wall_timeout" else 200
     idle_s = 0.5 if status == "idle_timeout" else None
-    limits = Limits(cpu_s=0.3, wall_s=wall_s, idle_s=idle_s, memory_mb=256, output_bytes=1 << 16)
+    limits = Limits(cpu_s=0.15, wall_s=wall_s, idle_s=idle_s, memory_mb=256, output_bytes=1 << 16)
     outcome = worker.run(Job(ENDINGS[status].encode(), limits=limits))
     assert outcome.status == status, outcome
     assert outcome.level == worker.level
@@ -234,8 +234,12 @@ def test_what_is_no_value_is_refused(text: bytes) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
-    level: IsolationLevel, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    try:
+        sandbox = Sandbox()
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
     finish = Worker.finish
 
     def killed(worker: Worker) -> Outcome:
@@ -246,7 +250,7 @@ def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
         return finish(worker)
 
     monkeypatch.setattr(Worker, "finish", killed)
-    with Sandbox(level) as sandbox:
+    with sandbox:
         assert sandbox.run("deadly = 1").status == "memory_limit"
         assert sandbox.check("deadly = 1", "", ["x = f()"])[0].status == "memory_limit"
         monkeypatch.setattr(Worker, "finish", lambda worker: (killed(worker) and None) or _die())
@@ -264,7 +268,7 @@ def test_the_idle_limit_spares_a_program_that_only_waits_for_a_cpu(worker: Worke
     ]
     try:
         outcome = worker.run(
-            Job(b"for i in range(10**7): pass\nprint(1)", limits=Limits(cpu_s=20, wall_s=200, idle_s=0.5))
+            Job(b"for i in range(4 * 10**6): pass\nprint(1)", limits=Limits(cpu_s=20, wall_s=200, idle_s=0.1))
         )
         assert outcome.ok, outcome
     finally:

@@ -18,7 +18,7 @@ from tests.living import alive, descendants, held, nothing_more_than, until
 
 GOOD, LOOP = b"print(int(input()) + 1)", b"while True: pass"
 CRASH, FLOOD = b"import os\nos.abort()", b"while True: print('x' * 1000)"
-SHORT = Limits(cpu_s=0.05, wall_s=20, output_bytes=1 << 16)
+SHORT = Limits(cpu_s=0.03, wall_s=20, output_bytes=1 << 16)
 
 
 @pytest.fixture
@@ -94,20 +94,20 @@ def test_closing_leaves_no_process_thread_or_descriptor() -> None:
 @pytest.mark.slow
 def test_every_run_gets_its_result_while_servers_are_killed(pool: Pool) -> None:
     """A server is killed each time that ten more runs have ended: each dies at some point of its work."""
-    tickets = [pool.submit(Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT)) for n in range(300)]
+    tickets = [pool.submit(Job((GOOD, CRASH, FLOOD)[n % 3], b"%d" % n, SHORT)) for n in range(200)]
     killed = set()
-    for ended in range(10, 300, 10):
+    for ended in range(10, 200, 10):
         until(lambda ended=ended: sum(t.done() for t in tickets) >= ended)  # type: ignore[misc]
         if mine := _servers() - killed:
             killed.add(victim := max(mine) if ended % 20 else min(mine))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
     outcomes = [t.result() for t in tickets]
-    assert len(outcomes) == 300 and len(killed) > 10
+    assert len(outcomes) == 200 and len(killed) > 10
     statuses = {o.status for o in outcomes}
     assert statuses <= {"ok", "runtime_error", "output_limit", "memory_limit", "sandbox_error", "cpu_timeout"}
     good = [o for n, o in enumerate(outcomes) if n % 3 == 0 and o.ok]
-    assert len(good) >= 80
+    assert len(good) >= 50
 
 
 def _command(pid: int) -> bytes:

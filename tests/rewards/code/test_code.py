@@ -159,9 +159,9 @@ print([text[text.find(mark):][:30] for text in texts if mark in text])
 
 
 def test_a_loop_ends_with_the_deadline_of_the_solution(scored: ScoredBy) -> None:
-    found = scored("while True: pass", ADD, continuous=True, cpu_s=0.5, total_s=1.5)
+    found = scored("while True: pass", ADD, continuous=True, cpu_s=0.2, total_s=0.6)
     assert found.score == 0.0 and "not run" in str(found.detail)
-    assert found.parts["timed_out"] <= 3  # 0.5 s each: the rest is not run
+    assert found.parts["timed_out"] <= 3  # 0.2 s each: the rest is not run
 
 
 def test_text_without_code_scores_nothing(scored: ScoredBy) -> None:
@@ -236,7 +236,8 @@ def test_every_humaneval_solution_passes_and_no_mutant_of_it(scored: ScoredBy, r
 
 @pytest.mark.slow
 def test_mbpp_solutions_pass(scored: ScoredBy, reference_data: Path) -> None:
-    rows = [json.loads(line) for line in (reference_data / "mbpp" / "mbpp.jsonl").read_text().splitlines()]
+    lines = (reference_data / "mbpp" / "mbpp.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines[:: len(lines) // 250 or 1]]  # all are of one form
     failed = []
     for row in rows:
         truth = {key: row[key] for key in ("test_list", "test_setup_code")}
@@ -251,7 +252,7 @@ UNREADABLE = {
     "a string with one": "def square(x): return '\\ud800'",
     "deep nesting": "def square(x):\n    r = []\n    for _ in range(150): r = [r]\n    return r",
     "itself": "def square(x):\n    r = []\n    r.append(r)\n    return r",
-    "colliding integers": "def square(x): return {k * ((1 << 61) - 1) for k in range(100000)}",
+    "colliding integers": "def square(x): return {k * ((1 << 61) - 1) for k in range(2000)}",
     "raw bytes": "import os\ndef square(x): os.write(4, b'\\xff\\x00' * 100 + b'\\n'); return 1",
     "an error that raises": "class E(Exception):\n    def __str__(self): raise self\ndef square(x): raise E",
 }

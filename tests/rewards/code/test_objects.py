@@ -272,7 +272,7 @@ CHEATS: dict[str, tuple[str, str]] = {
     "made-up requests": ("import json, os\ndef frame(m):\n    b = json.dumps(m).encode()\n    os.write(3, len(b).to_bytes(4, 'big') + b)\ndef f(x):\n    for t in ({'type': 'type'}, {'yours': 0}, {'global': ['os', '_exit']}, {'mine': [0, {'kind': 'x'}, False, []]}):\n        frame({'op': 'call', 'args': [t, 0]})\n        frame({'op': 'getattr', 'args': [t, '__globals__']})\n    frame({'value': 3})\n    return 1", "assert f(3) == 9 or f(4) == 9"),
     "answers without end": ("import os\ndef f(x):\n    while True: os.write(3, b'\\0\\0\\0\\x15{\"op\": \"x\", \"args\": []}'[:25])", "assert f(3) == 9 or f(3)"),
     "a huge answer": ("import os\ndef f(x): os.write(3, b'\\xff\\xff\\xff\\xff' + b'x' * 100000); return 1", "y = f(3)\nassert y == 9"),
-    "colliding answers": ("def f(x): return {k * ((1 << 61) - 1) for k in range(100000)}", "y = f(3)\nassert y == {1}"),
+    "colliding answers": ("def f(x): return {k * ((1 << 61) - 1) for k in range(2000)}", "y = f(3)\nassert y == {1}"),
 }  # fmt: skip
 
 
