@@ -1,4 +1,7 @@
-"""A run whose processes are killed, in any phase, and started again ends exactly as one that never stopped."""
+"""A run whose processes are killed, in any phase, and started again ends exactly as one that never stopped.
+
+They share the actor's rows (ulysses), and not the critic's.
+"""
 
 # ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
 
@@ -64,23 +67,23 @@ def test_a_run_killed_in_every_phase_ends_bit_for_bit_as_one_that_was_not(runs: 
     for phase, rank in (("rollout", 1), ("reward", 1), ("update", 0), ("save", 1), ("tracker", 0)):
         assert codes(runs)[phase][rank] == -signal.SIGKILL, phase
     assert codes(runs)["whole"] == codes(runs)["end"] == [0, 0]
-    whole, killed = (tensors(runs / name / "global_step_6") for name in ("whole", "killed"))
+    whole, killed = (tensors(runs / name / "global_step_5") for name in ("whole", "killed"))
     assert whole.keys() == killed.keys()
     assert any(key.startswith("actor.optimizer.") for key in whole)
     assert [key for key in whole if not torch.equal(whole[key], killed[key])] == []
-    facts, again = (read_facts(runs / name / "global_step_6") for name in ("whole", "killed"))
+    facts, again = (read_facts(runs / name / "global_step_5") for name in ("whole", "killed"))
     for name in ("step", "loader", "kl_coef"):
         assert facts[name] == again[name], name
     first = read_facts(runs / "killed" / "global_step_1")
     assert len(first["random"]) == 2
     assert first["random"] == again["random"], "each process has its own states back, and training draws none"
     assert log(runs / "whole") == log(runs / "killed")
-    assert [m["training/epoch"] for m in log(runs / "killed")] == [0, 0, 0, 1, 1, 1]
+    assert [m["training/epoch"] for m in log(runs / "killed")] == [0, 0, 0, 1, 1]
     assert list((runs / "killed").glob(".global_step_*")) == [], "what the killed saves left is gone"
 
 
 def test_the_weights_moved_and_the_optimizer_s_states_are_those_it_had(runs: Path) -> None:
-    first, last = (tensors(runs / "killed" / f"global_step_{n}") for n in (1, 6))
+    first, last = (tensors(runs / "killed" / f"global_step_{n}") for n in (1, 5))
     assert not any(key.startswith("actor.optimizer.") for key in first), "the critic was warming up"
     assert all((first[key] != last[key]).any() for key in first if key.startswith("actor.model."))
 
@@ -88,19 +91,8 @@ def test_the_weights_moved_and_the_optimizer_s_states_are_those_it_had(runs: Pat
 def test_a_checkpoint_of_two_processes_goes_on_in_one(runs: Path) -> None:
     assert codes(runs)["fewer"] == [0]
     one, two = log(runs / "fewer"), log(runs / "whole")[3:]
-    assert [m["training/global_step"] for m in one] == [4, 5, 6]
+    assert [m["training/global_step"] for m in one] == [4, 5]
     assert one[0] == two[0], "step 4 was logged by the checkpoint"
-    for a, b in zip(one[1:], two[1:], strict=True):
-        assert a == pytest.approx(b, rel=1e-5, abs=1e-6)
-    whole, fewer = (tensors(runs / name / "global_step_6") for name in ("whole", "fewer"))
+    assert one[1] == pytest.approx(two[1], rel=1e-5, abs=1e-6)
+    whole, fewer = (tensors(runs / name / "global_step_5") for name in ("whole", "fewer"))
     assert max(float((whole[key] - fewer[key]).abs().max()) for key in whole) <= 5e-7
-
-
-def test_processes_that_share_rows_go_on_bit_for_bit(runs: Path) -> None:
-    assert codes(runs)["shared, killed"][1] == -signal.SIGKILL
-    assert codes(runs)["shared"] == codes(runs)["shared, again"] == [0, 0]
-    whole, killed = (tensors(runs / name / "global_step_3") for name in ("shared", "shared_killed"))
-    assert whole.keys() == killed.keys()
-    assert [key for key in whole if not torch.equal(whole[key], killed[key])] == []
-    assert log(runs / "shared") == log(runs / "shared_killed")
-    assert [m["training/global_step"] for m in log(runs / "shared_killed")] == [1, 2, 3]

@@ -66,7 +66,7 @@ def expected(folder: str, batch: Batch, world: World) -> dict[str, Any]:
 @pytest.fixture
 def two_processes(folder: str, batch: Batch, tmp_path: Path) -> list[dict[str, dict[str, Any]]]:
     if "two" not in _shared:
-        settings = {name: SETTINGS[name] for name in IN_TWO_PROCESSES} | SHARED[2]
+        settings = IN_TWO_PROCESSES | SHARED[2]
         _shared["two"] = in_processes(2, settings, folder, batch.tensors, tmp_path)
     found: list[dict[str, dict[str, Any]]] = _shared["two"]
     return found
@@ -93,7 +93,7 @@ def check_first_step(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in SETTINGS if n != "replicated"])
+@pytest.mark.parametrize("name", SETTINGS)
 def test_a_setting_changes_no_result(
     folder: str, batch: Batch, world: World, expected: dict[str, Any], name: str
 ) -> None:

@@ -57,7 +57,6 @@ SETTINGS = {
     "parameters offloaded": Setting(fsdp={"param_offload": True}, micro=2),
     "optimizer offloaded": Setting(fsdp={"optimizer_offload": True}),
     "gradients added up once": Setting(fsdp={"no_sync": True}, micro=2),
-    "replicated": Setting(fsdp={"fsdp_size": 1}, micro=2),
 }
 
 SHARED = {
@@ -73,15 +72,17 @@ SHARED = {
 }
 """By the number of processes: those of a group compute each row together."""
 
-IN_TWO_PROCESSES = (
-    "micro-batches of 3, padded",
-    "packed into several rows",
-    "balanced",
-    "weights kept after forward",
-    "parameters offloaded",
-    "gradients added up once",
-    "replicated",
-)
+IN_TWO_PROCESSES = {
+    "padded, gradients added up once": Setting(
+        model={"use_remove_padding": False}, fsdp={"no_sync": True}, micro=1
+    ),
+    "packed into several rows, weights kept after forward": Setting(
+        packing="rows", fsdp={"reshard_after_forward": False}, micro=3
+    ),
+    "balanced, parameters offloaded": Setting(balance=True, tokens=40, fsdp={"param_offload": True}),
+    "replicated": Setting(fsdp={"fsdp_size": 1}, micro=2),
+}
+"""Those of above that concern processes, by twos: where they lie and what they compute do not depend on each other."""
 
 
 def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting) -> dict[str, Any]:
