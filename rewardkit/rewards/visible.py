@@ -17,6 +17,7 @@ from rewardkit.types import Message
 
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and pictures that are not seen; controls and characters of no width are none."""
+_LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
 _THOUGHT_TAG = re.compile(r"<(/?)think>")
@@ -232,10 +233,12 @@ def says(text: str) -> bool:
 
     Blanks, punctuation, Markdown's marks and what is not seen say nothing by themselves.
     """
-    return text.strip() in ("{}", "[]") or any(
-        char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] == "S")
-        for char in html.unescape(text)
-        if char not in _DRAWN_AS_NOTHING
+    shown = html.unescape(text)
+    if _LETTER_OR_DIGIT.search(shown) is not None or text.strip() in ("{}", "[]"):
+        return True
+    return not shown.isascii() and any(
+        unicodedata.category(char)[0] == "S" and not char.isascii() and char not in _DRAWN_AS_NOTHING
+        for char in shown
     )
 
 

@@ -60,7 +60,7 @@ def test_a_wrong_name_value_type_or_argument_is_wrong(call: tuple[str, dict[str,
         "[weather(**{'city': 'Paris', 'days': 3})]", "<think>" + hermes(("weather", {"city": "Paris", "days": 3})),
         hermes(("weather", {"city": "Paris", "days": 3})) * 2, hermes(("weather", {"city": "Paris", "days": 3}), ("weather", {"city": "Rome", "days": 3})),
         '<tool_call>{"name": "weather", "name": "x", "arguments": {}}</tool_call>', "<tool_call>" * 10_000, "[" * 50_000, "{" * 50_000,
-        '{"name": "a"}' * 1_000, "[f(" + "(" * 5_000 + ")]", "<function=" * 10_000,
+        '{"name": "a"}' * 1_000, "[f(" + "(" * 5_000 + ")]",
     ],
 )  # fmt: skip
 def test_anything_else_is_wrong_and_judged(response: str) -> None:
@@ -193,8 +193,9 @@ def test_forms_without_types_mean_what_they_write() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["[f(\n", '{"id":', '{"name": ', "```", "```\n", "'name' {'name':", "[TOOL_CALLS]f[ARGS]", "\n"]
-)
+    "piece", ["[f(\n", '{"id":', '{"name": ', "```", "```\n", "'name' {'name':", "[TOOL_CALLS]f[ARGS]", "\n",
+     "<function=", "<tool_call>", "<function=<tool_call>"],
+)  # fmt: skip
 def test_a_response_of_one_thing_over_and_over_is_judged_in_one_pass(piece: str) -> None:
     found = scored(piece * (90_000 // len(piece)) + "x")
     assert (found.status, found.score) == ("ok", 0.0), found

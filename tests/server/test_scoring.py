@@ -26,10 +26,10 @@ def nap(sample: Sample) -> float:
     return float(sample.response)
 
 
-def spin(sample: Sample) -> float:
+def hang(sample: Sample) -> float:
     Path(sample.response).touch()
-    while True:
-        pass
+    time.sleep(3_600)
+    return 0.0
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def scorer() -> Iterator[Scorer]:
     registry.register(
         Reward(name="quick", version=1, target=quick, data_sources=("quick", "q/*"), runs="inline")
     )
-    for function in (nap, spin):
+    for function in (nap, hang):
         name = function.__name__
         registry.register(
             Reward(
@@ -64,7 +64,7 @@ def test_a_mixed_batch_keeps_its_order(scorer: Scorer) -> None:
 
 @pytest.mark.slow
 def test_the_deadline_kills_what_runs_and_keeps_what_is_done(scorer: Scorer, tmp_path: Path) -> None:
-    samples = [Sample("nap", "1", "0"), Sample("spin", str(tmp_path / "x"), ""), Sample("quick", "2", "")]
+    samples = [Sample("nap", "1", "0"), Sample("hang", str(tmp_path / "x"), ""), Sample("quick", "2", "")]
     request_scorer = RequestScorer(scorer)
     asyncio.run(request_scorer(samples[:1]))  # the worker is up
     scores = asyncio.run(request_scorer(samples, timeout_s=3.0))
@@ -78,7 +78,7 @@ def test_cancelling_kills_what_runs(scorer: Scorer, tmp_path: Path) -> None:
     request_scorer = RequestScorer(scorer)
 
     async def main() -> None:
-        task = asyncio.create_task(request_scorer([Sample("spin", str(tmp_path / "begun"), "")]))
+        task = asyncio.create_task(request_scorer([Sample("hang", str(tmp_path / "begun"), "")]))
         while not (tmp_path / "begun").exists():
             await asyncio.sleep(0.01)
         task.cancel()

@@ -46,9 +46,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real server process."""
     slow = tmp_path_factory.mktemp("rewards") / "slow.py"
     slow.write_text(
+        "import time\n"
         "from rewardkit import reward\n"
         "@reward('test/hang', timeout_s=3)\n"
-        "def hang(sample):\n    while True: pass\n"
+        "def hang(sample):\n    time.sleep(3_600)\n"
     )
     with serve("--no-sandbox", "--reward", str(slow)) as server:
         yield server.url

@@ -37,7 +37,8 @@ _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>(.*?)(?:</parameter>|(?=<pa
 _MISTRAL = re.compile(
     r"\[TOOL_CALLS\]\s*([A-Za-z_][\w.-]{0,199})\s*(?:\[CALL_ID\]\w{1,40})?\s*(?:\[ARGS\])?\s*(?=\{)"
 )
-_BLOCK = re.compile(r"<tool_call>.*?</tool_call>|<function=.*?</function>", re.DOTALL)
+_BLOCK_ENDS = {"<tool_call>": "</tool_call>", "<function=": "</function>"}
+_BLOCK_START = re.compile("|".join(_BLOCK_ENDS))
 _SIGNS = (
     *(
         "<tool_call",
@@ -100,9 +101,27 @@ def _react(text: str) -> tuple[WrittenCall, ...] | None:
     """Lines such as `Action:` may stand in another form's text, where they are none; beside it they are."""
     if not any(sign in text for sign in _SIGNS):
         return react.read(text)
-    if react.attempts(_BLOCK.sub("", text)):
+    if react.attempts(_without_blocks(text)):
         raise UnreadableCall("calls in several forms")
     return None
+
+
+def _without_blocks(text: str) -> str:
+    """Drop the calls of other forms that end, in one pass: ten thousand that never end took seconds."""
+    kept: list[str] = []
+    position = 0
+    endless: set[str] = set()
+    for start in _BLOCK_START.finditer(text):
+        if start.start() < position or start[0] in endless:
+            continue
+        closing = _BLOCK_ENDS[start[0]]
+        end = text.find(closing, start.end())
+        if end < 0:
+            endless.add(start[0])
+            continue
+        kept.append(text[position : start.start()])
+        position = end + len(closing)
+    return "".join([*kept, text[position:]])
 
 
 def _hermes(text: str) -> tuple[WrittenCall, ...] | None:
