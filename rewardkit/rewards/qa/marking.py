@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import groupby
 
 from rewardkit.rewards.clause_words import CANDIDATES, X
 from rewardkit.rewards.other_languages import between_scripts
@@ -56,26 +57,30 @@ def _pattern(accepted: tuple[str, ...], kind: str) -> re.Pattern[str] | None:
     forms = {form for text in accepted for form in (text.strip(), unaccented(text.strip())) if form}
     if not forms:
         return None
-    parts = [_as_pattern(form) for form in sorted(forms, key=lambda f: (-len(f), f))]
     others = "|".join(other for other in _KINDS if other != kind) if kind else ""
     behind = rf"(?!\s(?i:{others})\b)" if kind else ""
     of_kind = "".join(
         rf"(?<!\b[{one[0].upper()}{one[0]}]{one[1:]} of\s)" for one in _NAMED_OF if kind not in ("", one)
     )
-    return re.compile("|".join(of_kind + part + behind for part in parts))
+    # What stands around them once for all: a pattern takes as long to compile as a response to read.
+    runs = groupby(sorted(forms, key=lambda f: (-len(f), f)), _is_exact)
+    words = "|".join(
+        ("(?:" if exact else "(?i:") + "|".join(map(_as_pattern, run)) + ")" for exact, run in runs
+    )
+    return re.compile(
+        rf"{of_kind}(?:\b[Tt]he\s)?(?<![\w.,−+-])(?<![\w]')(?:{words})(?!\w|[.,]\d|[-'’]\w|\^){behind}"
+    )
+
+
+def _is_exact(form: str) -> bool:
+    """Whether only the same case is the same name: in `US` and `IT`."""
+    return len(form) < 4 and not form.isdigit()
 
 
 def _as_pattern(form: str) -> str:
     words = r"\s{1,3}".join(map(re.escape, form.split()))
     words = _COLON.sub(r"\\s?[:∶]\\s?", _DASH.sub("[-‐‑–—]", words))
-    words = _BETWEEN_WORDS.sub(r"(?:\\s{1,3}|-)", _JUNIOR.sub(r",?\g<0>", words))
-    exact = len(form) < 4 and not form.isdigit()
-    article = r"(?:\b[Tt]he\s)?"
-    return (
-        rf"(?:{article}(?<![\w.,−+-])(?<![\w]')"
-        + (words if exact else f"(?i:{words})")
-        + r"(?!\w|[.,]\d|[-'’]\w|\^))"
-    )
+    return _BETWEEN_WORDS.sub(r"(?:\\s{1,3}|-)", _JUNIOR.sub(r",?\g<0>", words))
 
 
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_]{2})\\s\{1,3\}(?=[^\W\d_]{2})")
