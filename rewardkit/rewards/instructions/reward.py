@@ -105,10 +105,11 @@ def score(sample: Sample, options: InstructionOptions) -> Score:
 
 
 def _loosely(text: str) -> list[str]:
-    """The seven other readings of a response."""
+    """The other readings of a response, each once: seven, or three where no asterisk stands."""
     lines = text.split("\n")
     readings = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
-    return [*readings[1:], *(reading.replace("*", "") for reading in readings)]
+    readings += [reading.replace("*", "") for reading in readings]
+    return [reading for reading in dict.fromkeys(readings) if reading != text]
 
 
 def _decoded(ground_truth: str) -> Any:

@@ -141,6 +141,23 @@ def test_a_user_adds_a_checker_in_a_file_of_his_own(tmp_path: Path) -> None:
     assert scored("a", mine, checkers=(str(path),)).score == 0.0
 
 
+@pytest.mark.parametrize("response", ["One.\nTwo.\nThree.", "One.\n**Two.**\nThree.", "One."])
+def test_no_reading_of_a_response_is_checked_twice(tmp_path: Path, response: str) -> None:
+    """Of three lines without an asterisk eight loose readings are four."""
+    path, notes = tmp_path / "mine.py", tmp_path / "notes"
+    path.write_text(
+        "from rewardkit.rewards.instructions import checker\n"
+        "@checker('my:noting')\n"
+        "def noting(text):\n"
+        f"    with open({str(notes)!r}, 'a') as file:\n"
+        "        print(repr(text), file=file)\n"
+        "    return False\n"
+    )
+    assert scored(response, ("my:noting", {}), checkers=(str(path),), mode="loose").score == 0.0
+    read = notes.read_text().splitlines()
+    assert len(read) == len(set(read)) == {0: 4 if "\n" in response else 1, 4: 8}[response.count("*")]
+
+
 def test_sentences_and_tokens_are_those_of_a_treebank() -> None:
     assert sentences("Dr. A. Smith came at 3.5 p.m. to see. It rained!") == [
         "Dr. A. Smith came at 3.5 p.m. to see.",
