@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from rewardkit.rewards.lazy_regex import lazy_regex
+
 
 def table(names: str) -> frozenset[str]:
     """Return the words of a line, for tables that are easier to read and change as running text."""
@@ -135,7 +137,7 @@ _MULTIPLYING = table("times time")
 _PERIODS = table("a an per each every in daily weekly total altogether over")
 _POLITE = table("thanks thank you cheers enjoy hope helps")
 _UNFINISHED = table("square sq cubic")
-UNIT_POWER = re.compile(
+UNIT_POWER = lazy_regex(
     r"(?<![0-9A-Za-z\\])(?:[mcdk]?m|in|inch(?:es)?|ft|feet|yd|yards?|mi|miles?|meters?|metres?|units?)"
     r"\^?\{?[23]\}?(?![0-9A-Za-z])"
 )
@@ -145,7 +147,7 @@ SCALES = {
     "hundreds": 10**2, "thousands": 10**3, "millions": 10**6, "billions": 10**9, "trillions": 10**12,
 }  # fmt: skip
 """Words that multiply the number before them."""
-_CHANGED = re.compile(
+_CHANGED = lazy_regex(
     r"\s{0,3}(?:squared|cubed|factorial|dozens?|plus|minus|modulo|mod|halves|thirds|quarters|fourths|fifths|or)\b"
     r"|\s{0,3}(?:doubled|tripled|halved|recurring|hundredths"
     r"|tenths|point\s{1,3}[a-z]{3,5}|raised\s{1,3}to|multiplied\s{1,3}by|divided\s{1,3}by|choose"
@@ -157,7 +159,7 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 """Words right after a number in prose that make it another one."""
-_CHANGED_BEFORE = re.compile(
+_CHANGED_BEFORE = lazy_regex(
     r"(?:\b(?:twice|thrice|half|double|triple|minus|negative|over|under|about|nearly|almost|up to"
     r"|(?:third|quarter|root|reciprocal|inverse|opposite|square|cube|sum|product|difference|multiple|factor"
     r"|divisor|power) of"
@@ -170,33 +172,33 @@ _CHANGED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 """What before a number in prose makes it a part of something else."""
-_LABEL = re.compile(r"\b[a-zA-Z]\s*=\s*$")
-_LARGER_UNIT = re.compile(
+_LABEL = lazy_regex(r"\b[a-zA-Z]\s*=\s*$")
+_LARGER_UNIT = lazy_regex(
     r"\d\s?(?:dollars?|euros?|hours?|hrs?|minutes?|mins?|days?|weeks?|months?|years?|feet|foot|ft|yards?|miles?"
     r"|meters?|metres?|kilometers?|km|pounds?|lbs?|kilograms?|kg|gallons?|quarts?|liters?|litres?|degrees?)"
     r",?\s{1,3}(?:and\s{1,3})?[$]?$",
     re.IGNORECASE,
 )
-_SMALLER_UNIT = re.compile(
+_SMALLER_UNIT = lazy_regex(
     r"\s?(?:cents?|hours?|hrs?|minutes?|mins?|seconds?|secs?|days?|weeks?|months?|inch(?:es)?|feet|ounces?|oz|yards?"
     r"|meters?|metres?|centimeters?|cm|mm|grams?|quarts?|pints?|cups?|milliliters?|ml)\b",
     re.IGNORECASE,
 )
 """After "2 hours and", "30 minutes" is no amount of its own."""
-_RANGE = re.compile(r"(?P<before>[^.\n]{0,40})\b\d[\d.,]{0,12}%?\s{1,3}to\s{1,3}[$]?$")
-_BECOMING = re.compile(
+_RANGE = lazy_regex(r"(?P<before>[^.\n]{0,40})\b\d[\d.,]{0,12}%?\s{1,3}to\s{1,3}[$]?$")
+_BECOMING = lazy_regex(
     r"\b(?:simplif|reduc|round|convert|increas|decreas|chang|ris(?:es|ing)|rose|fell|falls|drop|grow|grew|rais|cut"
     r"|equal|evaluat|add|com(?:es|ing))",
     re.IGNORECASE,
 )
 """Before "4.7 to 5" these say that it becomes 5; without them it is a range, or odds."""
-_PERCENT = re.compile(r"^[\s)\]]*(?:\\?%)?[)\]]*")
-_EQUATED = re.compile(r"(?:^|[^-+*/×÷·^\d\s])\s*([-+]?\d[\d,.]*)\s*(?:\\?%)?\s*=\s*$")
+_PERCENT = lazy_regex(r"^[\s)\]]*(?:\\?%)?[)\]]*")
+_EQUATED = lazy_regex(r"(?:^|[^-+*/×÷·^\d\s])\s*([-+]?\d[\d,.]*)\s*(?:\\?%)?\s*=\s*$")
 """A number alone before an equals sign: `70 =`, not `7 * 10 =`."""
-_WRAPPING = re.compile(r"\\(?:text(?:bf|rm|it)?|mbox|mathrm|boxed)\s?\{|[{}$]")
-_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_WRAPPING = lazy_regex(r"\\(?:text(?:bf|rm|it)?|mbox|mathrm|boxed)\s?\{|[{}$]")
+_WORD = lazy_regex(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _MAX_WORDS = 12
-_NAME_OR_PLURAL = re.compile(r"\b[A-Z][a-z]+|\b[a-z]{3,}s\b")
+_NAME_OR_PLURAL = lazy_regex(r"\b[A-Z][a-z]+|\b[a-z]{3,}s\b")
 _NO_NAMES = table(
     "half twice thrice double triple not no none never neither nor if unless more fewer about almost nearly "
     "or wrong incorrect false maybe perhaps both either except but however instead increase decrease "
@@ -260,11 +262,11 @@ def names_in(question: str) -> frozenset[str]:
     return frozenset(found - _NO_NAMES)
 
 
-_OF_FORMULA = re.compile(
+_OF_FORMULA = lazy_regex(
     r"(?:\\[dt]?frac\s?(?:\{[^{}]{0,40}\}|\d)?|\\sqrt(?:\[\d{1,3}\])?|\\binom\s?(?:\{[^{}]{0,40}\})?|[\^_])\s?\{?[-+]?$"
 )
 """A number after this is a part of a formula."""
-_FRACTION_EQUATED = re.compile(r"\\[dt]?frac\s?\{?(\d{1,30})\}?\s?\{?(\d{1,30})\}?\s*=\s*\$?$")
+_FRACTION_EQUATED = lazy_regex(r"\\[dt]?frac\s?\{?(\d{1,30})\}?\s?\{?(\d{1,30})\}?\s*=\s*\$?$")
 """A fraction before an equals sign, where nothing stands before it that it is calculated with."""
 
 
@@ -280,7 +282,7 @@ def _is_of_formula(before: str, number: str) -> bool:
     return not (value.isdigit() and value.isascii() and bottom and int(value) * bottom == top)
 
 
-_CALCULATED = re.compile(r"(?:[\w)}]\s*[-+*/×÷·]|\\(?:cdot|times|div))\s*$")
+_CALCULATED = lazy_regex(r"(?:[\w)}]\s*[-+*/×÷·]|\\(?:cdot|times|div))\s*$")
 """A sign between what stands before it and a fraction, not the fraction's own."""
 
 
@@ -304,11 +306,11 @@ _REFERENCES = table(
     "fig step chapter remark part appendix axiom"
 )
 _PIECE_WORDS = table("of in by per through versus vs and to")
-_JOINED = re.compile(
+_JOINED = lazy_regex(
     r"\d%?\s{1,3}(?:out\s{1,3}of|of|in|by|per|through|versus|vs\.?)\s{1,3}[$]?$|\d,?\s{1,3}and\s{1,3}[$]?$",
     re.IGNORECASE,
 )
-_COMPARED = re.compile(
+_COMPARED = lazy_regex(
     r"(?:[\w)]\s{1,3}[<>]|(?<![<\w/])[a-zA-Z][<>]|[\w)]\s{0,3}(?:[≤≥≠]|[<>!]=|\\(?:leq?|geq?|lt|gt|neq?)))\s{0,3}$"
 )
 _COMPARING = ("<", ">", "<=", ">=", "!=", "≤", "≥", "≠", "le", "leq", "ge", "geq", "lt", "gt", "ne", "neq")

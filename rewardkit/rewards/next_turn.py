@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.counted import table
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.visible import question_of
 from rewardkit.types import Message
 
 _NAMES = ("uestion", "\nQ", "uman", "ser", "roblem", "nstruction", "UESTION", "*Q", "xercise:", "nput:")
 """Parts of the words below, looked for first: a response without any is not searched."""
-_TURN = re.compile(
+_TURN = lazy_regex(
     r"^[ \t>*_]{0,6}(?P<heading>\#{1,6}\s?)?[*_]{0,3}(?:(?:next|new|another|follow-?up)\s)?"
     r"(?P<name>question|q|problem|exercise|human|user|instruction"
     r"|input(?=[^\n]*\n+[^\n]{0,6}output))(?:\s?\#?\d{1,3})?[*_]{0,3}"
     r"(?:\s?[:：][*_]{0,3}|(?(heading)[^\S\n]*$|(?!)))(?P<said>(?:\s*[^\n]{0,400})?)",
     re.IGNORECASE | re.MULTILINE,
 )
-_HEADER = re.compile(
+_HEADER = lazy_regex(
     r"^[^\S\n]*(?:the following (?:is|are) (?:a |some |more )?(?:multiple.choice )?(?:questions?"
     r"|problems?|exercises?)"
     r"|(?:here|below) (?:is|are) (?:a |an |some |more |the next |another |further )?(?:multiple.choice "
@@ -30,12 +31,12 @@ _HEADER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What opens a sheet of questions."""
-_CONTENT = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]{4,}")
+_CONTENT = lazy_regex(r"\d[\d,.]*\d|\d|[^\W\d_]{4,}")
 _PLAIN = table(
     "what which when where whose that this these those following with from have does will would could there "
     "their they into your options choose correct answer question "
 )
-_SAYS = re.compile(r"\w")
+_SAYS = lazy_regex(r"\w")
 
 
 def before_next_turn(response: str, prompt: str | list[Message] | None) -> str:
@@ -89,7 +90,7 @@ def own_part(response: str, prompt: str | list[Message] | None) -> str:
 
 _SHORTEST = 20
 """Characters of an answer, another question and its answer."""
-_ANSWERED = re.compile(
+_ANSWERED = lazy_regex(
     r"boxed\s?\{|####\s?\S|</answer>|\banswer\b[*_]{0,3}\s?(?:is\b|[:=])"
     r"|\A\W{0,4}\d[\d.,/]{0,40}[^\w\n]{0,4}(?:\n|\Z)",
     re.IGNORECASE,
@@ -106,7 +107,7 @@ def _before_question_within(response: str, prompt: str | list[Message] | None) -
 
 
 _WITHIN = (" Question", " Problem", " Q:", " Exercise", " **Q")
-_QUESTION_WITHIN = re.compile(
+_QUESTION_WITHIN = lazy_regex(
     r"(?<=[.!?…\"'”’)\]}>*])[^\S\n]+[*_]{0,3}(?:(?:Next|New|Another) )?(?:Question|Problem|Exercise"
     r"|Q)(?:\s?\#?\d{1,3})?"
     r"[*_]{0,3}:[*_]{0,3}\s(?P<said>[^\n]{1,400}?)\s[*_]{0,3}(?:Answer|Solution|A|Ans)[*_]{0,3}\s?:"
@@ -132,7 +133,7 @@ def before_users_turn(response: str, *, on_lines: bool = False) -> str:
 
 _USERS = r"[*_]{0,3}(?:User|Human|USER|HUMAN)[*_]{0,3}:[*_]{0,3}(?=\s)"
 _WITHIN_LINE = re.compile(rf"(?<=[.!?…\"'”’)\]}}>*])[^\S\n]+{_USERS}")
-_ANYWHERE = re.compile(rf"{_WITHIN_LINE.pattern}|\n\s*{_USERS}")
+_ANYWHERE = lazy_regex(rf"{_WITHIN_LINE.pattern}|\n\s*{_USERS}")
 """A turn that opens behind the end of a sentence."""
 
 
@@ -141,8 +142,8 @@ def without_own_question(response: str) -> str:
     return _QUESTION_AND_ANSWER.sub("Answer: ", _ASKED_AND_ANSWERED.sub(r"\1 ", response))
 
 
-_ASKED_AND_ANSWERED = re.compile(r"^Q:\s([^\n]{1,500}?\?)[^\S\n]+A:\s(?=\S)", re.MULTILINE)
-_QUESTION_AND_ANSWER = re.compile(r"Q:\s[^\n]{1,2000}\n\s*A:\s(?=\S)")
+_ASKED_AND_ANSWERED = lazy_regex(r"^Q:\s([^\n]{1,500}?\?)[^\S\n]+A:\s(?=\S)", re.MULTILINE)
+_QUESTION_AND_ANSWER = lazy_regex(r"Q:\s[^\n]{1,2000}\n\s*A:\s(?=\S)")
 
 
 def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bool:
@@ -154,9 +155,9 @@ def _opens_with_another(response: str, prompt: str | list[Message] | None) -> bo
     return bool(asked and said) and not said & asked
 
 
-_DIALOGUE = re.compile(r"\s*[*_]{0,3}(?:human|user)[*_]{0,3}\s?:", re.IGNORECASE)
+_DIALOGUE = lazy_regex(r"\s*[*_]{0,3}(?:human|user)[*_]{0,3}\s?:", re.IGNORECASE)
 """A response that opens with somebody else's turn is a whole dialogue: what is said last counts."""
-_ROLES = re.compile(
+_ROLES = lazy_regex(
     r"(?:^|(?<=[.!?])[^\S\n])\s*[*_]{0,3}(?:(?P<user>human|user)|assistant|ai|bot|model|gpt)[*_]{0,3}\s?:",
     re.IGNORECASE | re.MULTILINE,
 )

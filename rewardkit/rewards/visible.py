@@ -12,16 +12,17 @@ import unicodedata
 
 from rewardkit.rewards.counted import table
 from rewardkit.rewards.hidden_latex import without_hidden_latex
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.special_tokens import END_OF_TEXT, strip_end
 from rewardkit.types import Message
 
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and pictures that are not seen; controls and characters of no width are none."""
-_LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
+_LETTER_OR_DIGIT = lazy_regex(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
 _SHORT = 20
 """Characters of a question that may as well be an answer."""
-_THOUGHT_TAG = re.compile(r"<(/?)think>")
-_OPENING_TOKENS = re.compile(
+_THOUGHT_TAG = lazy_regex(r"<(/?)think>")
+_OPENING_TOKENS = lazy_regex(
     r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
     r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
     r"|\[/INST\]|<\|start_header_id\|>assistant<\|end_header_id\|>"
@@ -31,10 +32,10 @@ _OPENING_TOKENS = re.compile(
     r"|(?<=<seed:bos>)assistant\b|<role>ASSISTANT</role>)?\s*"
 )
 """With which a response opens that repeats the end of its prompt."""
-_OPENING_BRACKETS = re.compile(r"\s*(?:\[\|assistant\|\]|\]~b\]ai\n)\s*")
+_OPENING_BRACKETS = lazy_regex(r"\s*(?:\[\|assistant\|\]|\]~b\]ai\n)\s*")
 _FINAL = "<|channel|>final<|message|>"
 _SPOKEN = "assistantfinal"
-_CHANNEL_NAME = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
+_CHANNEL_NAME = lazy_regex(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
 _CUT = (
     ("<!--", "-->"), ("<\\!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", "?>"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"), ("<|START_THINKING|>", "<|END_THINKING|>"),
@@ -42,11 +43,11 @@ _CUT = (
 )  # fmt: skip
 """Comments, escaped ones too, declarations, instructions to programs, and thoughts."""
 _COMMENTS = (*_CUT[:2], ("&lt;!--", "--&gt;"))
-_has_tag = re.compile(r"<[/|｜!?\\a-zA-Z]").search
+_has_tag = lazy_regex(r"<[/|｜!?\\a-zA-Z]").search
 _ATTRIBUTE = (
     r"\s{1,20}[\w:@.-]{1,40}(?:\s{0,3}=\s{0,3}(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'|[^\s\"'<>=]{1,500}))?"
 )
-_ELEMENT = re.compile(
+_ELEMENT = lazy_regex(
     rf"<(?P<name>[a-zA-Z][\w:-]{{0,30}})(?P<attributes>(?:{_ATTRIBUTE}){{0,20}}(?=\s{{0,20}}/?>)"
     rf"|\s[^<>]{{0,300}})"
     r"\s{0,20}/?>"
@@ -63,7 +64,7 @@ _REASONING = table(
 """Elements in which models think and give examples."""
 _VOID = table("input img meta link source embed param area iframe")
 """Elements without content: what their attributes say is not on the page."""
-_HIDING = re.compile(
+_HIDING = lazy_regex(
     r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}(?:hidden|collapse)|\shidden\b"
     r"|font-size\s{0,3}:\s{0,3}0"
     r"|opacity\s{0,3}:\s{0,3}0(?!\.\d{0,3}[1-9])|(?<![\w-])(?:max-)?(?:width"
@@ -78,27 +79,27 @@ _HIDING = re.compile(
 """Attributes of an element that is not seen."""
 _QUOTED = ('"', "'", "boxed", "####")
 """What marks attributes: a formula such as `1 < x and y > 2` is no element."""
-_STRUCK_OUT = re.compile(r"(?:(?<=\s)|^)~~(?=\S)[^~\n]{1,500}(?<=\S)~~(?=[\s.,;:!?)]|$)")
-_TILDE_FENCE = re.compile(r"^\s{0,3}~{3,}", re.MULTILINE)
-_MARKDOWN_COMMENT = re.compile(r"^\s{0,3}\[(?://|comment)\]:\s.*$", re.MULTILINE | re.IGNORECASE)
-_DEFINITION = re.compile(
+_STRUCK_OUT = lazy_regex(r"(?:(?<=\s)|^)~~(?=\S)[^~\n]{1,500}(?<=\S)~~(?=[\s.,;:!?)]|$)")
+_TILDE_FENCE = lazy_regex(r"^\s{0,3}~{3,}", re.MULTILINE)
+_MARKDOWN_COMMENT = lazy_regex(r"^\s{0,3}\[(?://|comment)\]:\s.*$", re.MULTILINE | re.IGNORECASE)
+_DEFINITION = lazy_regex(
     r"^[^\S\n]{0,3}\[(?!\^|[^\]\n]{0,60}(?:answer|result|solution|final|step|part|答案))[^\]\n]{1,60}\]:"
     r"\s{0,3}\S{1,500}(?:\s{1,3}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?"
     r"[^\S\n]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """Markdown's definition of a link: `[x]: destination "title"`. A label such as [Answer] states something."""
-_IMAGE = re.compile(r"(?<!\w)!\[[^\[\]\n]{0,500}\]\([^()\n]{0,500}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?\)")
-_LINK = re.compile(
+_IMAGE = lazy_regex(r"(?<!\w)!\[[^\[\]\n]{0,500}\]\([^()\n]{0,500}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?\)")
+_LINK = lazy_regex(
     r"(?<![\w\\\])}])\[(?=[^\[\]\n]{0,200}[a-zA-Z])([\w\s.,:'’-]{1,200})\]"
     r"\((?:[#/][^()\n]{0,500}|[^()\n]{0,300}(?:://|boxed|####|[\"<])[^()\n]{0,500})\)"
 )
 """Only its text is seen, not where it leads."""
-_INLINE_CODE = re.compile(
+_INLINE_CODE = lazy_regex(
     r"(?<![`\\])(`{1,2})(?![\s`])[^`\n]{0,500}?(?:boxed|####|nswer)[^`\n]{0,500}(?<!\s)\1(?![`\w'])"
 )
 """Code within a line that states an answer."""
-_LATEX_COMMENT = re.compile(r"(^|[^\d\s$)\\])[^\S\n]{1,20}%[^\n]*|^%[^\n]*", re.MULTILINE)
+_LATEX_COMMENT = lazy_regex(r"(^|[^\d\s$)\\])[^\S\n]{1,20}%[^\n]*|^%[^\n]*", re.MULTILINE)
 """A percent sign that no number, formula or letter stands before."""
 
 
@@ -190,8 +191,8 @@ def _without_comments_of_fence(fence: re.Match[str]) -> str:
     return fence["head"] + (bare if _SAYS.search(bare) else code)
 
 
-_SAYS = re.compile(r"\w")
-_FENCE = re.compile(
+_SAYS = lazy_regex(r"\w")
+_FENCE = lazy_regex(
     r"(?P<head>```[ \t]*(?P<language>[\w+#.-]{0,20})[^\n`]*\n)(?P<code>.*?)(?=```|\Z)", re.DOTALL
 )
 _FAMILY = {
@@ -203,16 +204,16 @@ _FAMILY = {
 """Languages by what begins a comment; in all others slashes do."""
 _TEXT = r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _COMMENT_IN = {
-    "hashes": re.compile(
+    "hashes": lazy_regex(
         rf"^[ \t]*(?:\"{{3}}.*?(?:\"{{3}}|\Z)|'{{3}}.*?(?:'{{3}}|\Z))|{_TEXT}|(?:(?<=\s)|^)\#[^\n]*",
         re.DOTALL | re.M,
     ),
-    "dashes": re.compile(rf"{_TEXT}|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL),
-    "slashes": re.compile(rf"{_TEXT}|(?:(?<=\s)|^)//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL | re.M),
-    "code": re.compile(rf"{_TEXT}|(?:(?<=\s)|^)(?:\#|//)[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL | re.M),
+    "dashes": lazy_regex(rf"{_TEXT}|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL),
+    "slashes": lazy_regex(rf"{_TEXT}|(?:(?<=\s)|^)//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL | re.M),
+    "code": lazy_regex(rf"{_TEXT}|(?:(?<=\s)|^)(?:\#|//)[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL | re.M),
 }
 """Texts, which are kept, and comments."""
-_CODE_LINE = re.compile(
+_CODE_LINE = lazy_regex(
     r"^[ \t]*(?:(?:print|console\.log|printf)\s?\(|(?:return|import|from|def|class|elif)\b[^.\n]*$"
     r"|(?:const|let|var|int|float|double|final|auto|my|local)\s\w{1,30}\s?=|(?:for|while"
     r"|if)\b[^\n]*[:{][ \t]*$"
@@ -304,9 +305,9 @@ def _without_markup(text: str) -> str:
     return _without_elements(text) if "<" in text else text
 
 
-_BOX_OF_TOKENS = re.compile(r"<\|begin_of_box\|>(?P<said>[^|]{0,2000})<\|end_of_box\|>")
-_BOX_TOKEN = re.compile(r"<\|(?:begin|end)_of_box\|>")
-_ANSWER_TOKEN = re.compile(
+_BOX_OF_TOKENS = lazy_regex(r"<\|begin_of_box\|>(?P<said>[^|]{0,2000})<\|end_of_box\|>")
+_BOX_TOKEN = lazy_regex(r"<\|(?:begin|end)_of_box\|>")
+_ANSWER_TOKEN = lazy_regex(
     r"<\|(?:(?P<opens>answer|(?:begin|start)_of_answer|answer_start)|/answer|end_of_answer|answer_end"
     r"|START_RESPONSE|START_TEXT|response)\|>"
 )
@@ -356,7 +357,7 @@ def _without_elements(text: str) -> str:
 def _end_of_element(text: str, name: str, start: int) -> int:
     """Where the element of that name ends whose content begins at `start`: with the text if it never does."""
     depth = 1
-    for found in re.compile(rf"<(/?){re.escape(name)}(?![\w:-])[^<>]{{0,300}}>", re.IGNORECASE).finditer(
+    for found in lazy_regex(rf"<(/?){re.escape(name)}(?![\w:-])[^<>]{{0,300}}>", re.IGNORECASE).finditer(
         text, start
     ):
         depth += -1 if found[1] else 1

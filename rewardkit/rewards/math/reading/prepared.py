@@ -9,6 +9,7 @@ import re
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, TooLarge, Unparsable
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading import text as words
@@ -348,7 +349,7 @@ _WORKED = re.compile(
     r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*"
     r"|\n[^\S\n]*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
 )
-_PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_PROSE = lazy_regex(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
 _EMPTY_BOX = re.compile(r"\$*\\(?:boxed|fbox) ?\{\s*\}\$*")
 _LOOKED_AT = 4_000
 
