@@ -1,7 +1,7 @@
 """One small program for each language and each thing that can become of one. Data for `test_languages.py`.
 
 `right` reads integers to the end of its input and prints their sum; `big` prints every line that it reads;
-`exits` prints and ends with status 3.
+`exits` prints and ends with status 3. Java's are told on their input which end is wanted.
 """
 
 from __future__ import annotations
@@ -33,15 +33,23 @@ CPP = {
 
 _JAVA = "import java.io.*;\nimport java.util.*;\npublic class Main {{ public static void main(String[] args) throws Exception {{ {} }} }}"
 
+# One program, told by its input which: the compiler takes half a second for any.
+_JAVA_ENDS = _JAVA.format(
+    'switch (new Scanner(System.in).next()) { case "crash": int[] a = new int[2]; a[args.length + 5] = 1; break;'
+    ' case "loop": long x = 0; while (true) x++;'
+    ' case "memory": List<byte[]> all = new ArrayList<>(); while (true) all.add(new byte[1 << 20]);'
+    ' case "flood": while (true) System.out.println("flood"); }'
+)
+
 JAVA = {
     "right": "import java.util.*;\nclass Helper { static long add(long a, long b) { return a + b; } }\n"
     "public class Sum { public static void main(String[] args) { Scanner in = new Scanner(System.in); long s = 0;\n"
     "while (in.hasNextLong()) s = Helper.add(s, in.nextLong()); System.out.println(s); } }",
     "wrong": _JAVA.format('int x = "text";'),
-    "crash": _JAVA.format("int[] a = new int[2]; a[args.length + 5] = 1;"),
-    "loop": _JAVA.format("long x = 0; while (true) x++;"),
-    "memory": _JAVA.format("List<byte[]> all = new ArrayList<>(); while (true) all.add(new byte[1 << 20]);"),
-    "flood": _JAVA.format('while (true) System.out.println("flood");'),
+    "crash": _JAVA_ENDS,
+    "loop": _JAVA_ENDS,
+    "memory": _JAVA_ENDS,
+    "flood": _JAVA_ENDS,
     "big": _JAVA.format(
         "BufferedReader in = new BufferedReader(new InputStreamReader(System.in));"
         "PrintWriter out = new PrintWriter(new BufferedWriter(new OutputStreamWriter(System.out)));"
