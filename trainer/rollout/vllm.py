@@ -22,6 +22,7 @@ from torch import Tensor
 
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.model_folders import read_config
+from rewardkit.processes import large_imports
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.shape import Shape, has_experts
@@ -158,8 +159,10 @@ class VllmRollout:
             own_classes(model),
             no_compiling(self._eager),
             own_shared_memory() if shares else nullcontext(),
+            large_imports(),
         ):
-            from vllm import LLM
+            with large_imports():  # by themselves: starting an engine searches for garbage three times
+                from vllm import LLM
 
             self.llm: Any = LLM(model_path, **engine_arguments(config, model.config, on_cpu=not self._cuda))
         # Its clean-up would destroy the process group that training runs in; ours is `close`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewar
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config import load, workers
 from rewardkit.trainer.config.load import config_notes, load_config
+from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.rollout import vllm
 from rewardkit.trainer.run.preflight import check_settings
 
@@ -40,6 +42,7 @@ FOUNDING = [
     "trainer.test_freq=10",
     "trainer.total_epochs=3",
 ]
+HF = "actor_rollout_ref.rollout.name=hf"
 FOLDERS = [parent / "shared" / "data" for parent in Path(__file__).parents]
 SCRIPTS = next((folder / "verl_scripts.jsonl" for folder in FOLDERS if folder.is_dir()), None)
 
@@ -110,6 +113,12 @@ def test_another_name_means_the_same(verl: str, ours: str) -> None:
     assert config_notes(None, [*GIVEN, *sixteen, verl]) == []
 
 
+@cache
+def without() -> Config:
+    """What is loaded where nothing else is said."""
+    return load_config(None, [*GIVEN, HF])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "line"),
@@ -144,9 +153,8 @@ def test_another_name_means_the_same(verl: str, ours: str) -> None:
     ],
 )
 def test_what_changes_no_result_is_taken_and_said(word: str, line: str | None) -> None:
-    hf = "actor_rollout_ref.rollout.name=hf"
-    assert load_config(None, [*GIVEN, hf, word]) == load_config(None, [*GIVEN, hf])
-    notes = config_notes(None, [*GIVEN, hf, word])
+    assert load_config(None, [*GIVEN, HF, word]) == without()
+    notes = config_notes(None, [*GIVEN, HF, word])
     assert notes == [] if line is None else line in notes[0] and len(notes) == 1
 
 
@@ -188,7 +196,7 @@ def test_a_section_that_is_switched_off_may_hold_anything() -> None:
 )
 def test_what_is_refused_names_the_one_thing_to_change(word: str, message: str) -> None:
     with pytest.raises(ConfigError) as found:
-        check_settings(load_config(None, [*GIVEN, "actor_rollout_ref.rollout.name=hf", word]))
+        check_settings(load_config(None, [*GIVEN, HF, word]))
     assert message in str(found.value)
     assert "\n" not in str(found.value)
 
