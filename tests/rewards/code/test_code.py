@@ -236,8 +236,7 @@ def test_every_humaneval_solution_passes_and_no_mutant_of_it(scored: ScoredBy, r
 
 @pytest.mark.slow
 def test_mbpp_solutions_pass(scored: ScoredBy, reference_data: Path) -> None:
-    lines = (reference_data / "mbpp" / "mbpp.jsonl").read_text().splitlines()
-    rows = [json.loads(line) for line in lines[:: len(lines) // 250 or 1]]  # all are of one form
+    rows = [json.loads(line) for line in (reference_data / "mbpp" / "mbpp.jsonl").read_text().splitlines()]
     failed = []
     for row in rows:
         truth = {key: row[key] for key in ("test_list", "test_setup_code")}
