@@ -132,7 +132,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     `Score.parts["format"]` is 1.0 when the response has `#### number`. The status is `invalid` when the
     ground truth is not a number.
     """
-    if options.compat == "verl":
+    if options.compat is not None:
         return _score_as_verl(sample, options)
     ground_truth = sample.ground_truth
     response = sample.response
@@ -147,8 +147,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if found == ground_truth:
         # The right number may end a text that has a marker before its last lines, too. One sign in a copy is
         # found four times as fast as a marker.
-        before = text[:-_PLAIN_TAIL]
-        again = "#" in before and len(text) > _SHORT and "####" in before
+        again = len(text) > _SHORT and "#" in text[:-_PLAIN_TAIL] and "####" in text[:-_PLAIN_TAIL]
     else:
         again = not found and _may_go_on(text)
     if again:
