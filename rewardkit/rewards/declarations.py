@@ -21,7 +21,7 @@ Function = Callable[..., Any]
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=8,
+    version=9,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -53,7 +53,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=9,
+    version=10,
     # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
     timeout_s=60.0,
     parts=("format",),
@@ -72,7 +72,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=9,
+    version=10,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -133,7 +133,7 @@ def code() -> Function:
         "openbookqa",
         "multiple_choice",
     ),
-    version=13,
+    version=14,
     runs="inline",
     parts=("format",),
     reads=("prompt", "extra_info"),
@@ -162,7 +162,7 @@ def choice() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=11,
+    version=12,
     runs="inline",
     parts=("f1",),
     reads=("prompt",),
@@ -177,7 +177,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=9,
+    version=10,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
@@ -229,7 +229,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=6, runs="inline", reads=())
+@reward("number", version=7, runs="inline", reads=())
 def number() -> Function:
     """The one number stated is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number

@@ -38,7 +38,7 @@ from rewardkit.rewards.asked_kind import of_other_kind
 from rewardkit.rewards.behind_units import taken_back_behind_unit
 from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose, harmless, names_in
 from rewardkit.rewards.denials import OPEN_ENDS, denied, taken_back
-from rewardkit.rewards.next_turn import own_part
+from rewardkit.rewards.next_turn import names_user, own_part
 from rewardkit.rewards.visible import (
     outside_code,
     question_of,
@@ -85,10 +85,10 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 
 # The longest number that becomes a Fraction; longer ones are compared as Decimals only.
 _MAX_FRACTION_DIGITS = 400
-# A marker so close to the end of the text may be followed by a plain integer alone.
-_PLAIN_TAIL = 24
-# A text so short has no answer, another question and its answer.
-_SHORT = 40
+# So many digits may alone follow a marker.
+_PLAIN_DIGITS = 17
+# No word that leaves a line open is longer.
+_LONGEST_OPEN_END = 18
 # No answer line is longer; what lies beyond is not read.
 _MAX_LINE = 4_096
 
@@ -144,13 +144,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if options.window is not None:
         text = text[-options.window :]
     found = _plain_ending(text)
-    if found == ground_truth:
-        # The right number may end a text that has a marker before its last lines, too. One sign in a copy is
-        # found four times as fast as a marker.
-        again = len(text) > _SHORT and "#" in text[:-_PLAIN_TAIL] and "####" in text[:-_PLAIN_TAIL]
-    else:
-        again = not found and _may_go_on(text)
-    if again:
+    if not found and _may_go_on(text, options):
         text = own_part(text, sample.prompt)
         found = _plain_ending(text)
     if found:
@@ -227,22 +221,26 @@ def _verl_answer(response: str, method: str) -> str | None:
 def _plain_ending(text: str) -> str:
     """The digits that alone follow `#### ` in the last line, or "".
 
-    Most answers are such an integer, after a line that cannot deny it: `_after_marker` says the same of them,
-    more slowly, and decides about the others.
+    Most answers are such an integer, below no other marker or turn and a line that cannot deny it:
+    `_after_marker` says the same of them, more slowly, and decides about the others.
     """
-    before, _, plain = text[-_PLAIN_TAIL:].rpartition("\n#### ")
-    if not (before and plain.isdigit() and plain.isascii()):
+    before, _, plain = text.rpartition("\n#### ")
+    if not (before and plain.isdigit() and plain.isascii() and len(plain) <= _PLAIN_DIGITS):
         return ""
+    if ("#" in before or ":" in before) and ("####" in before or names_user(before)):
+        return ""  # one sign is found far faster than a marker
     if before[-1] in _CLOSING:
         return plain
-    last = before.rpartition(" ")[2]
+    last = before[-_LONGEST_OPEN_END:].rpartition(" ")[2]
     return plain if last.isalpha() and last.isascii() and last.lower() not in OPEN_ENDS else ""
 
 
-def _may_go_on(text: str) -> bool:
+def _may_go_on(text: str, options: Gsm8kOptions) -> bool:
     """Whether a text may go on with another question or turn behind its own answer."""
-    first = text.find("####")
-    return first < 0 or text.find("####", first + 5) > 0 or "ser:" in text or "uman:" in text
+    last = text.rfind("####") if "#" in text else -1
+    if last < 0:
+        return options.method == "flexible"  # else there is no answer, whoever says it
+    return "####" in text[:last] or names_user(text)
 
 
 def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _ReadAnswer:

@@ -23,7 +23,7 @@ _TURN = lazy_regex(
     re.IGNORECASE | re.MULTILINE,
 )
 _HEADER = lazy_regex(
-    r"^[^\S\n]*(?:the following (?:is|are) (?:a |some |more )?(?:multiple.choice )?(?:questions?"
+    r"^[^\S\n]{0,40}(?:the following (?:is|are) (?:a |some |more )?(?:multiple.choice )?(?:questions?"
     r"|problems?|exercises?)"
     r"|(?:here|below) (?:is|are) (?:a |an |some |more |the next |another |further )?(?:multiple.choice "
     r"|similar )?(?:questions?|problems?|exercises?)"
@@ -72,22 +72,24 @@ def own_part(response: str, prompt: str | list[Message] | None) -> str:
     """
     if len(response) < _SHORTEST or not (":" in response or "#" in response or "：" in response):
         return response  # as most: what announces a turn has one of these
-    if not (
-        "uestion" in response
-        or "roblem" in response
-        or "ser" in response
-        or "Q" in response
-        or "uman" in response
-        or "nstruction" in response
-        or "xercise" in response
-        or "nput:" in response
-    ):
-        return response  # asked one by one, for any(map()) takes twice as long
     response = before_users_turn(response, on_lines=True)
+    if not (
+        _MAY_OPEN_LINE.search(response)
+        or "Q" in response
+        or " Problem" in response
+        or " Exercise" in response
+    ):
+        return response
     before = before_next_turn(response, prompt)
     return before if before != response and _ANSWERED.search(before) else response
 
 
+_MAY_OPEN_LINE = lazy_regex(
+    r"\n[\s>*_#]{0,40}+(?=[abefhinpqtu])(?:(?:next|new|another|follow-?up)\s)?(?:q|problem|exercise|human|user"
+    r"|instruction|input|the following (?:is|are)|(?:here|below) (?:is|are)|answer the)",
+    re.IGNORECASE,
+)
+"""What every turn and sheet begins with that is not within a line; it fails in a look at each line."""
 _SHORTEST = 20
 """Characters of an answer, another question and its answer."""
 _ANSWERED = lazy_regex(
@@ -119,7 +121,7 @@ def before_users_turn(response: str, *, on_lines: bool = False) -> str:
 
     `on_lines`: or with a line, where nobody else asks whether that repeats the prompt.
     """
-    if "ser:" not in response and "uman:" not in response and "SER:" not in response:
+    if not names_user(response):
         return response
     start = max(response.rfind("</think>"), 0)
     if _DIALOGUE.match(response):
@@ -131,7 +133,13 @@ def before_users_turn(response: str, *, on_lines: bool = False) -> str:
     return response[: turn.start()] if _SAYS.search(response[start : turn.start()]) else response
 
 
+def names_user(text: str) -> bool:
+    """Whether a text may hold a turn of the user's: one look, at colons, before all others."""
+    return _USERS_COLON.search(text) is not None
+
+
 _USERS = r"[*_]{0,3}(?:User|Human|USER|HUMAN)[*_]{0,3}:[*_]{0,3}(?=\s)"
+_USERS_COLON = re.compile(r":(?:(?<=ser:)|(?<=man:)|(?<=SER:)|(?<=MAN:))")
 _WITHIN_LINE = re.compile(rf"(?<=[.!?…\"'”’)\]}}>*])[^\S\n]+{_USERS}")
 _ANYWHERE = lazy_regex(rf"{_WITHIN_LINE.pattern}|\n\s*{_USERS}")
 """A turn that opens behind the end of a sentence."""

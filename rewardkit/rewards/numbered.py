@@ -15,6 +15,7 @@ _LABEL = re.compile(
     r"|response))[*_]{0,3}\s?(?::|=|\sis\s)",
     re.IGNORECASE | re.MULTILINE,
 )
+_CALLED = ("answer", "guess", "solution", "response")
 _END = re.compile(r"[.;,!?](?:\s|$)|\n|$")
 _RIGHT = re.compile(r"\b(?:right|correct|final|best)\b|[✓✔✅☑]", re.IGNORECASE)
 _GOES_ON = re.compile(
@@ -30,6 +31,9 @@ def numbered_apart(text: str) -> bool:
         or ("2" in text and ("2:" in text or "2)" in text or "2*" in text or "2nd " in text))
     ):
         return False  # as most texts: the pattern below takes long
+    lower = text.lower()
+    if not any(word in lower for word in _CALLED):
+        return False
     found = list(_LABEL.finditer(text))
     numbers = {(label["number"] or label["ordinal"]).casefold() for label in found}
     if len(numbers) < _TWO:

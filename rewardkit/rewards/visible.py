@@ -33,6 +33,9 @@ _OPENING_TOKENS = lazy_regex(
 )
 """With which a response opens that repeats the end of its prompt."""
 _OPENING_BRACKETS = lazy_regex(r"\s*(?:\[\|assistant\|\]|\]~b\]ai\n)\s*")
+_TOKEN_IN_BRACKETS = lazy_regex(r"\[(?:/?INST\]|EOS\]|\||e|THINK\])")
+_CLOSED_BEFORE = lazy_regex(r"\][(:]")
+"""What stands in each definition, comment, image and link."""
 _FINAL = "<|channel|>final<|message|>"
 _SPOKEN = "assistantfinal"
 _CHANNEL_NAME = lazy_regex(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
@@ -128,14 +131,12 @@ def visible(response: str) -> str:
 def _without_bracketed(text: str) -> str:
     """The text without Markdown's comments, images and targets, and before the end of a turn in brackets."""
     text = strip_end(text)
-    if "]:" in text:
+    if _CLOSED_BEFORE.search(text):
         text = _DEFINITION.sub("", _MARKDOWN_COMMENT.sub("", text))
-    if "](" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub("", text))
-    if "INST]" in text or "[EOS]" in text or "[|" in text or "[e" in text:
+    if _TOKEN_IN_BRACKETS.search(text):
         opening = _OPENING_BRACKETS.match(text)
         text = _before_end(text[opening.end() :] if opening else text)
-    if "[THINK]" in text:
         text = _cut(text, "[THINK]", "[/THINK]")
     return text
 

@@ -202,7 +202,18 @@ def test_every_decimal_equals_itself_with_and_without_separators(number: object)
 
 
 _MARKERS = st.sampled_from(
-    ["####", "#### ", "####\n", "##### ", "#### 7\n####", "3 + 4 = 7\n#### ", "it is\n#### "]
+    [
+        "####",
+        "#### ",
+        "####\n",
+        "##### ",
+        "#### 7\n####",
+        "3 + 4 = 7\n#### ",
+        "it is\n#### ",
+        "Not sure. User: It is\n#### ",
+        "It is 7.\n#### 7\n\nQuestion: How many then?\nIt is so.\n#### ",
+        "Step 1: it is so.\n#### ",
+    ]
 )
 _TAILS = st.text("0123456789 \n\t\r\u00a0\u2003\x1c#-+.,/%$²７٣xe", max_size=26)
 
@@ -214,7 +225,7 @@ def test_the_short_way_for_plain_integers_changes_nothing(marker: str, tail: str
     digits = "".join(c for c in tail if c in "0123456789") or "0"
     for gold in ("7", "07", "7.0", digits, f"0{digits}", f"{digits}0"):
         quick = scored(f"{marker}{tail}", gold)
-        with mock.patch.object(gsm8k, "_PLAIN_TAIL", -1):
+        with mock.patch.object(gsm8k, "_plain_ending", lambda text: ""):
             assert scored(f"{marker}{tail}", gold) == quick
 
 
@@ -331,3 +342,15 @@ def test_a_last_number_whose_unit_is_denied_or_changed_is_none() -> None:
         "hours or more precisely",
     ):
         assert scored(f"It is 5 {behind}".replace(" 7", " x"), "5", method="flexible").score == 1.0, behind
+
+
+@pytest.mark.parametrize("end", ["", "."])
+def test_an_answer_counts_before_a_next_question_and_not_below_it(end: str) -> None:
+    said = f"It is 3 x 24.\n#### 72\n\nQuestion: How many are left of 9?\nIt is 9 - 4.\n#### 5{end}"
+    assert scored(said, "72").score == 1.0
+    assert scored(said, "5").score == 0.1
+
+
+@pytest.mark.parametrize("user", ["User", "Human", "USER"])
+def test_a_number_in_the_user_s_turn_is_no_answer(user: str) -> None:
+    assert scored(f"I do not know. {user}: It is 72.\n#### 72", "72").score == 0.0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rewardkit.rewards.next_turn import before_next_turn
+from rewardkit.rewards import next_turn
+from rewardkit.rewards.next_turn import before_next_turn, before_users_turn, own_part
 from rewardkit.rewards.qa import QaOptions, score
 from rewardkit.types import Sample
 
@@ -49,3 +52,25 @@ def test_a_wrong_answer_before_a_next_question_is_the_answer_and_one_under_the_s
 
 def test_a_long_response_of_turns_is_cut_in_a_moment() -> None:
     assert before_next_turn("x\n" + "> * _" * 50_000 + "\nQ: y\n" * 20_000, "y").startswith("x")
+
+
+@pytest.mark.parametrize("turn", ["User:", "HUMAN:", "USER:", "Human:"])
+def test_a_turn_of_the_user_s_within_a_line_is_cut_however_it_is_written(turn: str) -> None:
+    assert own_part(f"I do not know it. {turn} It is 37.\n#### 37", PROMPT) == "I do not know it."
+
+
+PIECES = [
+    "\n", "\n\n", " ", "> ", "## ", "**", "Next ", "another ", "Question", "q", "Problem 2", "exercise", "Human",
+    "USER", "instruction", "Input", "Output", ":", ": How many?", "The following are questions", "Here is another problem",
+    "Answer the next question", "#### 4", "The answer is 5.", "\\boxed{3}", "so. ", "<think>", "</think>", " Answer: 7",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=3, max_size=14).map("".join))
+def test_no_quick_look_keeps_what_would_be_cut(text: str) -> None:
+    """`own_part` looks first whether a text may hold another turn at all."""
+    said = f"Step by step: {text}"
+    users = before_users_turn(said, on_lines=True)
+    before = before_next_turn(users, PROMPT)
+    cut = before if before != users and next_turn._ANSWERED.search(before) else users
+    assert own_part(said, PROMPT) == cut
