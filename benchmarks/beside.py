@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -161,11 +162,26 @@ def maths(pairs: list[tuple[str, str]]) -> Work:
     return len(samples), lambda: [reward.score(sample, options).score for sample in samples]
 
 
-def scorer() -> Work:
-    """GSM8K responses through a Scorer, as every entrance has them."""
+def short() -> Work:
+    """Short GSM8K responses through a Scorer, as every entrance has them."""
+    return scorer([(f"Step {i}: so it is {i}\n#### {i + (i % 3 == 0)}", str(i)) for i in range(20_000)])
+
+
+def solutions() -> Work:
+    """Solutions of our own in GSM8K's style: 60 % right, 30 % wrong, 10 % without a marker."""
+    from rewardkit.datasets_prep.arithmetic import problems
+
+    texts = []
+    for place, (problem, _) in enumerate(islice(problems("medium", "train", 0), 10_000)):
+        spoiled = {7: "1", 8: "1", 9: "1"}.get(place % 10, "")
+        text = problem.solution.partition("####")[0] if place % 10 == 0 else problem.solution + spoiled
+        texts.append((text, problem.answer))
+    return scorer(texts)
+
+
+def scorer(texts: list[tuple[str, str]]) -> Work:
     from rewardkit import Sample, Scorer
 
-    texts = [(f"Step {i}: so it is {i}\n#### {i + (i % 3 == 0)}", str(i)) for i in range(20_000)]
     samples = [Sample("gsm8k", response, truth) for response, truth in texts]
     made = Scorer(workers=1)
     return len(samples), lambda: [score.score for score in made.score_batch(samples)]
@@ -175,7 +191,8 @@ WORKLOADS: dict[str, Callable[[], Work]] = {
     "math, integers": integers,
     "math, numbers": numerics,
     "math, expressions": expressions,
-    "Scorer.score_batch, gsm8k": scorer,
+    "Scorer, gsm8k, short": short,
+    "Scorer, gsm8k, solutions": solutions,
 }
 
 

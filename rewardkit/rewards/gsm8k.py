@@ -85,8 +85,6 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 
 # The longest number that becomes a Fraction; longer ones are compared as Decimals only.
 _MAX_FRACTION_DIGITS = 400
-# So many digits may alone follow a marker.
-_PLAIN_DIGITS = 17
 # No word that leaves a line open is longer.
 _LONGEST_OPEN_END = 18
 # No answer line is longer; what lies beyond is not read.
@@ -160,7 +158,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     why: str | None = None
     if found:
         in_format = True
-        correct = int(found) == wanted
+        correct = _equal(Decimal(found), wanted)
     else:
         found, number, in_format, why = _after_marker(text, sample.prompt)
         if not in_format and options.method == "flexible":
@@ -225,10 +223,13 @@ def _plain_ending(text: str) -> str:
     `_after_marker` says the same of them, more slowly, and decides about the others.
     """
     before, _, plain = text.rpartition("\n#### ")
-    if not (before and plain.isdigit() and plain.isascii() and len(plain) <= _PLAIN_DIGITS):
+    if not (before and plain.isdigit() and plain.isascii()):
         return ""
-    if ("#" in before or ":" in before) and ("####" in before or names_user(before)):
-        return ""  # one sign is found far faster than a marker
+    # One sign is found far faster than a marker or a word.
+    if "#" in before and "####" in before:
+        return ""
+    if ":" in before and ("U" in before or "H" in before) and names_user(before):
+        return ""
     if before[-1] in _CLOSING:
         return plain
     last = before[-_LONGEST_OPEN_END:].rpartition(" ")[2]
@@ -240,7 +241,7 @@ def _may_go_on(text: str, options: Gsm8kOptions) -> bool:
     last = text.rfind("####") if "#" in text else -1
     if last < 0:
         return options.method == "flexible"  # else there is no answer, whoever says it
-    return "####" in text[:last] or names_user(text)
+    return "####" in text[:last] or names_user(text) is not None
 
 
 def _after_marker(text: str, prompt: str | list[Message] | None = None) -> _ReadAnswer:

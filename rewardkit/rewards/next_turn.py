@@ -133,13 +133,9 @@ def before_users_turn(response: str, *, on_lines: bool = False) -> str:
     return response[: turn.start()] if _SAYS.search(response[start : turn.start()]) else response
 
 
-def names_user(text: str) -> bool:
-    """Whether a text may hold a turn of the user's: one look, at colons, before all others."""
-    return _USERS_COLON.search(text) is not None
-
-
 _USERS = r"[*_]{0,3}(?:User|Human|USER|HUMAN)[*_]{0,3}:[*_]{0,3}(?=\s)"
-_USERS_COLON = re.compile(r":(?:(?<=ser:)|(?<=man:)|(?<=SER:)|(?<=MAN:))")
+names_user = re.compile(r":(?<=[rRnN]:)(?:(?<=ser:)|(?<=man:)|(?<=SER:)|(?<=MAN:))").search
+"""Whether a text may hold a turn of the user's: one look, at colons, before all others."""
 _WITHIN_LINE = re.compile(rf"(?<=[.!?…\"'”’)\]}}>*])[^\S\n]+{_USERS}")
 _ANYWHERE = lazy_regex(rf"{_WITHIN_LINE.pattern}|\n\s*{_USERS}")
 """A turn that opens behind the end of a sentence."""

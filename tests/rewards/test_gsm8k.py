@@ -354,3 +354,10 @@ def test_an_answer_counts_before_a_next_question_and_not_below_it(end: str) -> N
 @pytest.mark.parametrize("user", ["User", "Human", "USER"])
 def test_a_number_in_the_user_s_turn_is_no_answer(user: str) -> None:
     assert scored(f"I do not know. {user}: It is 72.\n#### 72", "72").score == 0.0
+
+
+@pytest.mark.parametrize("ground_truth", ["7.0", "1/2", "07", "1e3"])
+def test_a_number_of_any_length_is_read(ground_truth: str) -> None:
+    for digits in ("9" * 5_000, "0" * 5_000):
+        assert scored(f"It is so.\n#### {digits}", ground_truth).score == 0.1
+    assert scored(f"It is so.\n#### {'0' * 5_000}7", "7.0").score == 1.0
