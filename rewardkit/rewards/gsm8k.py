@@ -34,12 +34,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.rewards.asked_kind import of_other_kind
-from rewardkit.rewards.behind_units import taken_back_behind_unit
-from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose, harmless, names_in
-from rewardkit.rewards.denials import OPEN_ENDS, denied, taken_back
-from rewardkit.rewards.next_turn import names_user, own_part
-from rewardkit.rewards.visible import (
+from rewardkit.rewards.reading.asked_kind import of_other_kind
+from rewardkit.rewards.reading.behind_units import taken_back_behind_unit
+from rewardkit.rewards.reading.counted import UNIT_POWER, changed_in_prose, harmless, names_in
+from rewardkit.rewards.reading.denials import OPEN_ENDS, denied, taken_back
+from rewardkit.rewards.reading.next_turn import names_user, own_part
+from rewardkit.rewards.reading.visible import (
     outside_code,
     question_of,
     visible,

@@ -28,8 +28,8 @@ from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.qa.reading import QaAnswer, answer
+from rewardkit.rewards.reading.visible import reply
 from rewardkit.rewards.structure.numbers import only_number
-from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
 _TUPLE_GRIDS = frozenset({"arc_agi", "rearc"})

@@ -8,8 +8,8 @@ import pytest
 from rewardkit.rewards import choice, gsm8k, math, qa
 from rewardkit.rewards.choice import ChoiceOptions
 from rewardkit.rewards.gsm8k import Gsm8kOptions
-from rewardkit.rewards.numbered import numbered_apart
 from rewardkit.rewards.qa import QaOptions
+from rewardkit.rewards.reading.numbered import numbered_apart
 from rewardkit.rewards.structure.plain import NumberOptions, number
 from rewardkit.types import Sample
 

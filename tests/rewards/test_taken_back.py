@@ -6,8 +6,8 @@ import pytest
 
 from rewardkit.rewards import choice, qa
 from rewardkit.rewards.choice import ChoiceOptions
-from rewardkit.rewards.own_words import stance
 from rewardkit.rewards.qa import QaOptions
+from rewardkit.rewards.reading.own_words import stance
 from rewardkit.types import Sample
 
 CAPITAL = "What is the capital of Australia?"

@@ -10,10 +10,10 @@ from rewardkit.rewards.choice.naming import HEDGE, Named, exactly, is_list, ment
 from rewardkit.rewards.choice.question import ChoiceList, fold
 from rewardkit.rewards.choice.ticks import with_ticks_read
 from rewardkit.rewards.choice.weighing import left_in_force, weighed
-from rewardkit.rewards.commitment import breaks_off
-from rewardkit.rewards.numbered import numbered_apart
-from rewardkit.rewards.remarks import DENIES_BELOW
-from rewardkit.rewards.stated import (
+from rewardkit.rewards.reading.commitment import breaks_off
+from rewardkit.rewards.reading.numbered import numbered_apart
+from rewardkit.rewards.reading.remarks import DENIES_BELOW
+from rewardkit.rewards.reading.stated import (
     Statement,
     first_box,
     last_group,
@@ -24,7 +24,7 @@ from rewardkit.rewards.stated import (
     value_of_code,
     visible,
 )
-from rewardkit.rewards.wordings import CONCLUSION, PREDICATE, REST_OF_REASON
+from rewardkit.rewards.reading.wordings import CONCLUSION, PREDICATE, REST_OF_REASON
 
 ChoiceAnswer = tuple[Named, bool, str]
 """What a response chooses, whether it states so, and why."""

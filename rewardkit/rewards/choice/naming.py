@@ -7,9 +7,9 @@ from typing import Literal
 
 from rewardkit.rewards.choice.question import DECORATION, LATEX, ChoiceList, fold
 from rewardkit.rewards.choice.weighing import left_in_force
-from rewardkit.rewards.denials import taken_back
-from rewardkit.rewards.stated import retracted
-from rewardkit.rewards.wordings import REST_OF_REASON, SECOND_THOUGHT, before_verb, contrasted
+from rewardkit.rewards.reading.denials import taken_back
+from rewardkit.rewards.reading.stated import retracted
+from rewardkit.rewards.reading.wordings import REST_OF_REASON, SECOND_THOUGHT, before_verb, contrasted
 
 Named = frozenset[int] | Literal["several"] | None
 """The options that a text names; `several`: it speaks of options but commits to none; None: of none."""

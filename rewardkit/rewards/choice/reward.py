@@ -27,7 +27,7 @@ from typing import Literal
 
 from rewardkit.rewards.choice.answering import read_answer
 from rewardkit.rewards.choice.question import read_question
-from rewardkit.rewards.next_turn import before_next_turn, without_own_question
+from rewardkit.rewards.reading.next_turn import before_next_turn, without_own_question
 from rewardkit.types import Sample, Score, failure
 
 _ANSWER_THEN_LABEL = re.compile(r"A:\s(?=\([A-J]\)|[A-J][.)]\s)")

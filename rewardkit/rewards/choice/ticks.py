@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rewardkit.rewards.choice.naming import exactly
 from rewardkit.rewards.choice.question import ChoiceList
-from rewardkit.rewards.clause_words import REPORTED
-from rewardkit.rewards.denials import DENIAL
+from rewardkit.rewards.reading.clause_words import REPORTED
+from rewardkit.rewards.reading.denials import DENIAL
 
 _MARK = r"(?:[(\[][ ]?(?P<in>[xX✓✔✅✗✘❌•*])?[ ]?[)\]]|(?P<sign>[✓✔✅☑🗹☒✗✘❌✖☐□○◯◉●🔘⚪⬜🔲]))\ufe0f?"
 _BULLET = r"[^\S\n]*(?:(?:[-*•+]|\d{1,2}[.)])[^\S\n]+)?[*_]{0,3}"

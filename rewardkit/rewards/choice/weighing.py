@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 
 from rewardkit.rewards.choice.question import ChoiceList
-from rewardkit.rewards.clause_words import CANDIDATES, X
-from rewardkit.rewards.commitment import committed
-from rewardkit.rewards.other_languages import between_scripts
+from rewardkit.rewards.reading.clause_words import CANDIDATES, X
+from rewardkit.rewards.reading.commitment import committed
+from rewardkit.rewards.reading.other_languages import between_scripts
 
 _MAX_READ = 6_000
 """Characters at the end that are weighed."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit.rewards.code.unfenced import in_json, in_prose
-from rewardkit.rewards.visible import outside_thoughts
+from rewardkit.rewards.reading.visible import outside_thoughts
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]

@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 
-from rewardkit.rewards.counted import table
+from rewardkit.rewards.reading.counted import table
 from rewardkit.rewards.structure.ground_truth import fences
 
 _FIELDS = table(

@@ -12,7 +12,7 @@ from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import bare_words, ending, sentences, tokens
 from rewardkit.rewards.instructions.vocabulary import MINOR_WORDS
-from rewardkit.rewards.visible import says
+from rewardkit.rewards.reading.visible import says
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _BRACKET_DEPTH = 5

@@ -16,7 +16,7 @@ import msgspec
 from rewardkit.rewards.instructions.language import language
 from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import keyword_counts, related, sentences, shown, tokens, words
-from rewardkit.rewards.visible import says
+from rewardkit.rewards.reading.visible import says
 
 _COMMAS = ",،፣᠂᠈⸴⹁⹌、︐︑﹐﹑，､"
 """Of Latin, Arabic, Ethiopic, Mongolian and East Asian writing, in all their widths."""

@@ -38,7 +38,7 @@ from rewardkit.rewards.instructions.language import LANGUAGES
 from rewardkit.rewards.instructions.rlvr import translated
 from rewardkit.rewards.instructions.table import InstructionChecker, find
 from rewardkit.rewards.instructions.text import unhidden
-from rewardkit.rewards.visible import reply, says
+from rewardkit.rewards.reading.visible import reply, says
 from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import import_reward_file
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rewardkit.rewards.instructions.table import checker
-from rewardkit.rewards.visible import says
+from rewardkit.rewards.reading.visible import says
 
 Asked = tuple[str, dict[str, Any]]
 """An instruction's id and its arguments."""

@@ -11,7 +11,7 @@ import re
 import string
 from functools import lru_cache
 
-from rewardkit.rewards.visible import says, visible
+from rewardkit.rewards.reading.visible import says, visible
 
 _SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s+\S)|[。！？]+[”’」』）]*")
 _ABBREVIATION = re.compile(

@@ -9,15 +9,15 @@ from functools import lru_cache
 
 import msgspec
 
-from rewardkit.rewards.asked_kind import of_other_kind
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.tree.nodes import Based
-from rewardkit.rewards.next_turn import own_part
-from rewardkit.rewards.visible import question_of, without_question
+from rewardkit.rewards.reading.asked_kind import of_other_kind
+from rewardkit.rewards.reading.next_turn import own_part
+from rewardkit.rewards.reading.visible import question_of, without_question
 from rewardkit.rows import GROUND_TRUTH
 from rewardkit.types import Sample, Score
 

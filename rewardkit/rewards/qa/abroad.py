@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from rewardkit.rewards.clause_words import X
-from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.qa.marking import unaccented
+from rewardkit.rewards.reading.clause_words import X
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _NO_X = X[1:-1]
 _OPEN = lazy_regex(

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import X
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.clause_words import X
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 WORD = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]+(?:'(?!s\b)[^\W\d_]+)?")
 GRAMMAR = table(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import CANDIDATE, X
-from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.qa.equal import MONTHS
+from rewardkit.rewards.reading.clause_words import CANDIDATE, X
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _NO_X = X[1:-1]
 _MONTH = "|".join(MONTHS)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rewardkit.rewards.clause_words import BEFORE, HEDGE, REPORTED
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.denying_words import NOT
+from rewardkit.rewards.reading.clause_words import BEFORE, HEDGE, REPORTED
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.denying_words import NOT
 
 _KEPT = table(
     "not no never none nor neither cannot without wrong incorrect except or maybe perhaps possibly"

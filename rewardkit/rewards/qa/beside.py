@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.reading.clause_words import X
 
 _SHAPE = re.compile(
     r"(?:(?:well|so|yes|and|but|i (?:think|believe|know)(?: that)?),? )*"

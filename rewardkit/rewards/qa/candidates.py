@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import CANDIDATES, X
-from rewardkit.rewards.counted import table
 from rewardkit.rewards.qa.answer_words import BESIDE, GRAMMAR, IS, JOINED, LEAD, OTHER_ANSWER, WORD
 from rewardkit.rewards.qa.few_words import LABEL, OF_ANSWER, is_bare
 from rewardkit.rewards.qa.stems import content, stem
-from rewardkit.rewards.steps import OTHER, Does, Step
+from rewardkit.rewards.reading.clause_words import CANDIDATES, X
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.steps import OTHER, Does, Step
 
 READ_AGAIN = ("commits", "stands", "concludes", "leans", "labels", "names", "nothing")
 """What the words around an accepted answer are said to do, and may not."""

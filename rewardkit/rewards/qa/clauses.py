@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import ADDED, CANDIDATES, CONCEDED, CUE, PRONOUN, X
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.denying_words import CONTRASTED, NOT
 from rewardkit.rewards.qa.answer_words import COURTESY, MAY_BE, OTHER_ANSWER, PREDICATE, WORD
 from rewardkit.rewards.qa.beside import is_beside
 from rewardkit.rewards.qa.candidates import READ_AGAIN, answers, of_candidate
@@ -14,8 +11,11 @@ from rewardkit.rewards.qa.few_words import OF_ANSWER, is_bare
 from rewardkit.rewards.qa.opposites import of_opposite
 from rewardkit.rewards.qa.others import of_something_else
 from rewardkit.rewards.qa.stems import content, stem
-from rewardkit.rewards.steps import OTHER, Step
-from rewardkit.rewards.wordings import FOR_OTHER_QUESTION
+from rewardkit.rewards.reading.clause_words import ADDED, CANDIDATES, CONCEDED, CUE, PRONOUN, X
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.denying_words import CONTRASTED, NOT
+from rewardkit.rewards.reading.steps import OTHER, Step
+from rewardkit.rewards.reading.wordings import FOR_OTHER_QUESTION
 
 
 def refined(

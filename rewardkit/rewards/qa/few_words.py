@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.denying_words import NOT
 from rewardkit.rewards.qa.answer_words import COURTESY, LEAD, SENTENCE_WORDS
 from rewardkit.rewards.qa.stems import content, stem
+from rewardkit.rewards.reading.denying_words import NOT
 
 
 def is_bare(clause: str, given: frozenset[str]) -> bool:

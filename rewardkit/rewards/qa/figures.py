@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.reading.clause_words import X
 
 _ASKS_NUMBER = re.compile(
     r"\b(?:how|when|year|date|number|century|decade|age|old|many|much|day|period|era)\b", re.IGNORECASE

@@ -7,8 +7,8 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby
 
-from rewardkit.rewards.clause_words import CANDIDATES, X
-from rewardkit.rewards.other_languages import between_scripts
+from rewardkit.rewards.reading.clause_words import CANDIDATES, X
+from rewardkit.rewards.reading.other_languages import between_scripts
 
 _KINDS = (
     "city", "town", "village", "state", "province", "county", "district", "region", "country", "island",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rewardkit.rewards.clause_words import X
-from rewardkit.rewards.counted import table
 from rewardkit.rewards.qa.answer_words import GRAMMAR
+from rewardkit.rewards.reading.clause_words import X
+from rewardkit.rewards.reading.counted import table
 
 _NO_X = X[1:-1]
 _VERBS = table(

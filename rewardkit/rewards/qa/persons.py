@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from rewardkit.rewards.counted import table
+from rewardkit.rewards.reading.counted import table
 
 _ASKS_WHO = re.compile(
     r"\b[Ww]ho(?:se|m)?\b|\b(?:[Ww]hich|[Ww]hat|[Nn]ame of the) (?:[\w'’-]+ ){0,3}?"

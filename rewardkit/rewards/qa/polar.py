@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.stated import retracted
+from rewardkit.rewards.reading.stated import retracted
 
 _POLAR = re.compile(
     r"\s*[*_\"“]{0,3}(?P<word>yes|no)\b[*_\"”]{0,3}(?:[,.!]\s|\s[–—-]\s)[*_]{0,3}\s*(?P<rest>.+)",

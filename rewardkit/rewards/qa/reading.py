@@ -10,11 +10,18 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.rewards.denials import denied
-from rewardkit.rewards.numbered import numbered_apart
 from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, form
-from rewardkit.rewards.stated import last_group, retracted, statements, unboxed, value_of_code, visible
-from rewardkit.rewards.wordings import before_verb, contrasted
+from rewardkit.rewards.reading.denials import denied
+from rewardkit.rewards.reading.numbered import numbered_apart
+from rewardkit.rewards.reading.stated import (
+    last_group,
+    retracted,
+    statements,
+    unboxed,
+    value_of_code,
+    visible,
+)
+from rewardkit.rewards.reading.wordings import before_verb, contrasted
 
 _KEYS = (
     "target",

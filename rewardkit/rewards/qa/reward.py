@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.rewards.next_turn import before_next_turn, without_own_question
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.currencies import in_other_currency
 from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
@@ -37,8 +36,9 @@ from rewardkit.rewards.qa.tables import answer_of_table
 from rewardkit.rewards.qa.units import in_other_unit, without_asked_unit
 from rewardkit.rewards.qa.variants import variants
 from rewardkit.rewards.qa.weighing import weighed
-from rewardkit.rewards.stated import visible
-from rewardkit.rewards.visible import question_of, without_question
+from rewardkit.rewards.reading.next_turn import before_next_turn, without_own_question
+from rewardkit.rewards.reading.stated import visible
+from rewardkit.rewards.reading.visible import question_of, without_question
 from rewardkit.types import Sample, Score, failure
 
 _SHOWN = 200

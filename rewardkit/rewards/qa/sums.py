@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from rewardkit.arithmetic import BadExpression, calculate
-from rewardkit.rewards.clause_words import X
+from rewardkit.rewards.reading.clause_words import X
 
 
 def without_sums(text: str, accepted: tuple[str, ...], given: frozenset[str]) -> str:

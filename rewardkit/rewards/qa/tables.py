@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rewardkit.rewards.counted import table
+from rewardkit.rewards.reading.counted import table
 
 _TABLE = re.compile(
     r"^[ \t]*\|(?P<head>[^\n]+)\|[ \t]*\n[ \t]*\|[-:| \t]+\|[ \t]*\n(?P<rows>(?:[ \t]*\|[^\n]+(?:\n|\Z))+)",

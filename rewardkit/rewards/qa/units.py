@@ -12,9 +12,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from rewardkit.rewards.asked_kind import of_other_kind
 from rewardkit.rewards.math.comparing.units import read
 from rewardkit.rewards.math.reading.words import UNITS
+from rewardkit.rewards.reading.asked_kind import of_other_kind
 
 Meaning = tuple[tuple[tuple[str, int], ...], Fraction]
 """Dimensions with their powers, and the factor to their base units."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 
-from rewardkit.rewards.clause_words import CANDIDATES, X
-from rewardkit.rewards.commitment import breaks_off, committed
 from rewardkit.rewards.qa.abroad import answered
 from rewardkit.rewards.qa.asides import without_asides
 from rewardkit.rewards.qa.asked import without_its_words
@@ -21,6 +19,8 @@ from rewardkit.rewards.qa.marking import marked
 from rewardkit.rewards.qa.stems import stem, stems
 from rewardkit.rewards.qa.sums import without_sums
 from rewardkit.rewards.qa.tables import without_tables
+from rewardkit.rewards.reading.clause_words import CANDIDATES, X
+from rewardkit.rewards.reading.commitment import breaks_off, committed
 
 _MAX_READ = 6_000
 _DIGIT = re.compile(r"\d")

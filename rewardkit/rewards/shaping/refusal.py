@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rewardkit.rewards.lazy_regex import lazy_regex
-from rewardkit.rewards.visible import reply
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.visible import reply
 from rewardkit.types import Sample, Score
 
 _OPENING = 300

@@ -25,12 +25,12 @@ from math import isinf
 from typing import Any, Literal
 
 from rewardkit.json_objects import object_of_pairs
+from rewardkit.rewards.reading.visible import reply, seen
 from rewardkit.rewards.structure.disclaimed import disclaimed
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.ground_truth import in_answer, last_fence
 from rewardkit.rewards.structure.schema import misfit
 from rewardkit.rewards.structure.yaml12 import read_yaml
-from rewardkit.rewards.visible import reply, seen
 from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score, failure
 

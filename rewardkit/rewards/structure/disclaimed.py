@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.lazy_regex import lazy_regex
-from rewardkit.rewards.own_words import disowned
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.own_words import disowned
 
 _BAD = (
     r"(?:wrong|incorrect|invalid|untrue|false|broken|nonsense|mistaken|malformed|a (?:mistake|joke|lie"

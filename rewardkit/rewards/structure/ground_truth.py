@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from rewardkit.rewards.answer_tag import final_answer
-from rewardkit.rewards.visible import seen
+from rewardkit.rewards.reading.answer_tag import final_answer
+from rewardkit.rewards.reading.visible import seen
 
 _OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})[ \t]*(?P<rest>[^\n`]*)")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _MAX_CHARS = 1_000
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")

@@ -19,11 +19,11 @@ from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.math.reading.extraction import final_part
-from rewardkit.rewards.next_turn import own_part
 from rewardkit.rewards.qa.reading import answer
+from rewardkit.rewards.reading.next_turn import own_part
+from rewardkit.rewards.reading.visible import reply
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.rewards.structure.numbers import only_number
-from rewardkit.rewards.visible import reply
 from rewardkit.types import Sample, Score, failure
 
 

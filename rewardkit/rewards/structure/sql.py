@@ -34,11 +34,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.answer_tag import last_answer
+from rewardkit.rewards.reading.answer_tag import last_answer
+from rewardkit.rewards.reading.visible import reply
 from rewardkit.rewards.structure.disclaimed import disclaimed
 from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
-from rewardkit.rewards.visible import reply
 from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.types import Sample, Score, failure
 

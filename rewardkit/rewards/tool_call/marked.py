@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from rewardkit.rewards.reading.visible import outside_thoughts
 from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall, loads, object_of
-from rewardkit.rewards.visible import outside_thoughts
 
 _ENDS = re.compile(
     r"<｜(?:end▁of▁sentence|User|Assistant)｜>|<\|(?:im_end|im_start|user|observation|endoftext)\|>|</s>|\[e~\["

@@ -22,10 +22,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from rewardkit.rewards.reading.visible import outside_thoughts, reply, says, without_comments
 from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall
 from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
 from rewardkit.rewards.tool_call.reading import CallForm, read, read_marked
-from rewardkit.rewards.visible import outside_thoughts, reply, says, without_comments
 from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score, failure
 

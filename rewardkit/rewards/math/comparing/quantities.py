@@ -5,7 +5,6 @@ How the values compare is passed in; what words mean is in `units`.
 
 from __future__ import annotations
 
-from rewardkit.rewards.counted import same_things
 from rewardkit.rewards.math.comparing import units
 from rewardkit.rewards.math.comparing.families import is_quantity
 from rewardkit.rewards.math.comparing.rule import Rule
@@ -24,6 +23,7 @@ from rewardkit.rewards.math.tree.nodes import (
     number,
     symbols,
 )
+from rewardkit.rewards.reading.counted import same_things
 
 
 def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:

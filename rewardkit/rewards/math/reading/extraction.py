@@ -10,9 +10,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rewardkit.rewards.answer_tag import last_answer
-from rewardkit.rewards.behind_units import taken_back_behind_unit
-from rewardkit.rewards.denials import denied, taken_back
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
 from rewardkit.rewards.math.reading.boxes import BOX, WINDOW, box_at, joined
@@ -29,9 +26,12 @@ from rewardkit.rewards.math.reading.phrases import (
     span_text,
 )
 from rewardkit.rewards.math.reading.spelled import spelled_number
-from rewardkit.rewards.numbered import numbered_apart
-from rewardkit.rewards.visible import outside_code, visible, without_code_comments
-from rewardkit.rewards.wordings import ONCE_SO
+from rewardkit.rewards.reading.answer_tag import last_answer
+from rewardkit.rewards.reading.behind_units import taken_back_behind_unit
+from rewardkit.rewards.reading.denials import denied, taken_back
+from rewardkit.rewards.reading.numbered import numbered_apart
+from rewardkit.rewards.reading.visible import outside_code, visible, without_code_comments
+from rewardkit.rewards.reading.wordings import ONCE_SO
 
 _MAX_BOXES = 64
 _RUN_TOGETHER = re.compile(r"\\(?:begin|left|big|display|math|text)boxed(?![a-zA-Z])")

@@ -10,7 +10,7 @@ import re
 from itertools import islice
 
 from rewardkit.json_objects import object_of_pairs
-from rewardkit.rewards.denials import denied
+from rewardkit.rewards.reading.denials import denied
 
 _OBJECT = re.compile(r"(?:^|(?<=[\s`:=>]))\{")
 _KEYS = ("final_answer", "answer", "final answer")

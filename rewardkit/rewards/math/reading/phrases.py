@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from rewardkit.rewards.behind_units import taken_back_behind_unit
-from rewardkit.rewards.counted import UNIT_POWER, changed_in_prose
-from rewardkit.rewards.denials import DENIAL, denied
 from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.reading.words import CONSTANTS, FUNCTIONS
+from rewardkit.rewards.reading.behind_units import taken_back_behind_unit
+from rewardkit.rewards.reading.counted import UNIT_POWER, changed_in_prose
+from rewardkit.rewards.reading.denials import DENIAL, denied
 
 _LEADING = re.compile(
     r"(?:(?:is|are|thus|therefore|simply|just|that|then|the|est|:|：|=|\*|that is)\s{0,3}|[\s*:：,])*",

@@ -9,7 +9,6 @@ import re
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, TooLarge, Unparsable
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading import text as words
@@ -30,6 +29,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Text,
     Time,
 )
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _CACHED_ANSWERS = 4_096
 _KEPT_CHARS = 400

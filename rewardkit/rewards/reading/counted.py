@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 
 def table(names: str) -> frozenset[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.lazy_regex import lazy_regex
-from rewardkit.rewards.visible import question_of
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.visible import question_of
 from rewardkit.types import Message
 
 _NAMES = ("uestion", "\nQ", "uman", "ser", "roblem", "nstruction", "UESTION", "*Q", "xercise:", "nput:")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.lazy_regex import _LazyRegex, boundaries_once, lazy_regex
+from rewardkit.rewards.reading.lazy_regex import _LazyRegex, boundaries_once, lazy_regex
 from tests.rewards.templates import blind
 
 PIECES = [

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.rewards import next_turn
-from rewardkit.rewards.next_turn import before_next_turn, before_users_turn, own_part
 from rewardkit.rewards.qa import QaOptions, score
+from rewardkit.rewards.reading import next_turn
+from rewardkit.rewards.reading.next_turn import before_next_turn, before_users_turn, own_part
 from rewardkit.types import Sample
 
 PROMPT = "What is the capital of Australia?"

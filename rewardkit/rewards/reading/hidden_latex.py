@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _WHITE = (
     r"(?:\[[a-zA-Z]{1,8}\])?\s?\{\s{0,3}(?:[wW]hite(?:!100)?|transparent|\#?[fF]{3}(?:[fF]{3})?"

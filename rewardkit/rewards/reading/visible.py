@@ -10,9 +10,9 @@ import html
 import re
 import unicodedata
 
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.hidden_latex import without_hidden_latex
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.hidden_latex import without_hidden_latex
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 from rewardkit.special_tokens import END_OF_TEXT, strip_end
 from rewardkit.types import Message
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import CANDIDATE, X
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.clause_words import CANDIDATE, X
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _CITATION = re.compile(
     r"(?<=\S)[^\S\n]?(?:\[(?:(?:Doc(?:ument)?|Source|Ref|Passage"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from rewardkit.rewards.clause_words import (
+from rewardkit.rewards.reading.clause_words import (
     ADDED,
     AFFIRMS,
     AND,
@@ -61,7 +61,7 @@ from rewardkit.rewards.clause_words import (
     YOU_ARE_RIGHT,
     X,
 )
-from rewardkit.rewards.denying_words import (
+from rewardkit.rewards.reading.denying_words import (
     AFAR,
     AFTERTHOUGHT,
     CONTRASTED,
@@ -75,11 +75,11 @@ from rewardkit.rewards.denying_words import (
     UNFIT,
     WITHDRAWN,
 )
-from rewardkit.rewards.hearsay import told
-from rewardkit.rewards.other_languages import in_english
-from rewardkit.rewards.own_words import stance
-from rewardkit.rewards.remarks import without_remarks
-from rewardkit.rewards.steps import OTHER, SHAKEN, Does, Reading, Step
+from rewardkit.rewards.reading.hearsay import told
+from rewardkit.rewards.reading.other_languages import in_english
+from rewardkit.rewards.reading.own_words import stance
+from rewardkit.rewards.reading.remarks import without_remarks
+from rewardkit.rewards.reading.steps import OTHER, SHAKEN, Does, Reading, Step
 
 Refine = Callable[[Step, str, str | None], Step]
 """A step, its clause, whether that is `asked`, `supposed`, `reported` or `before`; the step as it counts."""

@@ -6,8 +6,8 @@ import pytest
 
 from rewardkit.registry import REGISTRY
 from rewardkit.rewards import gsm8k, math
-from rewardkit.rewards.hidden_latex import without_hidden_latex
-from rewardkit.rewards.visible import reply, visible
+from rewardkit.rewards.reading.hidden_latex import without_hidden_latex
+from rewardkit.rewards.reading.visible import reply, visible
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample
 

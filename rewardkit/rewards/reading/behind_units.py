@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.denials import taken_back
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.denials import taken_back
 
 _UNIT_WORD = re.compile(
     r"(?:[ \t{}$~^23²³]|\\[,;! ]|\\(?:text|mathrm|mbox)\w{0,2}(?=\s?\{)|(?<=\w)\n){0,6}"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rewardkit.rewards.clause_words import CANDIDATE
-from rewardkit.rewards.counted import table
+from rewardkit.rewards.reading.clause_words import CANDIDATE
+from rewardkit.rewards.reading.counted import table
 
 Stance = Literal["disowns", "upholds"]
 

@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rewardkit.rewards.acts import acted, without_searches
-from rewardkit.rewards.answer_tag import last_answer
-from rewardkit.rewards.clause_words import REPORTED
-from rewardkit.rewards.denials import denied, taken_back
-from rewardkit.rewards.framed import framed, of_columns, of_commas
-from rewardkit.rewards.hearsay import told, told_abroad, told_behind, told_within
-from rewardkit.rewards.lazy_regex import lazy_regex
 from rewardkit.rewards.math.reading.extraction import final_part
-from rewardkit.rewards.own_words import disowned, without_upheld
-from rewardkit.rewards.unwrapped import unwrapped
-from rewardkit.rewards.visible import without_code_comments
-from rewardkit.rewards.votes import voted
-from rewardkit.rewards.wordings import (
+from rewardkit.rewards.reading.acts import acted, without_searches
+from rewardkit.rewards.reading.answer_tag import last_answer
+from rewardkit.rewards.reading.clause_words import REPORTED
+from rewardkit.rewards.reading.denials import denied, taken_back
+from rewardkit.rewards.reading.framed import framed, of_columns, of_commas
+from rewardkit.rewards.reading.hearsay import told, told_abroad, told_behind, told_within
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.own_words import disowned, without_upheld
+from rewardkit.rewards.reading.unwrapped import unwrapped
+from rewardkit.rewards.reading.visible import without_code_comments
+from rewardkit.rewards.reading.votes import voted
+from rewardkit.rewards.reading.wordings import (
     ALTERNATIVE,
     BEFORE_NOW,
     CHOOSING,

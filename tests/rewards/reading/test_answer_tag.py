@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.rewards.answer_tag import final_answer, last_answer
+from rewardkit.rewards.reading.answer_tag import final_answer, last_answer
 
 
 @pytest.mark.parametrize(

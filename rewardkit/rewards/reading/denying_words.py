@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.clause_words import X, words
-from rewardkit.rewards.lazy_regex import lazy_regex
-from rewardkit.rewards.wordings import (
+from rewardkit.rewards.reading.clause_words import X, words
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.wordings import (
     ASSURED,
     DENIED_AFAR,
     HAVE_DOUBTS,

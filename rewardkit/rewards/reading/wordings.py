@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _ADVERB = (
     r"(?:therefore|thus|then|hence|so|also|here|now|clearly|definitely|indeed|certainly|surely"

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.lazy_regex import lazy_regex
-from rewardkit.rewards.wordings import OF_SOMETHING_ELSE, ONCE, OTHER_QUESTION
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.wordings import OF_SOMETHING_ELSE, ONCE, OTHER_QUESTION
 
 CANDIDATES = "".join(chr(0xE000 + i) for i in range(64))
 X = f"[{CANDIDATES[0]}-{CANDIDATES[-1]}]"

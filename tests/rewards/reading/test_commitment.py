@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.rewards.clause_words import SENTENCE, SIGNS
+from rewardkit.rewards.reading.clause_words import SENTENCE, SIGNS
 
 ALPHABET = "a A.,:;!?-=<>~^|/\\(){}[]$*#_`'\"%1→←≠✓❌不\n\t"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _SCORNED = (
     r"(?:fool|idiot|moron|liar|imbecile|dunce|dimwit|simpleton|ignoramus(?:es)?|charlatan|quack|crank|clown"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _ANSWER = r"(?:OF[ _-])?(?:THE[ _-]|MY[ _-]|YOUR[ _-])?(?:FINAL[ _-])?ANS(?:WER)?"
 _OPENS, _CLOSES = r"[\[<#=*~({-]{1,8}[ ]?", r"[ ]?[\]>#=*~)}:-]{0,8}"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rewardkit.rewards.counted import table
-from rewardkit.rewards.hearsay import SPEAKERS, told_behind, told_next
-from rewardkit.rewards.lazy_regex import lazy_regex
-from rewardkit.rewards.own_words import disowned
-from rewardkit.rewards.wordings import (
+from rewardkit.rewards.reading.counted import table
+from rewardkit.rewards.reading.hearsay import SPEAKERS, told_behind, told_next
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.own_words import disowned
+from rewardkit.rewards.reading.wordings import (
     ASSURED,
     DENIED_AFAR,
     FOR_OTHER_QUESTION,

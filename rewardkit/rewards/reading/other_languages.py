@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.hearsay import TOLD_ABROAD
-from rewardkit.rewards.lazy_regex import lazy_regex
+from rewardkit.rewards.reading.hearsay import TOLD_ABROAD
+from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _OPEN = (
     r"sowohl|entweder|vielleicht|möglicherweise|eventuell|womöglich|könnten?|beide[ns]?(?! ander)|zowel|ofwel"
