@@ -29,8 +29,8 @@ def main() -> None:
         row["response"] = row["pred"]
     verdicts: Verdicts = {"rewardkit": [v for v, _ in ours(rows, MathOptions())]}
     if arguments.peer_python:
-        for judged in peers(arguments.peer_python, rows):
-            for name, (verdict, _) in judged.items():
+        for graded in peers(arguments.peer_python, rows):
+            for name, (verdict, _) in graded.items():
                 verdicts.setdefault(name, []).append(verdict is True)
     core = [i for i, row in enumerate(rows) if not row["disputed"]]
     report("core", core, rows, verdicts)
@@ -51,10 +51,10 @@ def report(title: str, chosen: list[int], rows: list[Row], verdicts: Verdicts) -
     """Print the confusion table of some of the rows."""
     print(f"\n{title} rows: {len(chosen)}")
     print(f"{'grader':20} {'acc %':>7} {'TP':>5} {'TN':>5} {'FP':>4} {'FN':>4}")
-    for name, judged in verdicts.items():
+    for name, graded in verdicts.items():
         counts: dict[tuple[bool, bool], int] = defaultdict(int)
         for i in chosen:
-            counts[judged[i], rows[i]["expected"]] += 1
+            counts[graded[i], rows[i]["expected"]] += 1
         right = counts[True, True] + counts[False, False]
         print(
             f"{name:20} {100 * right / len(chosen):7.2f} {counts[True, True]:5} {counts[False, False]:5} "

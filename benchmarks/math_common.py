@@ -71,7 +71,7 @@ def _children(process: int) -> list[int]:
 
 
 def peers(python: str, rows: Sequence[Row], names: Sequence[str] = ()) -> list[dict[str, tuple[Any, float]]]:
-    """Return name -> (verdict, CPU seconds) for each row, judged by the graders of another environment."""
+    """Return name -> (verdict, CPU seconds) for each row, scored by the graders of another environment."""
     lines = "".join(
         json.dumps({"gold": r["gold"], "response": r["response"], "kind": r["kind"]}) + "\n" for r in rows
     )

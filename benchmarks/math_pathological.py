@@ -27,7 +27,7 @@ Result = tuple[str, str, float]
 
 
 def judge_all() -> list[Result]:
-    """Judge every input: outcome, tier and wall seconds."""
+    """Score every input: outcome, tier and wall seconds."""
     clear_caches()
     client.warm()
     compare("\\sqrt{2}", "1.4142")

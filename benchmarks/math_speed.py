@@ -97,8 +97,8 @@ def timing(rows: list[Row]) -> Timing:
 
 
 def peer_seconds(python: str, rows: list[Row]) -> list[float]:
-    judged = peers(python, [*rows[:20], *rows], ["math_verify"])[20:]
-    return [row["math_verify"][1] for row in judged]
+    graded = peers(python, [*rows[:20], *rows], ["math_verify"])[20:]
+    return [row["math_verify"][1] for row in graded]
 
 
 def integers() -> list[Row]:

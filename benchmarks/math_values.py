@@ -668,8 +668,8 @@ def _inequalities_differ(a: Value, b: Value) -> bool:
         return False
     ends = [evaluate(side.tree, {}) for side in a.items + b.items if not names(side.tree)]
     places = {end.real + shift for end in ends if end for shift in (-0.37, 0.0, 0.37)} | {-1000.5, 1000.5}
-    judged = [(_holds(a, {found[0]: x}), _holds(b, {found[0]: x})) for x in places]
-    return any(None not in pair and pair[0] != pair[1] for pair in judged)
+    held = [(_holds(a, {found[0]: x}), _holds(b, {found[0]: x})) for x in places]
+    return any(None not in pair and pair[0] != pair[1] for pair in held)
 
 
 def _holds(relation: Value, env: Env) -> bool | None:

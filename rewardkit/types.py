@@ -15,7 +15,7 @@ Message = dict[str, Any]
 """One chat turn: `{"role": ..., "content": ...}`."""
 
 Status = Literal["ok", "timeout", "error", "invalid"]
-"""`ok`: a judgement. `timeout`, `error`: the reward did not finish. `invalid`: the sample itself cannot
+"""`ok`: it was scored. `timeout`, `error`: the reward did not finish. `invalid`: the sample itself cannot
 be scored (no such data source, malformed ground truth). Only `ok` says anything about the response."""
 
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")

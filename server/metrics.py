@@ -73,7 +73,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        self._judged = Histogram(
+        self._scoring_seconds = Histogram(
             "rewardkit_scoring_seconds",
             "Time that the samples of a data source with this status spent being scored, queueing included; "
             "once a batch",
@@ -121,7 +121,7 @@ class Metrics:
         self._told: dict[str, float] = {}
         self._request_tallies: dict[tuple[str, int], _HistogramTally] = {}
         self._score_tallies: dict[str, _HistogramTally] = {}
-        self._judged_tallies: dict[tuple[str, Status], _HistogramTally] = {}
+        self._seconds_tallies: dict[tuple[str, Status], _HistogramTally] = {}
         self._sample_counts: dict[tuple[str, Status], int] = {}
         self._client_counts: dict[str, int] = {}
 
@@ -154,9 +154,11 @@ class Metrics:
             in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
         for key, n in counts.items():
             self._sample_counts[key] = self._sample_counts.get(key, 0) + n
-            tally = self._judged_tallies.get(key)
+            tally = self._seconds_tallies.get(key)
             if tally is None:
-                tally = self._judged_tallies[key] = _HistogramTally(self._judged.labels(*key), _BUCKETS)
+                tally = self._seconds_tallies[key] = _HistogramTally(
+                    self._scoring_seconds.labels(*key), _BUCKETS
+                )
             tally.add(seconds)
         if in_sandbox:
             for one in scores:
@@ -190,7 +192,7 @@ class Metrics:
 
     def _tell(self) -> None:
         """Hand on what requests have counted."""
-        for tallies in (self._request_tallies, self._score_tallies, self._judged_tallies):
+        for tallies in (self._request_tallies, self._score_tallies, self._seconds_tallies):
             for tally in tallies.values():
                 tally.tell()
         for key, n in self._sample_counts.items():

@@ -16,7 +16,7 @@ from rewardkit.adapters.columns import samples_from
 
 
 class RewardkitORM:
-    """Scores completions; None where one could not be judged."""
+    """Scores completions; None where one could not be scored."""
 
     def __init__(self, args: Any = None, **_: Any) -> None:
         self.args = args

@@ -75,7 +75,7 @@ reward = make_reward()
 
 
 def _log(scores: list[Score], log_metric: Callable[[str, float], None]) -> None:
-    """Means over this call: of what was judged, and how much was not."""
+    """Means over this call: of what was scored, and how much was not."""
     log_metric("rewardkit/failed", fmean(not score.ok for score in scores))
     numbers: dict[str, list[float]] = {}
     for score in scores:

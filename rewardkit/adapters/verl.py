@@ -31,7 +31,7 @@ def compute_score(
     Args:
         url: of a reward server; None: REWARDKIT_URL, or this process.
         rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
-        on_failure: the score of what could not be judged. `status` and `failed` tell it from a judgement.
+        on_failure: the score of what could not be scored. `status` and `failed` tell it from a judgement.
 
     Returns:
         `score`; `acc` (1.0 where correct, which DAPO filters by); `status`; `failed`; `pred`, the

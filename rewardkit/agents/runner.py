@@ -152,7 +152,7 @@ async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitab
         episode.end(episode.why_answered())
     except EpisodeEnded:
         pass
-    await _judge(episode)
+    await _ask_rewards(episode)
 
 
 async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) -> None:
@@ -180,7 +180,7 @@ async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) 
         raise EpisodeEnded(episode.ended)
 
 
-async def _judge(episode: Episode) -> None:
+async def _ask_rewards(episode: Episode) -> None:
     """Ask the tools and the interaction for their rewards of the episode; an exception makes it an
     `error`."""
     if episode.status != "ok":

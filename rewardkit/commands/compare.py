@@ -60,7 +60,7 @@ def command(
     notes = {
         "prompts only in the first file": found.only_first,
         "prompts only in the second file": found.only_second,
-        "prompts without a judged response in one of the files": found.not_judged,
+        "prompts without a scored response in one of the files": found.not_scored,
     }
     for what, n in notes.items():
         if n:

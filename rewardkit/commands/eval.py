@@ -82,7 +82,7 @@ def command(
     Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
     step. Scores them unless they are scored already, and prints for each data source: accuracy, mean score
     and format rate with 95 % intervals clustered by prompt, failures, lengths, and unbiased pass@k, pass^k,
-    maj@k and best@k. Exits with 1 when nothing could be judged.
+    maj@k and best@k. Exits with 1 when nothing could be scored.
     """
     given = read_evaluation_config(config) if config is not None else None
     files = files or _file_of(given)
@@ -114,7 +114,7 @@ def command(
         if report is not None:
             write_report(read_rows(scored, read_options, run.prefix), report, Path(files[0]).name)
     _print(found, kept, report, as_json)
-    return 0 if any(one.judged for one in found.values()) else 1
+    return 0 if any(one.scored for one in found.values()) else 1
 
 
 def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
@@ -166,12 +166,12 @@ def _table(found: dict[str, Figures]) -> Table:
 
 
 def _lines(one: Figures) -> Iterator[tuple[str, str, str, str]]:
-    judged = f"{one.judged:,} of {one.responses:,} responses judged, to {one.prompts:,} prompts"
+    scored = f"{one.scored:,} of {one.responses:,} responses scored, to {one.prompts:,} prompts"
     shares = {"accuracy": one.accuracy, "mean score": one.score, "format rate": one.format_rate}
     for what, estimate in shares.items():
         if estimate is not None:
-            yield (what, *_estimate(estimate), judged)
-            judged = ""
+            yield (what, *_estimate(estimate), scored)
+            scored = ""
     for what, of_k in one.at_k.items():
         for at in of_k:
             left_out = f"{at.left_out:,} prompts with fewer responses left out" if at.left_out else ""
@@ -181,7 +181,7 @@ def _lines(one: Figures) -> Iterator[tuple[str, str, str, str]]:
         yield "mean length", f"{one.mean_length:,.0f}", "", cut
     failures = ", ".join(f"{n:,} {status}" for status, n in one.failures.items())
     if failures:
-        yield "not judged", f"{one.responses - one.judged:,}", "", failures
+        yield "not scored", f"{one.responses - one.scored:,}", "", failures
 
 
 def _estimate(estimate: Estimate) -> tuple[str, str]:

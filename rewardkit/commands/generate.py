@@ -110,7 +110,7 @@ def command(
     if found is None:
         return 1
     _print(found, out, price_in, price_out, as_json)
-    return 0 if found.scores is None or found.scores.judged else 1
+    return 0 if found.scores is None or found.scores.scored else 1
 
 
 @dataclass(frozen=True, slots=True)

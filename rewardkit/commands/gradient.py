@@ -34,7 +34,7 @@ def command(
     """
     found = signal(read_groups([dumps_in(file, step) for file in files], read_options, prefix))
     if all(source.groups == source.lone for source in found.values()):
-        raise InputError(f"{' '.join(files)} has one judged response for each prompt; groups need several")
+        raise InputError(f"{' '.join(files)} has one scored response for each prompt; groups need several")
     if as_json:
         click.echo(json.dumps({name: source.as_dict() for name, source in found.items()}, indent=2))
         return
@@ -48,7 +48,7 @@ def command(
 
 
 def _facts(source: SourceSignal) -> str:
-    left_out = "".join(f", {n} {status} left out" for status, n in source.not_judged.items())
+    left_out = "".join(f", {n} {status} left out" for status, n in source.not_scored.items())
     return f"{source.groups:,} groups, {source.flat:,} with equal scores, {source.lone:,} of one{left_out}"
 
 

@@ -62,7 +62,7 @@ def command(
     Logs of verl, lm-eval, OpenAI's and vLLM's batches, TRL, inspect, NeMo-Gym and verifiers are recognised.
     Writes the same rows with the columns score, status, correct, extracted, detail, scorer and parts, and
     prints a table per data source. Memory stays bounded however large the files. A killed run goes on with
-    --resume, and its output is the same to the byte. Exits with 1 when no row could be judged, and with
+    --resume, and its output is the same to the byte. Exits with 1 when no row could be scored, and with
     --bad-rows fail when any could not.
     """
     options = read_reward_options(reward_files, option_words, options_file)
@@ -82,6 +82,6 @@ def _exit_code(report: Report, run: RunOptions) -> int:
     if failures:
         first = next(s.first_failure for s in report.sources.values() if s.failures)
         counts = ", ".join(f"{n} {status}" for status, n in sorted(failures.items()))
-        note(f"not judged: {counts} (first: {first}); see the status column")
-    nothing = not report.judged and bool(report.sources or report.bad_count)
+        note(f"not scored: {counts} (first: {first}); see the status column")
+    nothing = not report.scored and bool(report.sources or report.bad_count)
     return 1 if nothing or (failures["invalid"] and run.bad_rows == "fail") else 0

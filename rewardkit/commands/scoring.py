@@ -174,13 +174,13 @@ def print_report(report: Report, out: str, console: Console) -> None:
     """Print the totals as a table."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("data source")
-    for column in ("n", "judged", "mean score", "accuracy", "format rate", "failures"):
+    for column in ("n", "scored", "mean score", "accuracy", "format rate", "failures"):
         table.add_column(column, justify="right")
     for name, source in sorted(report.sources.items()):
         failures = ", ".join(f"{n} {status}" for status, n in source.failures.items())
         figures = [figure(x) for x in (source.mean_score, source.accuracy, source.format_rate)]
-        judged = f"{source.judged:,} of {source.n:,}" if source.failures else "all"
-        table.add_row(name or "(none)", f"{source.n:,}", judged, *figures, failures or "0")
+        scored = f"{source.scored:,} of {source.n:,}" if source.failures else "all"
+        table.add_row(name or "(none)", f"{source.n:,}", scored, *figures, failures or "0")
     console.print(table)
     console.print(f"\nscored rows: {out}", highlight=False, soft_wrap=True)
 

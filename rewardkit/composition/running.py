@@ -201,8 +201,8 @@ class _Rounds:
         for group in self.groups:
             mine = [i for i in group if i in wanted]
             raw = {i: self.known[i].pop(node.path + ".raw") for i in mine}
-            judged = [i for i in mine if raw[i].status == "ok"]
-            relative = dict(zip(judged, z_scores([raw[i].score for i in judged]), strict=True))
+            scored = [i for i in mine if raw[i].status == "ok"]
+            relative = dict(zip(scored, z_scores([raw[i].score for i in scored]), strict=True))
             for i in mine:
                 score = raw[i]
                 if i in relative:

@@ -141,8 +141,8 @@ def _respond(
     return respond(rows, rollout, scorer, tokenizer, LONE, sampling=sampling, prompt_length=40, seed=seed)
 
 
-def _accuracy(judged: ScoredResponses) -> float:
-    return sum(one.score.score == 1.0 for one in judged) / len(judged)
+def _accuracy(scored: ScoredResponses) -> float:
+    return sum(one.score.score == 1.0 for one in scored) / len(scored)
 
 
 def _evaluate(
@@ -157,18 +157,18 @@ def _evaluate(
     return _accuracy(sampled), _accuracy(greedy)
 
 
-def _write(judged: ScoredResponses, out: Path) -> None:
+def _write(scored: ScoredResponses, out: Path) -> None:
     """Write responses beside their scores, in the columns that `rewardkit score` reads and writes."""
     table = pa.table(
         {
-            "data_source": [one.row.data_source for one in judged],
-            "prompt": [one.row.prompt for one in judged],
-            "ground_truth": [one.row.ground_truth for one in judged],
-            "response": [one.text for one in judged],
-            "score": [one.score.score for one in judged],
-            "status": [one.score.status for one in judged],
-            "correct": [one.score.correct for one in judged],
-            "extracted": [one.score.extracted for one in judged],
+            "data_source": [one.row.data_source for one in scored],
+            "prompt": [one.row.prompt for one in scored],
+            "ground_truth": [one.row.ground_truth for one in scored],
+            "response": [one.text for one in scored],
+            "score": [one.score.score for one in scored],
+            "status": [one.score.status for one in scored],
+            "correct": [one.score.correct for one in scored],
+            "extracted": [one.score.extracted for one in scored],
         }
     )
     pq.write_table(table, out, compression="zstd")

@@ -43,7 +43,7 @@ class SourceComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of two files, on the prompts for which both have a judged response."""
+    """The comparison of two files, on the prompts for which both have a scored response."""
 
     sources: dict[str, SourceComparison]
     flips: list[PromptFlip]
@@ -51,8 +51,8 @@ class Comparison:
     only_first: int
     """Prompts that only the first file has; 0 unless that was allowed."""
     only_second: int
-    not_judged: int
-    """Prompts in both, of which one file has no judged response."""
+    not_scored: int
+    """Prompts in both, of which one file has no scored response."""
 
 
 def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Comparison:
@@ -79,7 +79,7 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
             f"the files hold different prompts: {only_first} only in the first, {only_second} only in the "
             f"second, {len(common)} in both; --allow-missing compares those in both"
         )
-    pairs = [(key, _judged(first, key), _judged(second, key)) for key in common]
+    pairs = [(key, _scored(first, key), _scored(second, key)) for key in common]
     kept = [(key, a, b) for key, a, b in pairs if a and b]
     sources = {source: _source(kept, source) for source in sorted({source for (source, _), _, _ in kept})}
     if len(sources) > 1:
@@ -95,7 +95,7 @@ def _keys(groups: Groups) -> dict[Key, None]:
     return {(source, prompt): None for source, prompts in groups.items() for prompt in prompts}
 
 
-def _judged(groups: Groups, key: Key) -> list[ScoredResponse]:
+def _scored(groups: Groups, key: Key) -> list[ScoredResponse]:
     source, prompt = key
     return [one for one in groups[source][prompt] if one.ok]
 

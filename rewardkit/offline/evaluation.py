@@ -41,7 +41,7 @@ class Figures:
 
     prompts: int
     responses: int
-    judged: int
+    scored: int
     """Responses with the status `ok`; the means are over these."""
     failures: dict[str, int]
     """Responses without the status `ok`, by status; `unscored` for those that have not been scored."""
@@ -72,16 +72,16 @@ def evaluate(groups: Groups) -> dict[str, Figures]:
 def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
     """Return the figures of the responses to some prompts."""
     everyone = [one for group in groups for one in group]
-    judged = [[one for one in group if one.ok] for group in groups]
-    decided = [[float(one.correct) for one in group if one.correct is not None] for group in judged]
-    in_format = [[one.parts["format"] for one in group if "format" in one.parts] for group in judged]
+    scored = [[one for one in group if one.ok] for group in groups]
+    decided = [[float(one.correct) for one in group if one.correct is not None] for group in scored]
+    in_format = [[one.parts["format"] for one in group if "format" in one.parts] for group in scored]
     cut = [one.truncated for one in everyone if one.truncated is not None]
     failures = Counter(one.status for one in everyone if not one.ok)
-    scores = [[one.score or 0.0 for one in group] for group in judged]
+    scores = [[one.score or 0.0 for one in group] for group in scored]
     return Figures(
         prompts=len(groups),
         responses=len(everyone),
-        judged=sum(map(len, judged)),
+        scored=sum(map(len, scored)),
         failures=dict(sorted(failures.items())),
         score=estimate(scores, share=within_unit(scores)),
         accuracy=estimate(decided, share=True),
@@ -89,17 +89,17 @@ def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
         mean_length=sum(one.length for one in everyone) / len(everyone) if everyone else None,
         truncated=sum(cut) / len(cut) if cut else None,
         solved=sum(1 for group in decided if any(group)),
-        at_k=_at_k(judged),
+        at_k=_at_k(scored),
     )
 
 
-def _at_k(judged: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
-    scores = [[one.score or 0.0 for one in group] for group in judged]
-    votes = [_votes(group) for group in judged]
-    nameless = {one.data_source for group in judged for one in group if not names_answers(_votes([one]))}
-    voting = [_votes(group) for group in judged if not nameless & {one.data_source for one in group}]
+def _at_k(scored: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
+    scores = [[one.score or 0.0 for one in group] for group in scored]
+    votes = [_votes(group) for group in scored]
+    nameless = {one.data_source for group in scored for one in group if not names_answers(_votes([one]))}
+    voting = [_votes(group) for group in scored if not nameless & {one.data_source for one in group}]
     found: dict[str, list[AtK]] = {}
-    for k in at_k_sizes(max(map(len, judged), default=0)):
+    for k in at_k_sizes(max(map(len, scored), default=0)):
         full = [(len(group), sum(right for _, right in group)) for group in votes if len(group) >= k]
         per_prompt = {
             "pass@k": [pass_at_k(n, right, k) for n, right in full],
@@ -107,14 +107,14 @@ def _at_k(judged: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
             "maj@k": [maj_at_k(group, k) for group in voting if len(group) >= k],
         }
         for name, values in per_prompt.items():
-            _add(found, name, k, values, len(judged) - len(values), share=True)
+            _add(found, name, k, values, len(scored) - len(values), share=True)
         best = [best_at_k(group, k) for group in scores if len(group) >= k]
-        _add(found, "best@k", k, best, len(judged) - len(best), share=within_unit(scores))
+        _add(found, "best@k", k, best, len(scored) - len(best), share=within_unit(scores))
     return found
 
 
 def _votes(group: Sequence[ScoredResponse]) -> list[AnswerVote]:
-    """Return the answers of the judged responses whose reward says what is correct."""
+    """Return the answers of the scored responses whose reward says what is correct."""
     return [(one.extracted, one.correct) for one in group if one.correct is not None]
 
 

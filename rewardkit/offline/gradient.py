@@ -23,7 +23,7 @@ MOST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Shares of the summed |advantage| of all judged responses, under one estimator."""
+    """Shares of the summed |advantage| of all scored responses, under one estimator."""
 
     total: float
     """Summed |advantage|; where it is 0, nothing is learned and all shares are 0."""
@@ -43,11 +43,11 @@ class SourceSignal:
 
     groups: int
     lone: int
-    """Groups with one judged response. Estimators that compare the responses of a group learn nothing from
+    """Groups with one scored response. Estimators that compare the responses of a group learn nothing from
     them."""
     flat: int
     """Groups in which all scores are equal: no advantage at all."""
-    not_judged: dict[str, int]
+    not_scored: dict[str, int]
     """Responses left out, by status."""
     weights: dict[str, float]
     """What each component adds to a score, fitted by least squares."""
@@ -92,19 +92,19 @@ def signal(groups: Groups) -> dict[str, SourceSignal]:
 
 def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
     """Return where the learning signal of one data source's groups comes from."""
-    judged = [[one for one in group if one.ok] for group in groups]
-    usable = [group for group in judged if len(group) > 1]
-    not_judged: dict[str, int] = {}
+    scored = [[one for one in group if one.ok] for group in groups]
+    usable = [group for group in scored if len(group) > 1]
+    not_scored: dict[str, int] = {}
     for one in (one for group in groups for one in group if not one.ok):
-        not_judged[one.status] = not_judged.get(one.status, 0) + 1
+        not_scored[one.status] = not_scored.get(one.status, 0) + 1
     weights = fit_weights([one for group in usable for one in group])
     estimators = {name: _in_groups(usable, weights, rule) for name, rule in IN_GROUPS.items()}
     estimators[OVER_ALL] = _over_all(usable, weights)
     return SourceSignal(
         groups=len(groups),
-        lone=len(judged) - len(usable),
+        lone=len(scored) - len(usable),
         flat=sum(1 for group in usable if len({one.score for one in group}) == 1),
-        not_judged=dict(sorted(not_judged.items())),
+        not_scored=dict(sorted(not_scored.items())),
         weights=weights,
         estimators=estimators,
         warnings=_warnings(estimators["grpo"]),

@@ -31,12 +31,12 @@ class PromptSummary:
     decided: int = 0
     """Responses whose score says whether they are correct."""
     scores: list[float] = field(default_factory=list)
-    """Scores of the judged responses."""
+    """Scores of the scored responses."""
     characters: int = 0
 
     @property
     def score(self) -> float | None:
-        """Mean score of the judged responses; None: there are none."""
+        """Mean score of the scored responses; None: there are none."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
     @property

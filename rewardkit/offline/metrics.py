@@ -92,7 +92,7 @@ def _majority(answers: Sequence[tuple[int, bool]]) -> float:
 
 
 def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
-    """Return the figures of one data source. Only judged responses (status `ok`) count.
+    """Return the figures of one data source. Only scored responses (status `ok`) count.
 
     Args:
         groups: the responses to each prompt.
@@ -106,16 +106,16 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
     found: dict[str, list[float]] = defaultdict(list)
     named = names_answers((one.extracted, bool(one.correct)) for group in groups for one in group if one.ok)
     for group in groups:
-        judged = [score for score in group if score.ok]
-        votes = [(score.extracted, score.correct) for score in judged if score.correct is not None]
-        for score in judged:
+        scored = [score for score in group if score.ok]
+        votes = [(score.extracted, score.correct) for score in scored if score.correct is not None]
+        for score in scored:
             found[f"reward/mean@{n}"].append(score.score)
             for part, value in score.parts.items():
                 found[f"{part}/mean@{n}"].append(value)
         found[f"acc/mean@{n}"] += [float(correct) for _, correct in votes]
         for k in at_k_sizes(n):
-            if len(judged) >= k:
-                found[f"reward/best@{k}"].append(best_at_k([score.score for score in judged], k))
+            if len(scored) >= k:
+                found[f"reward/best@{k}"].append(best_at_k([score.score for score in scored], k))
             if len(votes) >= k:
                 right = sum(correct for _, correct in votes)
                 found[f"acc/pass@{k}"].append(pass_at_k(len(votes), right, k))

@@ -13,30 +13,30 @@ from rewardkit.types import Sample, Score
 
 
 class SourceReport(msgspec.Struct):
-    """Running totals for one data source. Means are over the samples that were judged (status `ok`)."""
+    """Running totals for one data source. Means are over the samples that were scored (status `ok`)."""
 
     n: int = 0
     statuses: dict[str, int] = msgspec.field(default_factory=dict)
     score_sum: float = 0.0
-    judged_correct: int = 0
+    scored_correct: int = 0
     correct: int = 0
-    judged_format: int = 0
+    scored_format: int = 0
     format_sum: float = 0.0
     first_failure: str | None = None
 
     def add(self, scores: Sequence[Score]) -> None:
         """Count some scores."""
-        judged = [score for score in scores if score.status == "ok"]
+        scored = [score for score in scores if score.status == "ok"]
         self.n += len(scores)
-        if len(judged) < len(scores):
+        if len(scored) < len(scores):
             self._add_failures([score for score in scores if score.status != "ok"])
-        self._count("ok", len(judged))
-        self.score_sum += sum([score.score for score in judged])
-        verdicts = [score.correct for score in judged if score.correct is not None]
-        self.judged_correct += len(verdicts)
+        self._count("ok", len(scored))
+        self.score_sum += sum([score.score for score in scored])
+        verdicts = [score.correct for score in scored if score.correct is not None]
+        self.scored_correct += len(verdicts)
         self.correct += sum(verdicts)
-        formats = [value for score in judged if (value := score.parts.get("format")) is not None]
-        self.judged_format += len(formats)
+        formats = [value for score in scored if (value := score.parts.get("format")) is not None]
+        self.scored_format += len(formats)
         self.format_sum += sum(formats)
 
     def _add_failures(self, failed: Sequence[Score]) -> None:
@@ -54,42 +54,42 @@ class SourceReport(msgspec.Struct):
         for status, n in other.statuses.items():
             self._count(status, n)
         self.score_sum += other.score_sum
-        self.judged_correct += other.judged_correct
+        self.scored_correct += other.scored_correct
         self.correct += other.correct
-        self.judged_format += other.judged_format
+        self.scored_format += other.scored_format
         self.format_sum += other.format_sum
         self.first_failure = self.first_failure or other.first_failure
 
     @property
-    def judged(self) -> int:
-        """How many samples were judged."""
+    def scored(self) -> int:
+        """How many samples were scored."""
         return self.statuses.get("ok", 0)
 
     @property
     def mean_score(self) -> float | None:
-        """Mean score of the judged samples."""
-        return _ratio(self.score_sum, self.judged)
+        """Mean score of the scored samples."""
+        return _ratio(self.score_sum, self.scored)
 
     @property
     def accuracy(self) -> float | None:
-        """Fraction of the judged samples that are correct; None where the reward does not say."""
-        return _ratio(self.correct, self.judged_correct)
+        """Fraction of the scored samples that are correct; None where the reward does not say."""
+        return _ratio(self.correct, self.scored_correct)
 
     @property
     def format_rate(self) -> float | None:
-        """Fraction of the judged samples that are in format; None where the reward does not say."""
-        return _ratio(self.format_sum, self.judged_format)
+        """Fraction of the scored samples that are in format; None where the reward does not say."""
+        return _ratio(self.format_sum, self.scored_format)
 
     @property
     def failures(self) -> dict[str, int]:
-        """Samples that could not be judged, by status."""
+        """Samples that could not be scored, by status."""
         return {status: n for status, n in sorted(self.statuses.items()) if status != "ok"}
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as plain data."""
         return {
             "n": self.n,
-            "judged": self.judged,
+            "scored": self.scored,
             "mean_score": self.mean_score,
             "accuracy": self.accuracy,
             "format_rate": self.format_rate,
@@ -122,13 +122,13 @@ class Report:
             self.sources.setdefault(name, SourceReport()).merge(source)
 
     @property
-    def judged(self) -> int:
-        """How many samples were judged, over all data sources."""
-        return sum(source.judged for source in self.sources.values())
+    def scored(self) -> int:
+        """How many samples were scored, over all data sources."""
+        return sum(source.scored for source in self.sources.values())
 
     @property
     def failures(self) -> Counter[str]:
-        """Samples that could not be judged, by status, over all data sources."""
+        """Samples that could not be scored, by status, over all data sources."""
         total: Counter[str] = Counter()
         for source in self.sources.values():
             total.update(source.failures)

@@ -49,7 +49,7 @@ class SourceDifference:
     changed: int = 0
     """Responses with another verdict or score."""
     groups: int = 0
-    """Groups of several responses that both scorers judge."""
+    """Groups of several responses that both scorers score."""
     groups_changed: int = 0
     """Of those, groups in which some advantage changes."""
     signs_changed: int = 0
@@ -127,11 +127,11 @@ def rescore(
 
 
 def _compare_advantages(found: SourceDifference, pairs: Sequence[tuple[Score, Score]]) -> None:
-    judged = [(a, b) for a, b in pairs if a.ok and b.ok]
-    if len(judged) < 2:
+    scored = [(a, b) for a, b in pairs if a.ok and b.ok]
+    if len(scored) < 2:
         return
-    before = grpo([a.score for a, _ in judged])
-    after = grpo([b.score for _, b in judged])
+    before = grpo([a.score for a, _ in scored])
+    after = grpo([b.score for _, b in scored])
     found.groups += 1
     changes = [abs(x - y) for x, y in zip(before, after, strict=True)]
     found.groups_changed += max(changes) > EQUAL

@@ -109,7 +109,7 @@ def test_verl_is_told_what_is_no_response() -> None:
 # --- TRL ----------------------------------------------------------------------------------------------
 
 
-def test_trl_gets_none_where_nothing_could_be_judged() -> None:
+def test_trl_gets_none_where_nothing_could_be_scored() -> None:
     logged: dict[str, float] = {}
     rewards = asyncio.run(
         trl.reward(
@@ -161,7 +161,7 @@ def test_ms_swift_finds_the_rewards_in_its_table(monkeypatch: pytest.MonkeyPatch
     assert set(rewards.orms) == {"rewardkit", "rewardkit_sync"}  # type: ignore[attr-defined]
 
 
-def test_ms_swift_rewards_judge_completions() -> None:
+def test_ms_swift_rewards_score_completions() -> None:
     columns = {
         "data_source": ["gsm8k"] * 3,
         "solution": ["72", "72", "nothing"],
@@ -193,7 +193,7 @@ def url() -> Iterator[str]:
         yield server.url
 
 
-def test_a_server_judges_where_an_address_is_given(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_scores_where_an_address_is_given(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verl.compute_score("gsm8k", RIGHT, "72", url=url)["score"] == 1.0
     assert not backend._backends.scorers
     monkeypatch.setenv(backend.URL_VARIABLE, url)

@@ -156,7 +156,7 @@ def test_a_row_without_a_response_is_still_a_row_of_its_prompt(
         assert run(["score", str(tmp_path / f"{name}.jsonl")]) == 0
     capsys.readouterr()
     assert run(["compare", str(tmp_path / "a.scored.jsonl"), str(tmp_path / "b.scored.jsonl"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["not_judged"] == 1
+    assert json.loads(capsys.readouterr().out)["not_scored"] == 1
 
 
 def test_rows_without_prompts_are_said_to_be_grouped_by_ground_truth(
@@ -188,7 +188,7 @@ def test_a_reward_of_groups_sees_prompts_though_it_reads_none(tmp_path: Path) ->
     assert [json.loads(line)["score"] for line in scored] == [2.0, 2.0, 1.0]
 
 
-def test_nothing_judged_is_exit_code_1(tmp_path: Path) -> None:
+def test_nothing_scored_is_exit_code_1(tmp_path: Path) -> None:
     path = tmp_path / "responses.jsonl"
     row = {"data_source": "gsm8k", "prompt": "p", "response": "x", "ground_truth": None}
     path.write_text(json.dumps(row) + "\n")

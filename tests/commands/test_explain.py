@@ -45,7 +45,7 @@ def test_an_unknown_reward_names_the_nearest(capsys: pytest.CaptureFixture[str])
     assert "did you mean math" in capsys.readouterr().err
 
 
-def test_options_change_the_judgement(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_change_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explain", "--reward", "math", "--gold", "50\\%", "--response", "\\boxed{50}", "--json"]
     verdicts = []
     for option in ("math:percent=both", "math:percent=literal"):

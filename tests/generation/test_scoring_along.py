@@ -79,7 +79,7 @@ def test_each_response_is_scored_from_when_it_ends() -> None:
             assert len(scorer.given) == number
         scored, report = along.into(table)
     assert scored["score"].to_pylist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
-    assert (report.judged, report.failures["invalid"]) == (4, 2)
+    assert (report.scored, report.failures["invalid"]) == (4, 2)
 
 
 def test_a_group_is_scored_when_all_of_it_is_there() -> None:

@@ -57,11 +57,11 @@ def test_different_prompts_are_refused_unless_that_is_allowed() -> None:
         compare(by_prompt("1"), by_prompt("1", source="math"), allow_missing=True)
 
 
-def test_a_prompt_without_a_judged_response_is_left_out_and_counted() -> None:
+def test_a_prompt_without_a_scored_response_is_left_out_and_counted() -> None:
     found = compare(
         grouped([failed("a"), scored("b", True)]), grouped([scored("a", True), scored("b", True)])
     )
-    assert (found.not_judged, found.sources["gsm8k"].prompts) == (1, 1)
+    assert (found.not_scored, found.sources["gsm8k"].prompts) == (1, 1)
 
 
 def test_figures_over_k_are_means_over_prompts_and_say_whom_they_leave_out() -> None:
@@ -79,7 +79,7 @@ def test_figures_over_k_are_means_over_prompts_and_say_whom_they_leave_out() -> 
 
 def test_failures_are_counted_and_in_no_mean() -> None:
     found = evaluate(grouped([scored("a", True), failed("a"), failed("b")]))["gsm8k"]
-    assert (found.responses, found.judged, found.failures) == (3, 1, {"timeout": 2})
+    assert (found.responses, found.scored, found.failures) == (3, 1, {"timeout": 2})
     assert found.score is not None and found.score.mean == 1.0
 
 
@@ -145,7 +145,7 @@ def test_gradient_prints_the_shares_of_each_estimator(
     printed = capsys.readouterr().out
     assert "groups with nobody right" in printed and "by correct (weight 0.9)" in printed
     assert run(["gradient", str(write(tmp_path / "single.jsonl", "10"))]) == 2
-    assert "one judged response for each prompt" in capsys.readouterr().err
+    assert "one scored response for each prompt" in capsys.readouterr().err
 
 
 def test_a_source_whose_reward_names_no_answers_is_left_out_of_majorities_and_of_nothing_else() -> None:

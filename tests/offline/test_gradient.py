@@ -67,10 +67,10 @@ def test_the_share_from_groups_with_nobody_right_in_a_simulation(
     assert found["dr_grpo"].nobody_right == pytest.approx(without, abs=0.03)
 
 
-def test_what_was_not_judged_is_left_out_and_counted() -> None:
+def test_what_was_not_scored_is_left_out_and_counted() -> None:
     failed = ScoredResponse("gsm8k", "p", "timeout", None, None, None, {}, 5, None)
     found = source_signal([[response("r"), response("n"), failed], [response("r"), failed], [failed]])
-    assert (found.groups, found.lone, found.not_judged) == (3, 2, {"timeout": 3})
+    assert (found.groups, found.lone, found.not_scored) == (3, 2, {"timeout": 3})
     assert found.estimators["grpo"].mixed == 1.0
 
 

@@ -77,7 +77,7 @@ def test_many_draws_are_seeded_and_touch_no_global_randomness() -> None:
     assert random.getstate() == state
 
 
-def test_a_group_counts_what_was_judged_alone() -> None:
+def test_a_group_counts_what_was_scored_alone() -> None:
     right, wrong = Score(1.0, correct=True, extracted="7"), Score(0.0, correct=False, extracted="8")
     found = group_metrics([[right, wrong, failure("timeout", "slow"), right], [wrong] * 4])
     assert found == {

@@ -73,7 +73,7 @@ def test_every_kind_is_viewed_and_evaluated(tmp_path: Path, capsys: Capture, nam
     assert all(row["ground_truth"].endswith("7") for row in found)
     assert [row["row"] for row in found] == [0, 1, 2, 3]
     at = figures(capsys, path, "--data-source", "gsm8k")
-    assert (at["prompts"], at["judged"], at["accuracy"]["mean"]) == (2, 4, 0.5)
+    assert (at["prompts"], at["scored"], at["accuracy"]["mean"]) == (2, 4, 0.5)
     (out,) = tmp_path.glob("*.scored*")
     assert figures(capsys, out, "--data-source", "gsm8k") == at, "what is scored is read again"
 
@@ -98,7 +98,7 @@ def test_a_batch_output_is_evaluated_with_a_join(tmp_path: Path, capsys: Capture
     assert [row["response"] for row in shown(capsys, log)] == [RIGHT, WRONG] * 2 + [""]
     answers = write(tmp_path / "answers.csv", [{"id": f"q{i}", "answer": "7"} for i in range(3)])
     found = figures(capsys, log, "--data-source", "gsm8k", "--join", answers, "--on", "custom_id=id")
-    assert (found["judged"], found["failures"], found["accuracy"]["mean"]) == (4, {"invalid": 1}, 0.5)
+    assert (found["scored"], found["failures"], found["accuracy"]["mean"]) == (4, {"invalid": 1}, 0.5)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".jsonl.gz", ".csv"])
@@ -279,7 +279,7 @@ def test_a_damaged_part_costs_its_own_rows_alone(tmp_path: Path, capsys: Capture
     found = shown(capsys, tmp_path / "flipped.parquet", "--limit", 0)
     assert [row["status"] for row in found] == ["invalid"] * 4 + ["ok"] * 4
     assert "row group 0 is damaged" in found[0]["detail"]
-    assert figures(capsys, tmp_path / "flipped.parquet", "--data-source", "gsm8k")["judged"] == 4
+    assert figures(capsys, tmp_path / "flipped.parquet", "--data-source", "gsm8k")["scored"] == 4
 
 
 def test_what_scoring_was_told_need_not_be_said_again(tmp_path: Path, capsys: Capture) -> None:

@@ -355,7 +355,7 @@ def test_bad_rows_are_left_out_or_fail(tmp_path: Path, capsys: pytest.CaptureFix
     assert "row 1: 'response' is null; fix it, or pass --bad-rows" in capsys.readouterr().err
 
 
-def test_nothing_judged_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_scored_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [row | {"ground_truth": "no number"} for row in _plain(3)]
     assert run(["score", str(write(tmp_path / "in.jsonl", rows))]) == 1
     assert "0 of 3" in capsys.readouterr().out
@@ -433,7 +433,7 @@ def test_a_worker_that_dies_loses_no_row(tmp_path: Path, monkeypatch: pytest.Mon
     path = write(tmp_path / "in.parquet", _plain(40_000))
     with Scorer(workers=2) as scorer:
         report = score_file(path, tmp_path / "out.parquet", scorer=scorer)
-    assert report.sources["gsm8k"].judged == 40_000
+    assert report.sources["gsm8k"].scored == 40_000
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [0.1, 1.0] * 20_000
     assert len(started) > 1
     until(lambda: not any(alive(pid) for pid in started))

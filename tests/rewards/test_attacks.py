@@ -90,7 +90,7 @@ def test_no_attack_is_paid(target: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", (*TARGETS, *ALSO_HOSTILE), ids=str)
-def test_hostile_text_is_judged_and_not_paid(target: Target) -> None:
+def test_hostile_text_is_scored_and_not_paid(target: Target) -> None:
     """The first question to a reward meets all texts, each other one another third: each takes half a second."""
     place = [other for other in (*TARGETS, *ALSO_HOSTILE) if other.reward == target.reward].index(target)
     for response in HOSTILE[place % 3 :: 3] if place else HOSTILE:

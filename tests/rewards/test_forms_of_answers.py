@@ -1,4 +1,4 @@
-"""Forms in which short answers come: sections of a reply, environments of LaTeX, corrections, guesses that are judged,
+"""Forms in which short answers come: sections of a reply, environments of LaTeX, corrections, guesses that are marked,
 equations; right ones, and wrong ones of the same shape.
 """
 

@@ -138,7 +138,7 @@ def judge_file(server: FakeOpenAI, tmp_path: Path, registry: Registry) -> Path:
     return path
 
 
-def judged(responses: list[str], **scorer: Any) -> dict[str, Score]:
+def scored(responses: list[str], **scorer: Any) -> dict[str, Score]:
     with Scorer(**scorer) as made:
         scores = made.score_batch([Sample(SOURCE, r, "", "How are you?") for r in responses])
     return dict(zip(responses, scores, strict=True))
@@ -146,7 +146,7 @@ def judged(responses: list[str], **scorer: Any) -> dict[str, Score]:
 
 def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
-    found = judged(["good"])["good"]
+    found = scored(["good"])["good"]
     assert (found.score, found.status, found.scorer) == (0.75, "ok", "helpful@1")
     assert (found.extracted, found.parts) == ("7.5", {"verdict": 7.5})
     assert "but no." in (found.detail or "")
@@ -158,7 +158,7 @@ def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
 
 def test_failures_that_pass_are_tried_again(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
-    found = judged(["busy", "flaky"])
+    found = scored(["busy", "flaky"])
     assert [s.score for s in found.values()] == [0.75, 0.75]
     assert found["busy"].seconds >= 1.0  # what Retry-After asked for
     assert server.asked == {"busy": 2, "flaky": 3}
@@ -173,7 +173,7 @@ def test_failures_that_stay_are_statuses(judge_file: Path, server: FakeOpenAI) -
         "silent": ("wrote no verdict: 'I would rather not say.'", 1),
         "endless": ("cut off after max_tokens=1024", 1),
     }
-    found = judged([*expected, "good"])
+    found = scored([*expected, "good"])
     for behaviour, (detail, attempts) in expected.items():
         assert found[behaviour].status == "error"
         assert detail in (found[behaviour].detail or "")
@@ -183,17 +183,17 @@ def test_failures_that_stay_are_statuses(judge_file: Path, server: FakeOpenAI) -
 
 def test_a_judge_that_is_too_slow_is_a_timeout(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
-    assert judged(["slow"], timeout_s=0.5)["slow"].status == "timeout"
+    assert scored(["slow"], timeout_s=0.5)["slow"].status == "timeout"
     judge_file.write_text(judge_file.read_text().replace("request_timeout_s: 100", "request_timeout_s: 0.1"))
     register_judge(judge_file, [SOURCE])
-    found = judged(["slow 2"])["slow 2"]
+    found = scored(["slow 2"])["slow 2"]
     assert (found.status, found.detail) == ("error", "the judge did not answer in 0.1 s (3 attempts)")
 
 
 def test_nobody_listening_is_a_status(judge_file: Path, server: FakeOpenAI) -> None:
     judge_file.write_text(judge_file.read_text().replace(server.url, "http://127.0.0.1:9/v1"))
     register_judge(judge_file, [SOURCE])
-    found = judged(["good"])["good"]
+    found = scored(["good"])["good"]
     assert found.status == "error"
     assert "cannot be reached" in (found.detail or "")
 
@@ -202,7 +202,7 @@ def test_nobody_listening_is_a_status(judge_file: Path, server: FakeOpenAI) -> N
 def test_requests_run_together_up_to_the_bound(judge_file: Path, server: FakeOpenAI) -> None:
     judge_file.write_text(judge_file.read_text() + "concurrency: 6\n")
     register_judge(judge_file, [SOURCE])
-    found = judged([f"meet {i}" for i in range(24)])
+    found = scored([f"meet {i}" for i in range(24)])
     assert all(s.ok for s in found.values())
     assert 2 <= server.most_in_flight <= 6
 
@@ -215,7 +215,7 @@ def test_the_key_comes_from_the_environment(
         register_judge(judge_file, [SOURCE])
     monkeypatch.setenv("TEST_JUDGE_KEY", "k-123")
     made = register_judge(judge_file, [SOURCE])
-    assert judged(["good"])["good"].ok
+    assert scored(["good"])["good"].ok
     assert server.keys == {"Bearer k-123"}
     assert "k-123" not in str(made.describe())
 

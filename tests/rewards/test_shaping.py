@@ -27,7 +27,7 @@ def scored(name: str, response: str, extra_info: dict[str, Any] | None = None, *
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SPANS if name != "diversity"])
-def test_every_part_stays_within_its_span_and_judges_nothing(name: str) -> None:
+def test_every_part_stays_within_its_span_and_says_nothing_of_right_and_wrong(name: str) -> None:
     if name == "language":
         pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
     low, high = SPANS[name]
@@ -178,7 +178,7 @@ def test_chinese_is_not_japanese_though_its_characters_are() -> None:
         assert scored("language", japanese, language="ja").score == 1.0
 
 
-def test_a_region_is_no_other_language_and_no_language_is_no_judgement() -> None:
+def test_a_region_is_no_other_language_and_no_language_is_not_scored() -> None:
     pytest.importorskip("langdetect", reason="the extra 'instructions' is not installed")
     english = "The weather is lovely today and we are going to the park."
     for code in ("en-US", "en_GB", "EN"):

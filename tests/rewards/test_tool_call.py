@@ -63,7 +63,7 @@ def test_a_wrong_name_value_type_or_argument_is_wrong(call: tuple[str, dict[str,
         '{"name": "a"}' * 1_000, "[f(" + "(" * 5_000 + ")]",
     ],
 )  # fmt: skip
-def test_anything_else_is_wrong_and_judged(response: str) -> None:
+def test_anything_else_is_wrong_and_scored(response: str) -> None:
     found = scored(response)
     assert (found.status, found.score) == ("ok", 0.0), found
 
@@ -196,7 +196,7 @@ def test_forms_without_types_mean_what_they_write() -> None:
     "piece", ["[f(\n", '{"id":', '{"name": ', "```", "```\n", "'name' {'name':", "[TOOL_CALLS]f[ARGS]", "\n",
      "<function=", "<tool_call>", "<function=<tool_call>"],
 )  # fmt: skip
-def test_a_response_of_one_thing_over_and_over_is_judged_in_one_pass(piece: str) -> None:
+def test_a_response_of_one_thing_over_and_over_is_scored_in_one_pass(piece: str) -> None:
     found = scored(piece * (90_000 // len(piece)) + "x")
     assert (found.status, found.score) == ("ok", 0.0), found
 

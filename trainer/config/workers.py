@@ -295,7 +295,7 @@ class MultiTurnConfig:
     tool_retries: int = 1
     """Further tries where a tool itself has failed."""
     episode_timeout_s: float | None = None
-    """Of a whole episode; one that takes longer is not judged."""
+    """Of a whole episode; one that takes longer is not scored."""
 
 
 @dataclass

@@ -73,14 +73,14 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
     # The worst process decides: among many, one stale engine would hardly move the mean.
     extremes = torch.stack([k3.mean(), drift.abs().max()]) if len(k3) else k3.new_zeros(2)
     worst, largest = world.max(extremes.nan_to_num(nan=torch.inf)).tolist()
-    _judge(run, worst, step)
+    _check_limits(run, worst, step)
     return {
         "training/rollout_actor_kl": total / max(count, 1.0),
         "training/rollout_actor_diff_max": largest,
     }
 
 
-def _judge(run: TrainingRun, worst: float, step: int) -> None:
+def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
     """Warn, or raise ParityError, where the k3 of the worst process is above a limit."""
     config = run.config.actor_rollout_ref
     if run.first_kl is None and worst < torch.inf:

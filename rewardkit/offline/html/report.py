@@ -30,7 +30,7 @@ _COLUMNS = (
     "data source",
     "prompts",
     "responses",
-    "judged",
+    "scored",
     "accuracy",
     "mean score",
     "format",
@@ -105,7 +105,7 @@ def _headline(whole: Figures, payload: Payload) -> str:
     )
     counts = (
         f'<div class="card"><b>{whole.responses:,}</b><span>responses</span>'
-        f"<small>to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.judged:,} judged</small></div>"
+        f"<small>to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.scored:,} scored</small></div>"
     )
     note = f"<p>{payload.shortened:,} long responses are shortened here.</p>" if payload.shortened else ""
     return f'<div class="cards">{cards}{counts}</div>{note}'
@@ -136,7 +136,7 @@ def _cells(name: str, one: Figures) -> list[str]:
         escape(name),
         f"{one.prompts:,}",
         f"{one.responses:,}",
-        f"{one.judged:,}",
+        f"{one.scored:,}",
         with_interval(one.accuracy),
         with_interval(one.score),
         with_interval(one.format_rate),

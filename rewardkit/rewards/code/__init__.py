@@ -53,7 +53,7 @@ class CodeOptions:
     continuous: bool = False
     """Score the share of tests that pass rather than all or nothing."""
     first_k: int | None = None
-    """Judge by the first so many tests only. None: by all."""
+    """Score by the first so many tests only. None: by all."""
     stop_at_first_failure: bool = False
     """With `continuous`: the tests after a failure count as failed and are not run."""
     language: str | None = None
@@ -134,12 +134,12 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     if program is None:
         return _result(0.0, (), problem, None, why_none(response))
     first = options.first_k
-    judged = problem if first is None else _first(problem, first)
-    rules = _rules(judged, options, program.language)
-    verdicts = run_tests(sandbox, _complete(program, problem), judged, rules)
-    value = _value(verdicts, judged, options)
+    asked = problem if first is None else _first(problem, first)
+    rules = _rules(asked, options, program.language)
+    verdicts = run_tests(sandbox, _complete(program, problem), asked, rules)
+    value = _value(verdicts, asked, options)
     detail = _detail(verdicts, options)
-    return _result(value, verdicts, judged, program, f"{detail}; {_where(sandbox, program)}")
+    return _result(value, verdicts, asked, program, f"{detail}; {_where(sandbox, program)}")
 
 
 def _where(sandbox: ProgramRunner, program: Program) -> str:
@@ -186,9 +186,9 @@ def _explained(
     sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
     """The verdicts that make the score, and a word on the tests that were not run for it."""
-    judged = problem if options.first_k is None else _first(problem, options.first_k)
+    asked = problem if options.first_k is None else _first(problem, options.first_k)
     source = _complete(program, problem)
-    counted = run_tests(sandbox, source, judged, _rules(judged, options, program.language))
+    counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
     counted += [NOT_RUN] * (len(problem.tests) - len(counted))
     if all(v.status != "not_run" for v in counted):
         return tuple(counted)

@@ -35,7 +35,7 @@ class CheckedOutput:
 class OutputChecker(Protocol):
     """Decides whether an output is right."""
 
-    def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
+    def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
         """Return whether it is.
 
         Raises:
@@ -51,7 +51,7 @@ class FunctionChecker:
 
     name: str
 
-    def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
+    def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
         """See `OutputChecker.accepts`."""
         try:
             source = self.source()
@@ -59,7 +59,7 @@ class FunctionChecker:
             raise GroundTruthError(str(error)) from None
         function = self.name.rpartition(":")[2]
         (answer,) = on_this_host(sandbox, "a checker").call(
-            source, function, [[judged.given, judged.got, judged.expected]], replace(limits, wall_s=None)
+            source, function, [[checked.given, checked.got, checked.expected]], replace(limits, wall_s=None)
         )
         if answer.status != "ok":
             raise GroundTruthError(f"the checker '{self.name}' failed: {answer.error}")
@@ -109,20 +109,20 @@ class ProgramChecker:
 
     source: str
 
-    def accepts(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> bool:
+    def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
         """See `OutputChecker.accepts`. An output that it fails on is wrong, if it accepts the correct one."""
-        said = self._says(sandbox, judged, limits)
-        if said is None and self._says(sandbox, replace(judged, got=judged.expected), limits) != "1":
+        said = self._says(sandbox, checked, limits)
+        if said is None and self._says(sandbox, replace(checked, got=checked.expected), limits) != "1":
             raise GroundTruthError("'generated_checker' does not accept the correct output")
         return said == "1"
 
-    def _says(self, sandbox: Any, judged: CheckedOutput, limits: Limits) -> str | None:
+    def _says(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> str | None:
         """What it prints; None where it does not come to its end."""
         texts = {
             "checker.py": self.source,
-            "input.txt": judged.given,
-            "correct_output.txt": judged.expected,
-            "solution_output.txt": judged.got.encode("utf-8", "replace").decode(),
+            "input.txt": checked.given,
+            "correct_output.txt": checked.expected,
+            "solution_output.txt": checked.got.encode("utf-8", "replace").decode(),
         }
         allowed = replace(limits, cpu_s=_PROGRAM_CPU_S, wall_s=None, idle_s=None)
         runner = on_this_host(sandbox, "a checker program")

@@ -1,4 +1,4 @@
-"""What tests do that a program in another process cannot follow: then no program is judged by them.
+"""What tests do that a program in another process cannot follow: then no program is scored by them.
 
 Found by reading the tests, whatever the program is: a right program would fail such a test as a wrong one
 does.

@@ -35,16 +35,16 @@ class RankingOptions:
 def rank(samples: list[Sample], options: RankingOptions) -> list[Score]:
     """Score the responses of one group between 0 and 1."""
     scores = _scores(samples, options)
-    judged = [i for i, score in enumerate(scores) if score.status == "ok"]
-    values = [scores[i].score for i in judged]
-    shares = dict(zip(judged, shares_beaten(values), strict=True))
+    scored = [i for i, score in enumerate(scores) if score.status == "ok"]
+    values = [scores[i].score for i in scored]
+    shares = dict(zip(scored, shares_beaten(values), strict=True))
     return [
         Score(
             shares[i],
             correct=s.correct,
             extracted=s.extracted,
             parts={"raw": s.score},
-            detail=_why(s, len(judged)),
+            detail=_why(s, len(scored)),
         )
         if i in shares
         else failure(s.status, f"{options.reward}: {s.detail or s.status}")
@@ -52,8 +52,8 @@ def rank(samples: list[Sample], options: RankingOptions) -> list[Score]:
     ]
 
 
-def _why(score: Score, judged: int) -> str:
-    return f"{score.score:g} among {judged} that could be scored"
+def _why(score: Score, scored: int) -> str:
+    return f"{score.score:g} among {scored} that could be scored"
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:

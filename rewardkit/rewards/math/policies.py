@@ -16,7 +16,7 @@ class MathOptions:
     preset: Literal["default", "strict"] = "default"
     """`strict` demands a box, units where the ground truth has them, no leniency on percent or degrees."""
     compat: Compat = "none"
-    """Reproduce another grader exactly instead of judging by our own rules."""
+    """Reproduce another grader exactly instead of scoring by our own rules."""
     methods: tuple[Method, ...] = ("tags", "boxed", "marker", "display", "inline", "number")
     """Where an answer is looked for, in this order; `("boxed",)` demands a box."""
     box: Literal["last", "first", "only"] = "last"

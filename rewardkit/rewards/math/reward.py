@@ -237,7 +237,7 @@ def _compatible_one(compat: Compat, response: str, ground_truth: str, left: Answ
         )
     from rewardkit.rewards.math.compat import math_verify
 
-    judged = math_verify.reproduce(response, ground_truth, left)
-    if judged.failure:
-        return Score(0.0, judged.failure, detail=judged.reason, parts={"format": 0.0})
-    return Score(float(judged.equal), correct=judged.equal, parts={"format": 0.0}, detail=judged.reason)
+    graded = math_verify.reproduce(response, ground_truth, left)
+    if graded.failure:
+        return Score(0.0, graded.failure, detail=graded.reason, parts={"format": 0.0})
+    return Score(float(graded.equal), correct=graded.equal, parts={"format": 0.0}, detail=graded.reason)

@@ -68,7 +68,7 @@ def register_reward_model(
     if holder is not None and holder.presets.get("path") != presets["path"]:
         raise OptionsError(f"a reward named '{name}' is already registered; choose another name=")
     if not sources:
-        raise OptionsError(f"the reward model '{name}' needs a data source to judge, such as 'Dahoas/*'")
+        raise OptionsError(f"the reward model '{name}' needs a data source to score, such as 'Dahoas/*'")
     made = Reward(
         name=name,
         version=1,

@@ -82,7 +82,7 @@ class ModelEncoder:
         if opening + of_tail + closing > self._max_length:
             raise UnreadableError(
                 f"the response alone takes {of_tail} tokens and the model reads {self._max_length}; "
-                "judge shorter responses or raise max_length"
+                "score shorter responses or raise max_length"
             )
         return ids[:opening] + ids[len(ids) - self._max_length + opening :]
 

@@ -30,12 +30,12 @@ def without_tables(text: str, asks: Callable[[str], bool]) -> str:
 def _said(found: re.Match[str], asks: Callable[[str], bool]) -> str:
     head = _cells(found["head"])
     rows = [_cells(line.strip().strip("|")) for line in found["rows"].splitlines()]
-    judging = [
-        at for at in range(1, len(head)) if all(len(row) == len(head) and _judged(row[at]) for row in rows)
+    marks = [
+        at for at in range(1, len(head)) if all(len(row) == len(head) and _is_mark(row[at]) for row in rows)
     ]
-    if len(judging) != 1:
+    if len(marks) != 1:
         return found[0]
-    column = judging[0]
+    column = marks[0]
     chosen = [row[0] for row in rows if row[column].casefold() in _RIGHT]
     words = head[column].casefold().replace("?", " ").split()
     about = (word for word in words if word not in _SAYS_RIGHT)
@@ -63,7 +63,7 @@ _ANSWERS = re.compile(r"(?:(?:the|my|final|correct|short)\s)*(?:answer|a|respons
 _CALLED_WRONG = re.compile(r"\b(?:wrong|incorrect|false|bad)\b", re.IGNORECASE)
 
 
-def _judged(cell: str) -> bool:
+def _is_mark(cell: str) -> bool:
     return cell.casefold() in _RIGHT or cell.casefold() in _WRONG
 
 

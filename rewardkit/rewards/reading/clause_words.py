@@ -362,20 +362,20 @@ AS_WELL = lazy_regex(
     rf"|tell|describe|help|see|check|compare|look)\b)|equally)\b[^,]*{X}"
 )
 """Another one is said to be right, too."""
-_JUDGED = (
+_FAVOURED = (
     r"(?:possible|plausible|likely|probable|conceivable|right|correct|valid|defensible|acceptable|accept"
     r"|good|fine|(?:an? |the )?(?:\w+ )?(?:answer|option|choice|candidate|reading))"
 )
 _ADDING = r"(?:also|too|as well|likewise|equally|(?:just|every bit) as)"
 ADDED = lazy_regex(
     rf"\b(?:is|are|was|be|seems?|looks?|remains?|would|could|can|might|may)\s(?:\w+\s){{0,2}}?"
-    rf"{_ADDING}\s(?:be )?{_JUDGED}\b"
-    rf"|\b{_JUDGED}\b[^,]{{0,20}},?\s{_ADDING}\W*$|\b{_ADDING}\s(?:\w+\s)?accept\b"
+    rf"{_ADDING}\s(?:be )?{_FAVOURED}\b"
+    rf"|\b{_FAVOURED}\b[^,]{{0,20}},?\s{_ADDING}\W*$|\b{_ADDING}\s(?:\w+\s)?accept\b"
     rf"|\baccept\b[^,]{{1,40}}\s{_ADDING}\W*$| (?:is|was|does|would be),? {_ADDING}\W*$"
     rf"|^(?:and )?(?:so (?:is|was|does)|the same (?:goes|holds|is true|applies) (?:for|of"
     rf"|to)|ditto)(?= (?!it|that|this)\w)"
     r"|\b(?:deserves?|earns?) (?:the same|equal|as much) credit\b|\b(?:could|may|might"
-    r"|can)\s(?:(?:\w+)\s)?be\s{_JUDGED}"
+    r"|can)\s(?:(?:\w+)\s)?be\s{_FAVOURED}"
 )
 """What is said of another answer beside one."""
 _NO_X = f"[^{X[1:-1]}]"

@@ -28,7 +28,7 @@ SETS = (
 CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
 
 
-def judge(response: str, truth: str = "B", info: dict[str, Any] | None = None, **options: Any) -> Score:
+def scored(response: str, truth: str = "B", info: dict[str, Any] | None = None, **options: Any) -> Score:
     return score(Sample("choice", response, truth, None, info or {}), ChoiceOptions(**options))
 
 
@@ -38,7 +38,7 @@ def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -
     missed = 0
     cases = list(import_module(f"tests.rewards.templates.{templates}").generate(1_000, seed=2))
     for case in cases:
-        correct = judge(case.response, case.ground_truth, case.extra_info).correct
+        correct = scored(case.response, case.ground_truth, case.extra_info).correct
         assert case.right or not correct, case
         missed += case.right and not correct
     assert missed <= len(cases) / 100, missed
@@ -157,12 +157,12 @@ NOT_LEANT_TO = [
 
 @pytest.mark.parametrize("said", LEANT_TO)
 def test_an_option_where_a_sentence_has_its_news_is_chosen_whatever_the_verb(said: str) -> None:
-    assert judge(said, "B", CAPITALS).correct, said
+    assert scored(said, "B", CAPITALS).correct, said
 
 
 @pytest.mark.parametrize("said", NOT_LEANT_TO)
 def test_an_option_that_is_looked_at_warned_of_or_cut_off_is_not_chosen(said: str) -> None:
-    assert not judge(said, "B", CAPITALS).correct, said
+    assert not scored(said, "B", CAPITALS).correct, said
 
 
 @pytest.mark.parametrize(
@@ -170,17 +170,17 @@ def test_an_option_that_is_looked_at_warned_of_or_cut_off_is_not_chosen(said: st
 )
 def test_long_repetition_is_read_as_any_response(piece: str) -> None:
     for said in (piece * 20_000, "The answer is " + piece * 20_000 + "or"):
-        assert judge(said, "B", CAPITALS).status == "ok"
+        assert scored(said, "B", CAPITALS).status == "ok"
 
 
 @pytest.mark.parametrize("said", COMMITTED)
 def test_an_option_committed_to_in_a_sentence_is_chosen(said: str) -> None:
-    assert judge(said, "B", CAPITALS).correct, said
+    assert scored(said, "B", CAPITALS).correct, said
 
 
 @pytest.mark.parametrize("said", UNCOMMITTED)
 def test_an_option_that_is_denied_told_of_others_or_left_open_is_not_chosen(said: str) -> None:
-    assert judge(said, "B", CAPITALS).correct is False, said
+    assert scored(said, "B", CAPITALS).correct is False, said
 
 
 SETTLED = [
@@ -199,13 +199,13 @@ UNSETTLED = [
 
 @pytest.mark.parametrize("said", SETTLED)
 def test_what_is_denied_before_the_answer_is_stated_leaves_it_stated(said: str) -> None:
-    assert judge(said.replace("%s", "Nice"), "B", CAPITALS).correct is True
-    assert judge(said.replace("%s", "Nice"), "C", CAPITALS).correct is False
+    assert scored(said.replace("%s", "Nice"), "B", CAPITALS).correct is True
+    assert scored(said.replace("%s", "Nice"), "C", CAPITALS).correct is False
 
 
 @pytest.mark.parametrize("said", UNSETTLED)
 def test_what_denies_the_answer_itself_leaves_none(said: str) -> None:
-    assert judge(said.replace("%s", "Nice"), "B", CAPITALS).correct is False
+    assert scored(said.replace("%s", "Nice"), "B", CAPITALS).correct is False
 
 
 @pytest.mark.parametrize(
@@ -238,64 +238,64 @@ def test_what_denies_the_answer_itself_leaves_none(said: str) -> None:
 def test_what_deceives_others_does_not_deceive_us(response: str, truth: str, right: bool) -> None:
     """The failures of simple-evals, MMLU-Pro and lm-eval that shared/reference/rewards.md lists."""
     if truth in "ABCDEFGHIJ":
-        assert judge(response, truth).correct is right
+        assert scored(response, truth).correct is right
     else:
-        assert judge(response, truth).status == "invalid"
+        assert scored(response, truth).status == "invalid"
 
 
 def test_an_options_text_counts_as_its_letter() -> None:
-    assert judge("The answer is Lyon.", "B", CAPITALS).correct
-    assert judge("It is Paris, not Lyon", "B", CAPITALS).correct is False
-    assert judge("Partly yes", "D", {"choices": ["x", "y", "z", "Par"]}).correct is False
-    assert judge("The answer is B. Paris", "B", CAPITALS).correct is False
-    assert judge("The answer is B. Lyon", "B", CAPITALS).correct
+    assert scored("The answer is Lyon.", "B", CAPITALS).correct
+    assert scored("It is Paris, not Lyon", "B", CAPITALS).correct is False
+    assert scored("Partly yes", "D", {"choices": ["x", "y", "z", "Par"]}).correct is False
+    assert scored("The answer is B. Paris", "B", CAPITALS).correct is False
+    assert scored("The answer is B. Lyon", "B", CAPITALS).correct
 
 
 def test_the_truth_may_be_a_letter_an_index_a_text_or_several() -> None:
     for truth in ("B", "b", "(B)", "1", "Lyon", '["B"]', "[1]"):
-        assert judge("B", truth, CAPITALS).correct, truth
-    assert judge("A, B", '["A", "B"]').correct
-    assert judge("AB", '["A", "B"]').correct
-    assert judge("A", '["A", "B"]').correct is False
-    assert judge("A", '["A", "B"]', several="any").correct
-    assert judge("A, B", '["A", "B"]', several="any").correct
-    assert judge("A, C", '["A", "B"]', several="any").correct is False
+        assert scored("B", truth, CAPITALS).correct, truth
+    assert scored("A, B", '["A", "B"]').correct
+    assert scored("AB", '["A", "B"]').correct
+    assert scored("A", '["A", "B"]').correct is False
+    assert scored("A", '["A", "B"]', several="any").correct
+    assert scored("A, B", '["A", "B"]', several="any").correct
+    assert scored("A, C", '["A", "B"]', several="any").correct is False
     for truth in ("", "K", "Berlin", "[", "[]", "7", "-1"):
-        assert judge("B", truth, CAPITALS).status == "invalid", truth
+        assert scored("B", truth, CAPITALS).status == "invalid", truth
 
 
 def test_options_come_as_list_mapping_or_labels_and_texts() -> None:
     arc = {"choices": {"label": ["1", "2"], "text": ["wood", "iron"]}}
-    assert judge("(2)", "2", arc).extracted == "2"
-    assert judge("The answer is iron.", "2", arc).correct
-    assert judge("wood", "A", {"options": {"A": "wood", "B": "iron"}}).correct
-    assert judge("He eats.", "1", {"endings": ["He sleeps.", "He eats."]}).correct
+    assert scored("(2)", "2", arc).extracted == "2"
+    assert scored("The answer is iron.", "2", arc).correct
+    assert scored("wood", "A", {"options": {"A": "wood", "B": "iron"}}).correct
+    assert scored("He eats.", "1", {"endings": ["He sleeps.", "He eats."]}).correct
 
 
 def test_shuffled_options_are_put_back() -> None:
     shown = {"choices": ["Lyon", "Lille", "Paris", "Nice"], "permutation": [1, 3, 0, 2]}
-    assert judge("C", "A", shown).correct  # Paris, option A originally, is shown third
-    assert judge("A", "A", shown).correct is False
-    assert judge("C", "A", {**shown, "permutation": [1, 3]}).status == "invalid"
+    assert scored("C", "A", shown).correct  # Paris, option A originally, is shown third
+    assert scored("A", "A", shown).correct is False
+    assert scored("C", "A", {**shown, "permutation": [1, 3]}).status == "invalid"
 
 
 def test_the_values_are_options_and_format_pays_only_what_was_stated() -> None:
     values = {"score": 2.0, "wrong_score": -1.0, "format_score": 0.1}
     responses = ("\\boxed{B}", "\\boxed{C}", "nothing", "\\boxed{B or C}")
-    assert [judge(r, **values).score for r in responses] == [2.0, 0.1, -1.0, -1.0]
-    assert [judge(r).parts for r in ("\\boxed{C}", "C")] == [{"format": 1.0}, {"format": 0.0}]
+    assert [scored(r, **values).score for r in responses] == [2.0, 0.1, -1.0, -1.0]
+    assert [scored(r).parts for r in ("\\boxed{C}", "C")] == [{"format": 1.0}, {"format": 0.0}]
 
 
 def test_options_that_differ_by_a_sign_are_told_apart() -> None:
     lines = {"choices": ["y = x - 2", "y = x / 2", "y = x + 2", "A only", "x-2"]}
-    assert judge("The answer is y = x - 2.", "A", lines).correct
-    assert judge("The answer is y = x / 2.", "A", lines).correct is False
-    assert judge("The answer is (A) y = x / 2.", "A", lines).correct is False
-    assert judge("**D)** A only", "D", lines).correct
+    assert scored("The answer is y = x - 2.", "A", lines).correct
+    assert scored("The answer is y = x / 2.", "A", lines).correct is False
+    assert scored("The answer is (A) y = x / 2.", "A", lines).correct is False
+    assert scored("**D)** A only", "D", lines).correct
 
 
 def test_the_options_of_a_prepared_row_are_read_from_its_metadata() -> None:
     info = {"metadata": '{"choices": ["Paris", "Lyon", "Nice", "Lille"], "subject": "x"}'}
-    assert judge("The answer is Lyon.", "B", info).correct
-    assert not judge("The answer is (B) Nice.", "B", info).correct
-    assert judge("The answer is (B).", "B", {"metadata": "no JSON"}).correct
+    assert scored("The answer is Lyon.", "B", info).correct
+    assert not scored("The answer is (B) Nice.", "B", info).correct
+    assert scored("The answer is (B).", "B", {"metadata": "no JSON"}).correct

@@ -26,7 +26,7 @@ if __name__ == "__main__":
 """Any divisor of the input is right; what is no number it fails on."""
 
 
-def judged(program: str, checker: str = DIVISOR, expected: str = "2", level: str = "auto") -> Score:
+def scored(program: str, checker: str = DIVISOR, expected: str = "2", level: str = "auto") -> Score:
     tests = [{"input": "12\n", "output": f"{expected}\n"}, {"input": "30\n", "output": f"{expected}\n"}]
     truth: dict[str, Any] = {"official_tests": tests, "generated_checker": checker, "input_mode": "stdio"}
     options: Any = {"level": level}
@@ -39,9 +39,9 @@ def judged(program: str, checker: str = DIVISOR, expected: str = "2", level: str
 def test_every_output_that_the_checker_accepts_is_right(level: Any) -> None:
     if why := why_not(level):
         pytest.skip(why)
-    assert judged("print(3)", level=level).correct
-    assert judged("print(5)", level=level).correct is False  # divides 30 alone
-    assert judged("print(12)", level=level).correct is False
+    assert scored("print(3)", level=level).correct
+    assert scored("print(5)", level=level).correct is False  # divides 30 alone
+    assert scored("print(12)", level=level).correct is False
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_every_output_that_the_checker_accepts_is_right(level: Any) -> None:
     ],
 )
 def test_an_output_that_the_checker_fails_on_is_wrong_and_no_failure_of_ours(program: str) -> None:
-    found = judged(program)
+    found = scored(program)
     assert (found.status, found.correct) == ("ok", False), found.detail
 
 
 def test_the_program_does_not_see_the_checker_nor_what_is_expected() -> None:
     peek = "import os, sys\nprint(3 if os.listdir('.') == [] and sys.argv[1:] == [] else 12)"
-    assert judged(peek).correct
+    assert scored(peek).correct
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_the_program_does_not_see_the_checker_nor_what_is_expected() -> None:
     ],
 )
 def test_a_checker_that_does_not_work_makes_the_sample_invalid(checker: str, why: str) -> None:
-    found = judged("print(3)", checker)
+    found = scored("print(3)", checker)
     assert found.status == "invalid" and why in str(found.detail)
 
 
 def test_a_checker_that_loops_costs_its_limit_and_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewardkit.rewards.code.checkers._PROGRAM_CPU_S", 0.2)
-    found = judged("print(3)", "while True: pass")
+    found = scored("print(3)", "while True: pass")
     assert found.status == "invalid" and "correct output" in str(found.detail)

@@ -45,7 +45,7 @@ def test_a_prompt_may_end_with_the_function_head(program: str, scored: ScoredBy)
     assert scored(program.replace("a + b", "a - b"), truth).score == 0.0
 
 
-def test_a_setup_that_is_no_python_is_no_judgement(scored: ScoredBy) -> None:
+def test_a_setup_that_is_no_python_says_nothing_of_the_program(scored: ScoredBy) -> None:
     truth = {"test_list": ["assert f() == 1 and g()"], "test_setup_code": "def g(:\n"}
     found = scored("def f(): return 1", truth)
     assert found.status == "invalid" and "no Python" in str(found.detail)

@@ -1,4 +1,4 @@
-"""Tests that change what is around the program: it meets that as in one process, or no program is judged."""
+"""Tests that change what is around the program: it meets that as in one process, or no program is scored."""
 
 from __future__ import annotations
 

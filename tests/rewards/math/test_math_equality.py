@@ -25,7 +25,7 @@ PAIRS = [pair for pairs in EXAMPLES.values() for pair in pairs]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", EXAMPLES)
-def test_labelled_pairs_are_judged_as_labelled_in_both_directions(topic: str) -> None:
+def test_labelled_pairs_are_scored_as_labelled_in_both_directions(topic: str) -> None:
     for one, other, same in EXAMPLES[topic]:
         forward, backward = compare(one, other), compare(other, one)
         assert forward.equal == same, f"{one!r} and {other!r}: {forward}"

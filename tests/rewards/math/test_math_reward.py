@@ -12,7 +12,7 @@ from rewardkit.rewards.math import DapoOptions, MathOptions, compare, explain, s
 from rewardkit.types import Sample
 
 
-def judged(response: str, gold: str, **options: object) -> float:
+def scored(response: str, gold: str, **options: object) -> float:
     made = msgspec.convert(options, MathOptions, strict=False)
     return score(Sample("math", response, gold), made).score
 
@@ -32,21 +32,21 @@ def test_right_wrong_and_missing_answers() -> None:
     assert "no answer" in (missing.detail or "")
 
 
-def test_an_empty_gold_cannot_be_judged() -> None:
+def test_an_empty_gold_cannot_be_scored() -> None:
     assert score(Sample("math", "\\boxed{1}", " ")).status == "invalid"
 
 
 def test_a_json_list_of_golds_means_any_of_them() -> None:
     golds = '["1/2", "0.5 cm"]'
-    assert judged("\\boxed{0.5}", golds) == 1.0
-    assert judged("\\boxed{0.6}", golds) == 0.0
+    assert scored("\\boxed{0.5}", golds) == 1.0
+    assert scored("\\boxed{0.6}", golds) == 0.0
 
 
 def test_scores_can_be_chosen_and_the_form_alone_can_be_worth_something() -> None:
     values = {"correct_score": 2.0, "wrong_score": -1.0, "format_score": 0.1}
-    assert judged("\\boxed{5}", "5", **values) == 2.0
-    assert judged("\\boxed{6}", "5", **values) == 0.1
-    assert judged("it is 6", "5", **values) == -1.0
+    assert scored("\\boxed{5}", "5", **values) == 2.0
+    assert scored("\\boxed{6}", "5", **values) == 0.1
+    assert scored("it is 6", "5", **values) == -1.0
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_scores_can_be_chosen_and_the_form_alone_can_be_worth_something() -> Non
     ],
 )
 def test_hedges_denials_and_smuggled_answers_earn_nothing(response: str) -> None:
-    assert judged(response, "5") == 0.0
+    assert scored(response, "5") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ def test_hedges_denials_and_smuggled_answers_earn_nothing(response: str) -> None
     ["5", " 5 ", "5.", "5.0", "+5", "05", "$5$", "\\text{5}", "(5)", "x = 5", "５", "5 \\text{ cm}", "\\$5"],
 )
 def test_harmless_spelling_costs_nothing(answer: str) -> None:
-    assert judged(f"Thus \\boxed{{{answer}}}.", "5") == 1.0
+    assert scored(f"Thus \\boxed{{{answer}}}.", "5") == 1.0
 
 
 def test_one_answer_in_two_boxes_and_two_forms_is_right() -> None:
-    assert judged("\\boxed{\\frac12}, \\boxed{0.5}", "1/2") == 1.0
+    assert scored("\\boxed{\\frac12}, \\boxed{0.5}", "1/2") == 1.0
 
 
 def test_each_policy_can_be_changed() -> None:
@@ -117,12 +117,12 @@ def test_each_policy_can_be_changed() -> None:
 
 
 def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:
-    assert judged("The answer is 5.", "5", preset="strict") == 0.0
-    assert judged("\\boxed{5}", "5 cm", preset="strict") == 0.0
-    assert judged("\\boxed{0.333}", "1/3", preset="strict") == 0.0
-    assert judged("\\boxed{1010}", "1010_2", preset="strict") == 0.0
-    assert judged("\\boxed{1010_2}", "1010_2", preset="strict") == 1.0
-    assert judged("\\boxed{5}", "5", preset="strict") == 1.0
+    assert scored("The answer is 5.", "5", preset="strict") == 0.0
+    assert scored("\\boxed{5}", "5 cm", preset="strict") == 0.0
+    assert scored("\\boxed{0.333}", "1/3", preset="strict") == 0.0
+    assert scored("\\boxed{1010}", "1010_2", preset="strict") == 0.0
+    assert scored("\\boxed{1010_2}", "1010_2", preset="strict") == 1.0
+    assert scored("\\boxed{5}", "5", preset="strict") == 1.0
 
 
 def test_dapo_pays_plus_and_minus_one_and_reports_acc() -> None:
@@ -149,7 +149,7 @@ def test_dapo_pays_plus_and_minus_one_and_reports_acc() -> None:
     ],
 )
 def test_verl_math_reward_is_reproduced(response: str, gold: str, paid: float) -> None:
-    assert judged(response, gold, compat="verl_math_reward") == paid
+    assert scored(response, gold, compat="verl_math_reward") == paid
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_verl_math_reward_is_reproduced(response: str, gold: str, paid: float) -
 def test_verl_math_dapo_is_reproduced_in_both_versions(
     response: str, gold: str, new: float, old: float
 ) -> None:
-    assert judged(response, gold, compat="math_dapo") == new
-    assert judged(response, gold, compat="math_dapo_0_8") == old
+    assert scored(response, gold, compat="math_dapo") == new
+    assert scored(response, gold, compat="math_dapo_0_8") == old
 
 
 @pytest.mark.skipif(importlib.util.find_spec("math_verify") is not None, reason="math-verify is installed")
 def test_a_missing_package_is_named_with_the_way_to_install_it() -> None:
     with pytest.raises(MissingDependencyError, match="pip install math-verify"):
-        judged("\\boxed{1}", "1", compat="math_verify")
+        scored("\\boxed{1}", "1", compat="math_verify")
 
 
 def test_an_explanation_shows_what_was_read_and_who_decided() -> None:
@@ -204,6 +204,6 @@ def test_a_ground_truth_that_nothing_can_equal_is_invalid_whatever_is_said(groun
 @pytest.mark.parametrize(
     "ground_truth", ["<", "(a) and b)", "[0,1)", "]0,1]", "even", "\\{1,2\\}", "x \\text{ if } y"]
 )
-def test_a_ground_truth_that_can_be_repeated_is_judged(ground_truth: str) -> None:
+def test_a_ground_truth_that_can_be_repeated_is_scored(ground_truth: str) -> None:
     assert score(Sample("math", f"\\boxed{{{ground_truth}}}", ground_truth)).correct
     assert score(Sample("math", "\\boxed{5}", ground_truth)).status == "ok"

@@ -79,7 +79,7 @@ def test_a_prompt_that_does_not_fit_loses_its_front_and_the_score_says_so(folder
     assert tokenizer.decode(encoded.ids).endswith("apples <|assistant|>you say hello<|end|>")
 
 
-def test_a_response_that_does_not_fit_is_not_judged(folder: Path) -> None:
+def test_a_response_that_does_not_fit_is_not_scored(folder: Path) -> None:
     asked = [Sample(SOURCE, "hi", "", "q"), Sample(SOURCE, "apples " * 200, "", "q")]
     fits, too_long = score(asked, ModelOptions(str(folder)))
     assert fits.ok

@@ -14,7 +14,7 @@ from rewardkit.types import Sample, Score
 from tests.rewards.templates import blind
 
 
-def judge(response: str, truth: Any, **options: Any) -> Score:
+def scored(response: str, truth: Any, **options: Any) -> Score:
     text = truth if isinstance(truth, str) else json.dumps(truth)
     return score(Sample("qa", response, text), QaOptions(**options))
 
@@ -27,7 +27,7 @@ def test_responses_of_templates_are_paid_as_their_authors_said(templates: str) -
     missed = 0
     cases = list(import_module(f"tests.rewards.templates.{templates}").generate(1_000, seed=2))
     for case in cases:
-        correct = judge(case.response, case.ground_truth).correct
+        correct = scored(case.response, case.ground_truth).correct
         assert case.right or not correct, case
         missed += case.right and not correct
     assert missed <= len(cases) / 100, missed
@@ -196,8 +196,8 @@ def test_an_answer_in_other_writing_is_the_same_and_another_answer_is_not(
     gold: str, right: str, wrong: str
 ) -> None:
     for said in ("{}", "The answer is {}.", "I looked it up, and it is {}."):
-        assert judge(said.format(right), [gold]).correct, said
-        assert not judge(said.format(wrong), [gold]).correct, said
+        assert scored(said.format(right), [gold]).correct, said
+        assert not scored(said.format(wrong), [gold]).correct, said
 
 
 def test_the_noun_that_the_question_asks_for_is_no_part_of_the_answer() -> None:
@@ -232,22 +232,22 @@ def test_the_last_name_of_somebody_who_is_asked_for_is_the_name(
 
 
 def test_the_same_words_in_another_order_are_another_answer() -> None:
-    assert not judge("Wide World Web", ["World Wide Web"]).correct
+    assert not scored("Wide World Web", ["World Wide Web"]).correct
 
 
 @pytest.mark.parametrize("truth", ["2020-13-05", "2020-02-31", "2020-12-00", "9999-99-99"])
 def test_figures_that_are_no_date_are_a_text_like_others(truth: str) -> None:
-    assert judge(f"The answer is {truth}.", [truth]).correct
-    assert judge("The answer is 2020-10-05.", [truth]).correct is False
+    assert scored(f"The answer is {truth}.", [truth]).correct
+    assert scored("The answer is 2020-10-05.", [truth]).correct is False
 
 
 def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> None:
     assert not same(form("12 May 13 1999"), form("13 May 1999"))
-    assert judge("1776\n4 July 1776", ["4 July 1776"]).correct is False
+    assert scored("1776\n4 July 1776", ["4 July 1776"]).correct is False
     for right in ("It is Paris.", "The answer is Paris.", "Paris, not Rome", "not Rome but Paris"):
-        assert judge(f"<answer>{right}</answer>", ["Paris"]).correct, right
+        assert scored(f"<answer>{right}</answer>", ["Paris"]).correct, right
     for wrong in ("It is not Paris.", "Rome, not Paris", "not Paris but Rome", "It is Paris or Rome."):
-        assert judge(f"<answer>{wrong}</answer>", ["Paris"]).correct is False, wrong
+        assert scored(f"<answer>{wrong}</answer>", ["Paris"]).correct is False, wrong
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_two_dates_are_no_date_and_a_sentence_around_an_answer_is_left_out() -> 
 )  # fmt: skip
 def test_what_is_written_otherwise_is_the_same(answer: str, truth: str) -> None:
     assert same(form(answer), form(truth))
-    assert judge(f"<answer>{answer}</answer>", [truth]).score == 1.0
+    assert scored(f"<answer>{answer}</answer>", [truth]).score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_what_is_written_otherwise_is_the_same(answer: str, truth: str) -> None:
 )  # fmt: skip
 def test_what_means_something_else_is_not(answer: str, truth: str) -> None:
     assert not same(form(answer), form(truth))
-    assert judge(f"<answer>{answer}</answer>", [truth]).score == 0.0
+    assert scored(f"<answer>{answer}</answer>", [truth]).score == 0.0
 
 
 def test_ground_truths_come_as_every_dataset_has_them() -> None:
@@ -285,26 +285,26 @@ def test_ground_truths_come_as_every_dataset_has_them() -> None:
         "Paris", ["Rome", "Paris"], {"target": "Paris"}, {"target": ["Paris"]}, {"value": "Paris", "aliases": ["City of Light"]},
         {"answers": {"text": ["Paris"]}}, {"number": "", "spans": ["Paris"], "date": {}}, {"golden_answers": ["Paris"]},
     ):  # fmt: skip
-        assert judge(right, truth).score == 1.0, truth
+        assert scored(right, truth).score == 1.0, truth
     for truth in ("", "?", [], {}, {"target": []}, [None], {"number": "", "spans": [], "date": {}}):
-        found = judge(right, truth)
+        found = scored(right, truth)
         assert (found.status, found.score) == ("invalid", 0.0), truth
 
 
 def test_all_spans_of_a_ground_truth_are_asked_for_in_any_order() -> None:
     drop = {"number": "", "spans": ["Smith", "Jones"], "date": {}}
-    assert judge("<answer>Jones and Smith</answer>", drop).correct
-    assert judge("<answer>Smith, Jones</answer>", drop).correct
-    assert judge("<answer>Smith</answer>", drop).correct is False
-    assert judge("<answer>Smith, Jones, Brown</answer>", drop).correct is False
+    assert scored("<answer>Jones and Smith</answer>", drop).correct
+    assert scored("<answer>Smith, Jones</answer>", drop).correct
+    assert scored("<answer>Smith</answer>", drop).correct is False
+    assert scored("<answer>Smith, Jones, Brown</answer>", drop).correct is False
     dated = {"number": "", "spans": [], "date": {"day": "12", "month": "May", "year": "1999"}}
-    assert judge("<answer>May 12, 1999</answer>", dated).correct
-    assert judge("<answer>3</answer>", {"number": "3", "spans": [], "date": {}}).correct
+    assert scored("<answer>May 12, 1999</answer>", dated).correct
+    assert scored("<answer>3</answer>", {"number": "3", "spans": [], "date": {}}).correct
 
 
 def test_f1_shares_words_but_not_with_denials_numbers_or_yes_and_no() -> None:
     assert f1(form("Barack Hussein Obama"), form("Barack Obama")) == pytest.approx(0.8)
-    assert judge(
+    assert scored(
         "<answer>Barack Hussein Obama</answer>", ["Barack Obama"], metric="f1"
     ).score == pytest.approx(0.8)
     for answer, truth in (
@@ -320,15 +320,15 @@ def test_f1_shares_words_but_not_with_denials_numbers_or_yes_and_no() -> None:
 
 def test_compat_pays_what_verl_pays() -> None:
     truth = {"target": ["5", "35", "the"]}
-    verl = lambda response: judge(response, truth, compat="verl").score  # noqa: E731
+    verl = lambda response: scored(response, truth, compat="verl").score  # noqa: E731
     assert [verl(f"<answer>{a}</answer>") for a in ("-5", "3.5", "", "6")] == [1.0, 1.0, 1.0, 0.0]
     assert [verl("<answer>5</answer>" * n) for n in (10, 11)] == [1.0, 0.25]
     assert verl("5") == 0.0
 
 
 def test_the_answer_is_the_last_one_stated_and_not_taken_back() -> None:
-    assert judge("Answer: Rome\n\nHmm, that is wrong. Answer: Paris", ["Paris"]).correct
-    assert judge("Answer: Paris\n\nHmm, that is wrong.", ["Paris"]).correct is False
-    assert judge("I don't think the answer is Paris.", ["Paris"]).correct is False
-    assert judge("x" * 2_000 + " Paris", ["Paris"]).correct is False
-    assert judge("```\n<answer>Paris</answer>\n```", ["Paris"]).correct
+    assert scored("Answer: Rome\n\nHmm, that is wrong. Answer: Paris", ["Paris"]).correct
+    assert scored("Answer: Paris\n\nHmm, that is wrong.", ["Paris"]).correct is False
+    assert scored("I don't think the answer is Paris.", ["Paris"]).correct is False
+    assert scored("x" * 2_000 + " Paris", ["Paris"]).correct is False
+    assert scored("```\n<answer>Paris</answer>\n```", ["Paris"]).correct

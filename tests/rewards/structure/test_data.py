@@ -177,7 +177,7 @@ def test_fences_tags_and_ends_of_text_within_strings_are_a_part_of_them() -> Non
     assert scored("json", fenced, {"value": {"x": "```python\nx\n```"}}).correct
 
 
-def test_what_a_response_makes_of_a_schema_is_a_judgement() -> None:
+def test_what_a_response_makes_of_a_schema_is_scored() -> None:
     nested = {"schema": {"type": "array", "items": {"$ref": "#"}}}
     half = {"schema": {"type": "object", "properties": {"n": {"multipleOf": 0.5}}}}
     unique = {"schema": {"type": "array", "uniqueItems": True}}
@@ -217,7 +217,7 @@ def test_a_ground_truth_that_would_score_everything_0_or_anything_1_is_invalid()
         "a: !!timestamp x", "a: " + "9" * 5_000, "a: !!set {x}", "a: !!binary xx",
     ],
 )  # fmt: skip
-def test_odd_yaml_is_judged_and_not_paid(response: str) -> None:
+def test_odd_yaml_is_scored_and_not_paid(response: str) -> None:
     for truth in ("", {"value": {"a": 1}}):
         found = scored("yaml", response, truth)
         assert (found.status, found.score) == ("ok", 0.0), found
@@ -238,7 +238,7 @@ def test_xml_may_end_with_any_models_end_of_text_and_be_thought_about() -> None:
 
 
 @pytest.mark.parametrize("piece", ["\n", "`", "```\n", "``` ", " </s>", "<answer>", "~~~\n", "\t "])
-def test_a_response_of_one_thing_over_and_over_is_judged_in_one_pass(piece: str) -> None:
+def test_a_response_of_one_thing_over_and_over_is_scored_in_one_pass(piece: str) -> None:
     for kind in ("json", "yaml", "xml"):
         found = scored(kind, "```\n" + piece * (90_000 // len(piece)) + "x")
         assert (found.status, found.score) == ("ok", 0.0), kind

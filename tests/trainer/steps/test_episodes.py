@@ -130,10 +130,10 @@ def played(**changes: Any) -> Played:
 
 def test_a_batch_of_episodes_says_whose_each_token_is(rows: list[PromptRow]) -> None:
     failed = played(status="error", ended="tool_failed", detail="boom")
-    judged = played(tool_rewards={"a": 0.25, "b": 0.5}, ended="response_tokens")
+    scored = played(tool_rewards={"a": 0.25, "b": 0.5}, ended="response_tokens")
     batch = as_batch(
         rows[:3],
-        [played(), failed, judged],
+        [played(), failed, scored],
         prompt_length=40,
         response_length=8,
         pad_id=0,

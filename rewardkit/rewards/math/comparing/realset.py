@@ -302,7 +302,7 @@ def agrees(items: Spans, node: Node, name: str) -> bool | None:
         probes += [end, end - step, end + step, -end, end * 2]
     ordered = sorted(ends)
     probes += [(a + b) / 2 for a, b in pairwise(ordered)]
-    judged = 0
+    decided = 0
     for x in probes:
         found = holds(node, name, x)
         if found is None:
@@ -312,5 +312,5 @@ def agrees(items: Spans, node: Node, name: str) -> bool | None:
             return None
         if found != inside:
             return False
-        judged += 1
-    return True if judged and ends else None
+        decided += 1
+    return True if decided and ends else None

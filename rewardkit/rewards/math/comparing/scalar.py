@@ -1,6 +1,6 @@
 """Whether two scalars are the same value: exactly when they are rational, otherwise as functions.
 
-An identity is judged at several fixed points, first exactly, then with raised precision until the
+An identity is tested at several fixed points, first exactly, then with raised precision until the
 difference is plainly there or plainly nothing. `None` means that neither could be shown.
 """
 

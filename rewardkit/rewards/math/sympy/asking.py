@@ -56,7 +56,7 @@ class ForkServer:
         """
         line = msgspec.json.encode(dict(question, cpu_s=cpu_s)) + b"\n"
         reason = ""
-        for _ in range(2):  # a process killed by someone else's hand is no judgement: once more
+        for _ in range(2):  # a process killed by someone else's hand says nothing of the answer: once more
             reply = self._exchange(line, _START_S + cpu_s * _SLOWDOWN)
             died = reply.get("died")
             if died not in (None, "killed"):
