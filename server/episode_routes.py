@@ -129,8 +129,8 @@ class _Routes:
             return await self._at_home("respond", asked.session, asked.messages)
         if not asked.name:
             raise InputError("say which interaction answers: the session of an episode, or a name")
-        truth = ground_truth_text(asked.ground_truth) or ""
-        row = EpisodeStart((), asked.name, truth, asked.data_source, asked.extra_info or {})
+        ground_truth = ground_truth_text(asked.ground_truth) or ""
+        row = EpisodeStart((), asked.name, ground_truth, asked.data_source, asked.extra_info or {})
         return await _answer(self._episodes.once(row, asked.messages))
 
     async def asked(self, argument: Any) -> Any:

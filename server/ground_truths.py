@@ -197,9 +197,11 @@ def _read(
     with file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, ground_truth]):
             sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
-            truths = [ground_truth_text(value) or "" for value in column_of(batch, ground_truth).to_pylist()]
+            ground_truths = [
+                ground_truth_text(value) or "" for value in column_of(batch, ground_truth).to_pylist()
+            ]
             for prompt, source, ground_truth in zip(
-                batch.column("prompt").to_pylist(), sources, truths, strict=True
+                batch.column("prompt").to_pylist(), sources, ground_truths, strict=True
             ):
                 row = len(hashes)
                 hashes.append(_hash(f"{source}\0{ground_truth}"))
@@ -208,7 +210,10 @@ def _read(
                     lesser = _no_system(reading)
                     if len(lesser) < len(reading) and any(plain(turn.content) for turn in lesser):
                         without_system.add(lesser, row)
-            columns = {"data_source": pa.array(sources), "ground_truth": pa.array(truths, pa.large_string())}
+            columns = {
+                "data_source": pa.array(sources),
+                "ground_truth": pa.array(ground_truths, pa.large_string()),
+            }
             if "extra_info" in names:
                 columns["extra_info"] = batch.column("extra_info")
             yield pa.record_batch(columns)

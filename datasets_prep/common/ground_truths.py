@@ -58,11 +58,11 @@ def _asked(row: Row) -> tuple[str, str, str]:
     return name, row.ground_truth, json.dumps(row.metadata, default=str) if name in _BY_METADATA else ""
 
 
-def all_numbers(reward: str, truths: pa.Array) -> bool:
+def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
     """Return whether all ground truths are plain numbers, which a reward of numbers can always score."""
     if reward not in _OF_NUMBERS:
         return False
-    return bool(pc.all(pc.match_substring_regex(truths, f"^(?:{_DIGITS})$"), skip_nulls=True).as_py())
+    return bool(pc.all(pc.match_substring_regex(ground_truths, f"^(?:{_DIGITS})$"), skip_nulls=True).as_py())
 
 
 def refused(
@@ -76,10 +76,10 @@ def refused(
     """
     found: dict[int, str] = {}
     alike: dict[tuple[str, str, str], list[int]] = {}
-    for row, reward, truth, metadata in rows:
-        if reward in _OF_NUMBERS and _NUMBER.fullmatch(truth):
+    for row, reward, ground_truth, metadata in rows:
+        if reward in _OF_NUMBERS and _NUMBER.fullmatch(ground_truth):
             continue
-        key = (reward, truth, metadata if reward in _BY_METADATA else "")
+        key = (reward, ground_truth, metadata if reward in _BY_METADATA else "")
         alike.setdefault(key, []).append(row)
     tried: list[tuple[str, str, str]] = []
     for key in alike:
@@ -89,8 +89,8 @@ def refused(
         elif key[0] != "code" and _can_be_tried(key[0]):
             tried.append(key)
     samples = [
-        Sample(reward, "", truth, extra_info={"metadata": metadata} if metadata else {})
-        for reward, truth, metadata in tried
+        Sample(reward, "", ground_truth, extra_info={"metadata": metadata} if metadata else {})
+        for reward, ground_truth, metadata in tried
     ]
     for key, score in zip(tried, scorer.score_batch(samples), strict=True):
         if score.status == "invalid":
@@ -106,20 +106,20 @@ def _can_be_tried(name: str) -> bool:
     return cheap and ships(reward) and reward.name not in SPANS
 
 
-def _unread_tests(truth: str) -> str:
+def _unread_tests(ground_truth: str) -> str:
     try:
-        read(truth or "{}")
+        read(ground_truth or "{}")
     except GroundTruthError as error:
         return f"its tests cannot be used: {error}"
     return ""
 
 
-def _no_answer(reward: str, truth: str, expected: str) -> str:
+def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
     """Why a ground truth is none of maths though any text could be one: it is an object of another reward."""
-    if reward not in _OF_ANSWERS or not truth.lstrip().startswith("{"):
+    if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
         return ""
     try:
-        value = msgspec.json.decode(truth)
+        value = msgspec.json.decode(ground_truth)
     except (msgspec.DecodeError, RecursionError):
         return ""
     if not isinstance(value, dict):

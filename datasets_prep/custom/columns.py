@@ -160,7 +160,7 @@ def _as_responses(ground_truth: pa.Array, columns: Columns, sources: Sequence[Ro
     one = columns.sources.one
     if one is None:
         pairs = zip(sources, ground_truth.to_pylist(), strict=True)
-        return pa.array([source.as_response(truth) for source, truth in pairs], pa.string())
+        return pa.array([source.as_response(ground_truth) for source, ground_truth in pairs], pa.string())
     if one.response is None:
         return pa.repeat("", len(ground_truth))
     head, _, tail = one.response.format("\0").partition("\0")
@@ -235,9 +235,9 @@ def _refused(
     metadata = _metadata(values, columns.keep, len(named)).to_pylist()
     texts = zip(named, made["ground_truth"].to_pylist(), metadata, strict=True)
     rows = (
-        (row, source.reward, truth or "", kept)
-        for row, (source, truth, kept) in enumerate(texts)
-        if isinstance(source, RowSource) and (truth or source.reward == "code")
+        (row, source.reward, ground_truth or "", kept)
+        for row, (source, ground_truth, kept) in enumerate(texts)
+        if isinstance(source, RowSource) and (ground_truth or source.reward == "code")
     )
     return found | refused(rows, scorer, _EXPECTED)
 

@@ -59,13 +59,13 @@ def episode_rows(table: pa.Table, prompts: Sequence[Sequence[Message]], given: R
     """
     found = names_in(table.schema)
     sources = _values(table, given.data_source or found.data_source)
-    truths = _values(table, given.ground_truth or found.ground_truth)
+    ground_truths = _values(table, given.ground_truth or found.ground_truth)
     extras = _values(table, found.extra_info)
     agents = _values(table, AGENT)
     rows = []
     for i, messages in enumerate(prompts):
         name = str(agents[i]) if agents[i] else None
-        ground_truth = ground_truth_text(truths[i]) or ""
+        ground_truth = ground_truth_text(ground_truths[i]) or ""
         rows.append(EpisodeRow(messages, str(sources[i] or ""), ground_truth, plain_mapping(extras[i]), name))
     return rows
 

@@ -101,8 +101,8 @@ def _asked(found: Disagreement, graders: Iterable[Grader]) -> Disagreement:
         if grader.name == OURS:
             continue
         row = found.row
-        truth = grader.right(row.sample(text) for text in row.responses)
+        ground_truth = grader.right(row.sample(text) for text in row.responses)
         other = grader.right(row.sample(text, found.answer) for text in row.responses)
-        if truth or other:
-            votes.append(Vote(grader.name, truth, other))
+        if ground_truth or other:
+            votes.append(Vote(grader.name, ground_truth, other))
     return Disagreement(found.row, found.answer, tuple(votes))

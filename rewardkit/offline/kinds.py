@@ -281,8 +281,8 @@ def _nemo_rl(row: RawRow) -> Fields:
 def _nemo_rl_evaluation(row: RawRow) -> Fields:
     """A row of NeMo-RL's `evaluation_data.json`."""
     info = row["extra_env_info"]
-    truth = info.get("ground_truth") if isinstance(info, Mapping) else None
-    return Fields(row["response"], truth, row["prompt"], row.get("data_source"), None, row["prompt"])
+    ground_truth = info.get("ground_truth") if isinstance(info, Mapping) else None
+    return Fields(row["response"], ground_truth, row["prompt"], row.get("data_source"), None, row["prompt"])
 
 
 def _skyrl(row: RawRow) -> Fields:
@@ -290,10 +290,13 @@ def _skyrl(row: RawRow) -> Fields:
     if (why := why_broken(row.get("stop_reason"))) is not None:
         raise BadRowError(why)
     extras = row.get("env_extras")
-    truths = (value_at(extras, f"{holder}.ground_truth") for holder in ("reward_spec", "reward_model"))
-    truth = next((truth for truth in truths if truth is not None), value_at(extras, "ground_truth"))
+    ground_truths = (value_at(extras, f"{holder}.ground_truth") for holder in ("reward_spec", "reward_model"))
+    ground_truth = next(
+        (value for value in ground_truths if value is not None),
+        value_at(extras, "ground_truth"),
+    )
     prompt = row["input_prompt"]
-    return Fields(row["output_response"], truth, prompt, row.get("data_source"), None, str(prompt))
+    return Fields(row["output_response"], ground_truth, prompt, row.get("data_source"), None, str(prompt))
 
 
 def _skyrl_facts(row: RawRow) -> Mapping[str, Any]:

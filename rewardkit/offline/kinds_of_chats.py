@@ -19,7 +19,7 @@ ChatParts = tuple[Any, Any, Any]
 """Response, ground truth and prompt."""
 
 
-def truth_of(row: RawRow) -> Any:
+def ground_truth_in(row: RawRow) -> Any:
     """Return the ground truth of a row under the names that rows usually have."""
     names = find_names(lambda name: has_value(row, name))
     return value_at(row, names.ground_truth)
@@ -32,10 +32,10 @@ def chat(row: RawRow) -> ChatParts:
     said = [_message(turn) for turn in turns]
     if not said or not is_said(said[-1]):
         raise BadRowError("the last turn is not the assistant's, so there is no response")
-    truth = truth_of(row)
+    ground_truth = ground_truth_in(row)
     return (
         said_in({"content": said[-1]["content"], "tool_calls": turns[-1].get("tool_calls")}),
-        row.get("label", row.get("labels")) if truth is None else truth,
+        row.get("label", row.get("labels")) if ground_truth is None else ground_truth,
         said[:-1],
     )
 
@@ -59,7 +59,7 @@ def anthropic_batch(row: RawRow) -> ChatParts:
         kind = result.get("type") if isinstance(result, Mapping) else None
         raise BadRowError(f"the request has no answer: {kind or 'no result'}")
     text = said_in(message)
-    return text, truth_of(row), None
+    return text, ground_truth_in(row), None
 
 
 def request_output(row: RawRow) -> ChatParts:
@@ -71,7 +71,7 @@ def request_output(row: RawRow) -> ChatParts:
         if (why := why_broken(one.get("finish_reason"))) is not None:
             raise BadRowError(why)
     texts = [one.get("text") or "" for one in outputs]
-    return texts if len(texts) > 1 else texts[0], truth_of(row), row.get("prompt")
+    return texts if len(texts) > 1 else texts[0], ground_truth_in(row), row.get("prompt")
 
 
 def lighteval(row: RawRow) -> ChatParts:
@@ -82,13 +82,13 @@ def lighteval(row: RawRow) -> ChatParts:
     if not isinstance(texts, list) or not texts or not isinstance(doc, Mapping):
         raise BadRowError("'model_response' holds no text")
     choices = doc.get("choices")
-    gold = doc.get("gold_index")
-    if isinstance(gold, list) and gold:
-        gold = gold[0]
-    truth = None
-    if isinstance(gold, int) and isinstance(choices, list) and 0 <= gold < len(choices):
-        truth = choices[gold]
-    return texts if len(texts) > 1 else texts[0], truth, doc.get("query")
+    place = doc.get("gold_index")
+    if isinstance(place, list) and place:
+        place = place[0]
+    ground_truth = None
+    if isinstance(place, int) and isinstance(choices, list) and 0 <= place < len(choices):
+        ground_truth = choices[place]
+    return texts if len(texts) > 1 else texts[0], ground_truth, doc.get("query")
 
 
 def under(response: str, ground_truth: str) -> Callable[[RawRow], ChatParts]:

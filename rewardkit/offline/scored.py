@@ -155,11 +155,11 @@ def scored_response(row: ScoredRow) -> ScoredResponse:
     )
 
 
-def _short(truth: str) -> str:
+def _short(ground_truth: str) -> str:
     return (
-        truth
-        if len(truth) <= _SHORT
-        else hashlib.blake2b(truth.encode(errors="replace"), digest_size=8).hexdigest()
+        ground_truth
+        if len(ground_truth) <= _SHORT
+        else hashlib.blake2b(ground_truth.encode(errors="replace"), digest_size=8).hexdigest()
     )
 
 

@@ -97,10 +97,10 @@ def _as_written(response: str, said: QaAnswer) -> str:
     return text.strip() if said.why == "the whole response" else said.text or ""
 
 
-def _hedges(text: str, truth: Any) -> bool:
+def _hedges(text: str, ground_truth: Any) -> bool:
     """Whether an answer denies itself or gives several, which verifiers that search it do not see."""
-    wanted = str(truth)
-    if truth is None or _HEDGES.search(wanted):
+    wanted = str(ground_truth)
+    if ground_truth is None or _HEDGES.search(wanted):
         return False
     if _NUMBER.fullmatch(wanted) is not None:
         number = only_number(text)
@@ -172,10 +172,10 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
         return 0.0
 
 
-def _is_near(text: str, truth: str) -> bool:
+def _is_near(text: str, ground_truth: str) -> bool:
     """Whether two probabilities are equal to three digits: `coin_flip` pays any that begins like its own."""
     try:
-        given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, truth))
+        given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):
         return False
     return isclose(given, wanted, rel_tol=1e-3)

@@ -177,8 +177,8 @@ def _known(data_source: str, row: Mapping[str, Any]) -> KnownRow | None:
     if name is None:
         return None
     extra_info = row.get("extra_info")
-    truth = ground_truth_text(value_at(row, name)) or ""
-    return KnownRow(data_source, truth, extra_info if isinstance(extra_info, dict) else {})
+    ground_truth = ground_truth_text(value_at(row, name)) or ""
+    return KnownRow(data_source, ground_truth, extra_info if isinstance(extra_info, dict) else {})
 
 
 def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous | None) -> SampleOrProblem:

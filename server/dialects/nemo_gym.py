@@ -123,8 +123,8 @@ def _named(row: Mapping[str, Any]) -> str | None:
 
 def _label(row: Mapping[str, Any]) -> Any:
     """The row's ground truth; with its data source where it names one, since a row says all there is."""
-    truths = (value_at(row, name) for name in _GROUND_TRUTHS)
-    ground_truth = next((truth for truth in truths if truth is not None), None)
+    ground_truths = (value_at(row, name) for name in _GROUND_TRUTHS)
+    ground_truth = next((value for value in ground_truths if value is not None), None)
     source = _named(row)
     if ground_truth is None or source is None:
         return ground_truth

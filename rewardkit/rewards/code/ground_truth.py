@@ -21,21 +21,21 @@ def read(text: str) -> CodeProblem:
     Raises:
         GroundTruthError: it is none of the known forms, can be read in two ways, or has no tests.
     """
-    truth = _object(text)
-    wrapped = truth.get("verification_info")  # PrimeIntellect's and open-r1's: an object, or its text
+    ground_truth = _object(text)
+    wrapped = ground_truth.get("verification_info")  # PrimeIntellect's and open-r1's: an object, or its text
     if wrapped is not None:
-        truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
+        ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
     for key, form in FORMS.items():
-        if key in truth:
+        if key in ground_truth:
             try:
-                problem = form(truth)
+                problem = form(ground_truth)
             except (KeyError, TypeError, AttributeError, IndexError) as error:
                 raise GroundTruthError(f"malformed '{key}': {type(error).__name__}: {error}") from None
             if not problem.tests:
                 raise GroundTruthError("it has no tests, so there is nothing to score by")
             _check_assertions(problem)
-            return _with_language(problem, truth.get("language"))
-    keys = ", ".join(sorted(map(str, truth))[:8]) or "none"
+            return _with_language(problem, ground_truth.get("language"))
+    keys = ", ".join(sorted(map(str, ground_truth))[:8]) or "none"
     known = ", ".join(FORMS)
     raise GroundTruthError(f"no known form of test cases; expected one of {known}, found keys: {keys}")
 
@@ -59,14 +59,15 @@ def _with_language(problem: CodeProblem, language: Any) -> CodeProblem:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        truth = json.loads(text)
+        ground_truth = json.loads(text)
     except (ValueError, RecursionError) as error:
-        truth = _not_json(text, str(error))
-    if isinstance(truth, list):
-        return {"test_list": truth} if all(isinstance(t, str) for t in truth) else {"tests": truth}
-    if not isinstance(truth, dict):
-        raise GroundTruthError(f"expected a JSON object with test cases, found {type(truth).__name__}")
-    return truth
+        ground_truth = _not_json(text, str(error))
+    if isinstance(ground_truth, list):
+        form = "test_list" if all(isinstance(t, str) for t in ground_truth) else "tests"
+        return {form: ground_truth}
+    if not isinstance(ground_truth, dict):
+        raise GroundTruthError(f"expected a JSON object with test cases, found {type(ground_truth).__name__}")
+    return ground_truth
 
 
 def _not_json(text: str, reason: str) -> Any:

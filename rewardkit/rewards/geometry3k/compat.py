@@ -66,10 +66,10 @@ def accurate(answer: str, ground_truth: str) -> bool:
         return True
     if not given:
         return False
-    truths, givens = _elements(ground_truth), _elements(given)
-    if len(truths) > 1 and (ground_truth[0] != given[0] or ground_truth[-1] != given[-1]):
+    wanted, givens = _elements(ground_truth), _elements(given)
+    if len(wanted) > 1 and (ground_truth[0] != given[0] or ground_truth[-1] != given[-1]):
         return False
-    return len(truths) == len(givens) and all(map(_same_element, truths, givens)) and bool(truths)
+    return len(wanted) == len(givens) and all(map(_same_element, wanted, givens)) and bool(wanted)
 
 
 def _same_element(ground_truth: str, given: str) -> bool:

@@ -177,15 +177,15 @@ def best_verdict(
     return verdict
 
 
-def _verdict(truth: PreparedAnswer, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
+def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
     """The verdict on the answer; on all boxes for a list, on the whole slot for a ground truth in prose."""
-    verdict = compare_prepared(truth, prepare_answer(found, kind), options)
-    if not verdict.equal and len(found.parts) > 1 and truth.is_list:
+    verdict = compare_prepared(ground_truth, prepare_answer(found, kind), options)
+    if not verdict.equal and len(found.parts) > 1 and ground_truth.is_list:
         verdict = compare_prepared(
-            truth, prepare_answer(Extraction(", ".join(found.parts), "boxed"), kind), options
+            ground_truth, prepare_answer(Extraction(", ".join(found.parts), "boxed"), kind), options
         )
     if not verdict.equal and found.slot and found.slot != found.answer:
-        whole = compare_prepared(truth, prepare_answer(Extraction(found.slot, "whole"), kind), options)
+        whole = compare_prepared(ground_truth, prepare_answer(Extraction(found.slot, "whole"), kind), options)
         verdict = whole if whole.equal and whole.tier in ("string", "words") else verdict
     return verdict
 

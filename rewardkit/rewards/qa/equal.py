@@ -164,22 +164,22 @@ _REORDERED = 0.999
 """The same words in another order are not the same answer: "Wide World Web"."""
 
 
-def f1(answer: ComparedForm, truth: ComparedForm) -> float:
+def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
     """Return the F1 of the words of two answers, 0 to 1.
 
     0 where one of them is yes or no and they differ (HotpotQA), where the truth has numbers and none of them
     is in the answer (DROP), and where the answer denies or hedges and the truth does not.
     """
-    if same(answer, truth):
+    if same(answer, ground_truth):
         return 1.0
-    common = sum((Counter(answer.words) & Counter(truth.words)).values())
-    if common == 0 or answer.number is not None or truth.number is not None:
+    common = sum((Counter(answer.words) & Counter(ground_truth.words)).values())
+    if common == 0 or answer.number is not None or ground_truth.number is not None:
         return 0.0
-    said, accepted = set(answer.words), set(truth.words)
+    said, accepted = set(answer.words), set(ground_truth.words)
     if said & _OPPOSED - accepted or (said ^ accepted) & {"yes", "no", "noanswer"}:
         return 0.0
     numbers = {w for w in accepted if w[-1].isdigit()}
     if numbers and not numbers & said:
         return 0.0
-    precision, recall = common / len(answer.words), common / len(truth.words)
+    precision, recall = common / len(answer.words), common / len(ground_truth.words)
     return min(2 * precision * recall / (precision + recall), _REORDERED)

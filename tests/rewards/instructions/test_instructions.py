@@ -166,7 +166,7 @@ def test_sentences_and_tokens_are_those_of_a_treebank() -> None:
     assert tokens("DON'T U.S. WELL-KNOWN it's") == ["DO", "N'T", "U.S.", "WELL-KNOWN", "it", "'s"]
 
 
-def truth_of(kwargs: Any, name: Any = "keywords:existence") -> Score:
+def ground_truth_in(kwargs: Any, name: Any = "keywords:existence") -> Score:
     truth = {"instruction_id_list": name, "kwargs": kwargs}
     return score(Sample("ifeval", "A river here", json.dumps(truth)), InstructionOptions())
 
@@ -177,8 +177,8 @@ def test_arguments_are_taken_in_the_forms_in_which_tables_hold_them() -> None:
         [{"keywords": ["river"], "num_words": None, "other": 3}],
     ):  # fmt: skip
         for name in ("keywords:existence", ["keywords:existence"]):
-            assert truth_of(kwargs, name).correct, kwargs
-    assert truth_of([{"forbidden_words": "river"}], ["keywords:forbidden_words"]).score == 0.0
+            assert ground_truth_in(kwargs, name).correct, kwargs
+    assert ground_truth_in([{"forbidden_words": "river"}], ["keywords:forbidden_words"]).score == 0.0
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_arguments_are_taken_in_the_forms_in_which_tables_hold_them() -> None:
     ],
 )  # fmt: skip
 def test_arguments_that_ask_for_nothing_are_invalid(name: str, arguments: Any) -> None:
-    found = truth_of([arguments], [name])
+    found = ground_truth_in([arguments], [name])
     assert found.status == "invalid" and found.detail, found
 
 
