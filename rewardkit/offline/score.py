@@ -30,7 +30,7 @@ from rewardkit.offline.layout import ReadOptions, RowLayout
 from rewardkit.offline.progress import Progress
 from rewardkit.offline.reader import PLAIN, opened
 from rewardkit.offline.records import Records
-from rewardkit.offline.report import Report
+from rewardkit.offline.report import Report, SourceReport
 from rewardkit.offline.samples import ALL, SampleBatch, to_batch
 from rewardkit.offline.writing import (
     RUN_KEY,
@@ -293,6 +293,7 @@ class _FileRun:
             "columns": [repr(layout) for _, layout in self.files],
             "output": [self.kind, self.output.prefix, self.output.bad_rows],
             "rewards": rewards,
+            "form of chunks": [ChunkResult.__struct_fields__, SourceReport.__struct_fields__],
         }
 
     # --- the chunks ----------------------------------------------------------------------------------

@@ -142,7 +142,8 @@ def test_a_run_that_was_killed_resumes_to_the_same_bytes(
     assert not progress.exists()
 
 
-def test_progress_of_a_different_run_is_refused(tmp_path: Path) -> None:
+def _interrupted(tmp_path: Path) -> tuple[Path, Path]:
+    """A file, and the output of a run that was interrupted after the first chunk."""
     file, out = _responses(tmp_path / "in.parquet", 40_000), tmp_path / "out.parquet"
 
     def stop_after_the_first_chunk(done: int, total: int) -> None:
@@ -151,6 +152,21 @@ def test_progress_of_a_different_run_is_refused(tmp_path: Path) -> None:
 
     with Scorer() as scorer, pytest.raises(KeyboardInterrupt):
         score_file(file, out, scorer=scorer, on_progress=stop_after_the_first_chunk)
+    return file, out
+
+
+def test_progress_of_a_version_that_kept_other_counts_is_refused(tmp_path: Path) -> None:
+    """A count under another name would be read as 0."""
+    file, out = _interrupted(tmp_path)
+    about = tmp_path / ".out.parquet.progress" / "run.json"
+    assert "scored_correct" in about.read_text()
+    about.write_text(about.read_text().replace("scored_correct", "judged_correct"))
+    with Scorer() as scorer, pytest.raises(InputError, match=r"cannot resume.*form of chunks changed"):
+        score_file(file, out, scorer=scorer, resume=True)
+
+
+def test_progress_of_a_different_run_is_refused(tmp_path: Path) -> None:
+    file, out = _interrupted(tmp_path)
     with Scorer(options={"gsm8k": {"format_score": 0.5}}) as other:
         with pytest.raises(InputError, match=r"cannot resume.*rewards changed.*--restart"):
             score_file(file, out, scorer=other, resume=True)
