@@ -173,8 +173,8 @@ def solutions() -> Work:
 
     texts = []
     for place, (problem, _) in enumerate(islice(problems("medium", "train", 0), 10_000)):
-        spoiled = {7: "1", 8: "1", 9: "1"}.get(place % 10, "")
-        text = problem.solution.partition("####")[0] if place % 10 == 0 else problem.solution + spoiled
+        text = problem.solution.partition("####")[0] if place % 10 == 0 else problem.solution
+        text += "1" if place % 10 > 6 else ""
         texts.append((text, problem.answer))
     return scorer(texts)
 

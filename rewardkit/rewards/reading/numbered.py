@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
+_CALLED = ("answer", "guess", "solution", "response")
 _LABEL = re.compile(
-    r"(?:^|(?<=[.;,!?}$)]))[\s*_#>-]{0,6}(?:(?:answer|guess|solution|response)\s?(?:\#|no\.?\s|number\s)?"
+    rf"(?:^|(?<=[.;,!?}}$)]))[\s*_#>-]{{0,6}}(?:(?:{'|'.join(_CALLED)})\s?(?:\#|no\.?\s|number\s)?"
     r"\(?(?P<number>\d{1,2}|[A-J]|one|two|three|four)\)?"
-    r"|(?P<ordinal>first|second|third|fourth|1st|2nd|3rd|4th)\s(?:answer|guess|solution"
-    r"|response))[*_]{0,3}\s?(?::|=|\sis\s)",
+    rf"|(?P<ordinal>first|second|third|fourth|1st|2nd|3rd|4th)\s(?:{'|'.join(_CALLED)}))[*_]{{0,3}}"
+    r"\s?(?::|=|\sis\s)",
     re.IGNORECASE | re.MULTILINE,
 )
-_CALLED = ("answer", "guess", "solution", "response")
 _END = re.compile(r"[.;,!?](?:\s|$)|\n|$")
 _RIGHT = re.compile(r"\b(?:right|correct|final|best)\b|[✓✔✅☑]", re.IGNORECASE)
 _GOES_ON = re.compile(

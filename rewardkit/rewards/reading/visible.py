@@ -132,8 +132,10 @@ def _without_bracketed(text: str) -> str:
     """The text without Markdown's comments, images and targets, and before the end of a turn in brackets."""
     text = strip_end(text)
     if _CLOSED_BEFORE.search(text):
-        text = _DEFINITION.sub("", _MARKDOWN_COMMENT.sub("", text))
-        text = _LINK.sub(r"\1", _IMAGE.sub("", text))
+        if "]:" in text:
+            text = _DEFINITION.sub("", _MARKDOWN_COMMENT.sub("", text))
+        if "](" in text:
+            text = _LINK.sub(r"\1", _IMAGE.sub("", text))
     if _TOKEN_IN_BRACKETS.search(text):
         opening = _OPENING_BRACKETS.match(text)
         text = _before_end(text[opening.end() :] if opening else text)
