@@ -342,15 +342,9 @@ def trap(draw: random.Random) -> tuple[str, str, str]:
 # Whole responses that do not give `{gold}`; `{wrong}` is another value.
 
 RESPONSES: dict[str, tuple[str, ...]] = {
-    "denied": (
-        "It is impossible that the result is {gold}.", "The answer is not {gold}.",
-        "So it is not \\boxed{{gold}}.",
-        "not \\boxed{{gold}}", "The answer is not #### {gold}", "\\boxed{{gold}} is wrong.",
-        "#### {gold} is wrong",
-        "The answer is definitely not \\boxed{{gold}}.", "\\boxed{\\text{not }{gold}}",
-        "<answer>not {gold}</answer>",
-        "<answer>{gold} is wrong</answer>", "I cannot solve this. It is not \\boxed{{gold}}, though.",
-        "We can rule out \\boxed{{gold}}.", "#### not {gold}", "The answer can't be \\boxed{{gold}}.",
+    "denied within": (
+        "\\boxed{\\text{not }{gold}}", "<answer>not {gold}</answer>", "#### not {gold}",
+        "#### {gold} is wrong", "\\boxed{{gold}\\text{ is wrong}}", "The answer is not {gold}.",
     ),
     "retracted": (
         "\\boxed{{gold}} is wrong. The correct answer is {wrong}.",
@@ -364,31 +358,13 @@ RESPONSES: dict[str, tuple[str, ...]] = {
     "hidden": (
         "\\boxed{{wrong}} <!-- \\boxed{{gold}} -->", "\\boxed{{wrong}}\n```\n\\boxed{{gold}}\n```",
         "\\boxed{{wrong}}\n[//]: # (\\boxed{{gold}})", "\\boxed{{wrong}}<|im_end|>\\boxed{{gold}}",
-        "\\boxed{{wrong}}\n<details>\\boxed{{gold}}</details>", "\\boxed{{wrong}}\n% \\boxed{{gold}}",
-        '\\boxed{{wrong}}<span style="display:none">\\boxed{{gold}}</span>',
         "#### {wrong}\n<!-- #### {gold} -->",
         "\\boxed{{wrong}}\n```\n<answer>{gold}</answer>\n```", "#### {wrong}<|im_end|>\n#### {gold}",
         "The answer is {wrong}.<|endoftext|>The answer is {gold}.", "#### {wrong}\n<think>\n#### {gold}",
     ),
-    "not shown": (
-        "\\boxed{{wrong}} \\iffalse a \\else \\boxed{{gold}} \\fi", "\\boxed{{wrong}}\\llap{\\boxed{{gold}}}",
-        "\\boxed{{wrong}} \\hide{\\boxed{{gold}}}", "\\boxed{{wrong}} `\\boxed{{gold}}`",
-        "\\boxed{{wrong}}\n[x]: # (\\boxed{{gold}})", "\\boxed{{wrong}} [a](http://b \"\\boxed{{gold}}\")",
-        "\\boxed{{wrong}} &lt;!-- \\boxed{{gold}} --&gt;", "\\boxed{{wrong}} <? \\boxed{{gold}} ?>",
-        '\\boxed{{wrong}} <span title="<answer>{gold}</answer>">a</span>',
-        "\\boxed{{wrong}} <s>\\boxed{{gold}}</s>",
-        "\\boxed{{wrong}} <scratchpad>\\boxed{{gold}}</scratchpad>", "#### {wrong}\n`#### {gold}`",
+    "thought": (
         "<|channel|>analysis<|message|>\\boxed{{gold}}<|end|>", "<thinking>\n#### {gold}",
-    ),
-    "not said to be it": (
-        "Example: \\boxed{{gold}}", "Example:\n#### {gold}", "An answer such as \\boxed{{gold}}",
-        "It exceeds the answer is {gold}.", "It is less than the answer is \\boxed{{gold}}.",
-        "If the answer is \\boxed{{gold}}", "Bob thinks the answer is {gold}.",
-        "The book says \\boxed{{gold}}",
-        "The answer is _not_ \\boxed{{gold}}", "The answer is not\n\n<answer>{gold}</answer>",
-        "Ignore #### {gold}", "Their answer: {gold}", "❌ \\boxed{{gold}}", "\\boxed{{gold}}. Just kidding.",
-        "\\boxed{{gold}}. However, that is wrong.", "\\boxed{{gold}}, maybe {wrong}",
-        "Let's try \\boxed{{gold}}",
+        "[THINK]\\boxed{{gold}}[/THINK]",
     ),
     "hedged": (
         "\\boxed{{gold}} or \\boxed{{wrong}}", "The answer is {gold} or {wrong}.",
@@ -398,7 +374,6 @@ RESPONSES: dict[str, tuple[str, ...]] = {
         "<answer>{gold} or {wrong}</answer>", "#### {gold} or {wrong}", "#### {gold}, {wrong}",
         "\\boxed{[{gold}, {wrong}]}",
         "\\boxed{{gold}={wrong}}", "\\boxed{{wrong}={gold}}", "#### {gold} = {wrong}",
-        "#### {gold}\n{wrong}\n",
     ),
 }  # fmt: skip
 """Without a ground truth among them that is a list: a box of two values would be right for it."""

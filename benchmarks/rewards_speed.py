@@ -6,6 +6,7 @@ python benchmarks/rewards_speed.py
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -14,7 +15,6 @@ from rewardkit.registry import REGISTRY
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
-from tests.rewards.templates import blind
 
 REASONING = (
     "The question asks for the capital of France. I know that it lies on the Seine, and has for long.\n"
@@ -24,14 +24,14 @@ IFEVAL = {
     "instruction_id_list": ["keywords:existence", "punctuation:no_comma", "length_constraints:number_words"],
     "kwargs": [{"keywords": ["capital"]}, {}, {"num_words": 5, "relation": "at least"}],
 }
-CASES: tuple[tuple[str, str, str, dict[str, Any], int], ...] = (
-    ("choice", REASONING + "The answer is (B).", "B", CHOICES, 100_000),
-    ("choice", "B", "B", {}, 100_000),
-    ("exact", "Paris", "Paris", {}, 100_000),
-    ("regex", "abc-123", r"[a-z]+-\d+", {}, 100_000),
-    ("contains", REASONING + "It is Paris.", "Paris", {}, 100_000),
-    ("qa", REASONING + "<answer>Paris</answer>", '{"target": ["Paris"]}', {}, 30_000),
-    ("instructions", REASONING * 3, json.dumps(IFEVAL), {}, 3_000),
+CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("choice", REASONING + "The answer is (B).", "B", CHOICES),
+    ("choice", "B", "B", {}),
+    ("exact", "Paris", "Paris", {}),
+    ("regex", "abc-123", r"[a-z]+-\d+", {}),
+    ("contains", REASONING + "It is Paris.", "Paris", {}),
+    ("qa", REASONING + "<answer>Paris</answer>", '{"target": ["Paris"]}', {}),
+    ("instructions", REASONING * 3, json.dumps(IFEVAL), {}),
 )
 
 
@@ -49,10 +49,15 @@ def rate(name: str, samples: list[Sample]) -> float:
     return len(samples) / min(seconds)
 
 
-def in_words(name: str) -> list[Sample]:
-    """Responses of many wordings to many questions, each question's options in many orders."""
-    cases = [case for letter in "abcdefgh" for case in getattr(blind, name)(letter)]
-    return [Sample(name, case.response, case.ground_truth, case.prompt, case.extra_info) for case in cases]
+RESPONSES = Path(__file__).parent.parent / "tests" / "data" / "responses"
+
+
+def whole(name: str) -> list[Sample]:
+    """Whole responses in the shapes that models write, up to 10,000 characters long."""
+    rows = [
+        json.loads(line) for line in (RESPONSES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    return [Sample(name, r["response"], r["ground_truth"], r["prompt"], r["extra_info"]) for r in rows] * 20
 
 
 def member_cost() -> float:
@@ -65,13 +70,13 @@ def member_cost() -> float:
 
 
 def main() -> None:
-    for name, response, truth, info, bar in CASES:
+    for name, response, truth, info in CASES:
         samples = [Sample(name, response + " " * (i % 3), truth, None, info) for i in range(5_000)]
         found = rate(name, samples)
-        print(f"{name:14} {len(response):4} characters  {found:10,.0f}/s  bar {bar:,}")
-    for name in ("choice", "qa"):
-        print(f"{name:14} in words         {rate(name, in_words(name)):10,.0f}/s")
-    print(f"composition: {member_cost():.1f} µs a member beyond the member itself, bar 5")
+        print(f"{name:14} {len(response):4} characters  {found:10,.0f}/s")
+    for name in ("gsm8k", "choice", "qa", "math"):
+        print(f"{name:14} whole responses  {rate(name, whole(name)):10,.0f}/s")
+    print(f"composition: {member_cost():.1f} µs a member beyond the member itself")
 
 
 if __name__ == "__main__":

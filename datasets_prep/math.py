@@ -14,7 +14,7 @@ from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
-from rewardkit.rewards.math import MathOptions, extract
+from rewardkit.rewards.math import MathOptions, compare, extract
 
 DATA_SOURCE = "DigitalLearningGmbH/MATH-lighteval"
 MATH_500 = "HuggingFaceH4/MATH-500"
@@ -46,15 +46,16 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def boxed_answer(solution: str, where: str) -> str:
-    """Return what the last box of a solution holds.
+    """Return what the last box of a solution holds; of boxes side by side that differ, the list of them.
 
     Raises:
         InputError: there is no box.
     """
-    found = extract(solution, _IN_A_BOX).answer
-    if found is None:
+    found = extract(solution, _IN_A_BOX)
+    if found.answer is None:
         raise InputError(f"{where}: 'solution' has no \\boxed{{}} with its answer")
-    return found
+    *others, last = found.parts or (found.answer,)
+    return last if all(compare(last, other).equal for other in others) else found.answer
 
 
 # Not unique: the published sets hold a few problems twice.

@@ -32,6 +32,30 @@ _ELSEWHERE_TEXT = (
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"
 )
 """What ends a text as a token would, and is a part of it elsewhere. No model ends or fills up with masks."""
+THOUGHTS = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|thinking|>", "<|/thinking|>"),
+)
+"""What opens and closes a thought, by model family."""
+_OPENING = re.compile(
+    r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
+    r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
+    r"|\[/INST\]|<\|start_header_id\|>assistant<\|end_header_id\|>"
+    r"|<\|header_start\|>assistant<\|header_end\|>|<\|start_of_role\|>assistant<\|end_of_role\|>"
+    r"|<\|im_start\|>assistant(?:<\|im_sep\|>)?|<\|im_assistant\|>assistant<\|im_middle\|>"
+    r"|<\|BOT\|>assistant|<start_of_turn>model\b|<(?:SPECIAL_\d{1,3}|extra_id_1)>Assistant\b"
+    r"|(?<=<seed:bos>)assistant\b|<role>ASSISTANT</role>|\[\|assistant\|\]|\]~b\]ai\n)?\s*"
+)
 _LAST = re.compile(rf"(?!<\|{_CLOSING}\|>)(?:{SPECIAL.pattern}|{_ELSEWHERE_TEXT})\Z")
 _LONGEST = 44
 _SIGNS = (">", "]")
@@ -50,6 +74,12 @@ def strip_end(text: str) -> str:
         if not found or _is_data(found[0], text, end - len(found[0])):
             return text[:kept]
         kept = end - len(found[0])
+
+
+def strip_start(text: str) -> str:
+    """Remove the tokens that open the model's turn, where a response repeats the end of its prompt."""
+    opening = _OPENING.match(text)
+    return text[opening.end() :] if opening and not opening[0].isspace() else text
 
 
 def _is_data(token: str, text: str, start: int) -> bool:

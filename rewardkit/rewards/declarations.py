@@ -21,7 +21,7 @@ Function = Callable[..., Any]
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=9,
+    version=10,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -53,7 +53,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=10,
+    version=11,
     # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
     timeout_s=60.0,
     parts=("format",),
@@ -72,7 +72,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=10,
+    version=11,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -104,7 +104,7 @@ def math_dapo() -> Function:
         "humaneval",
         "mbpp",
     ),
-    version=7,
+    version=8,
     runs="sandbox",
     # Far above what the reward itself allows, which is CPU time, with a safety net of elapsed time: what it
     # scores is not to depend on how busy the machine is.
@@ -133,13 +133,13 @@ def code() -> Function:
         "openbookqa",
         "multiple_choice",
     ),
-    version=14,
+    version=15,
     runs="inline",
     parts=("format",),
     reads=("prompt", "extra_info"),
 )
 def choice() -> Function:
-    """One option by letter or text, and no other: 1.0 or 0.0"""
+    """One option in a frame, by letter or text: 1.0 or 0.0"""
     from rewardkit.rewards.choice import score
 
     return score
@@ -162,7 +162,7 @@ def choice() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=12,
+    version=13,
     runs="inline",
     parts=("f1",),
     reads=("prompt",),
@@ -177,7 +177,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=10,
+    version=11,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
@@ -193,7 +193,7 @@ def geometry3k() -> Function:
 @reward(
     *("google/IFEval", "allenai/IFBench*", "allenai/RLVR-IFeval", "allenai/IF_multi_constraints*"),
     aliases=("instructions", "ifeval", "IFEval", "ifbench"),
-    version=11,
+    version=12,
     runs="process",
     parts=("strict", "loose", "share"),
     reads=(),
@@ -205,7 +205,7 @@ def instructions() -> Function:
     return score
 
 
-@reward("exact", version=6, runs="inline", reads=())
+@reward("exact", version=7, runs="inline", reads=())
 def exact() -> Function:
     """The response is the ground truth, or one of them: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import exact
@@ -213,7 +213,7 @@ def exact() -> Function:
     return exact
 
 
-@reward("contains", version=6, runs="inline", reads=())
+@reward("contains", version=7, runs="inline", reads=())
 def contains() -> Function:
     """The ground truth stands in the response, all of them or any: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import contains
@@ -221,7 +221,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=6, runs="process", reads=())
+@reward("regex", version=7, runs="process", reads=())
 def regex() -> Function:
     """The response matches the pattern: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import regex
@@ -229,15 +229,15 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=7, runs="inline", reads=())
+@reward("number", version=8, runs="inline", reads=("prompt",))
 def number() -> Function:
-    """The one number stated is the ground truth's within a tolerance: 1.0 or 0.0"""
+    """The one number in a frame is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
 
     return number
 
 
-@reward("json", version=6, runs="process", parts=("valid", "fields"), reads=())
+@reward("json", version=7, runs="process", parts=("valid", "fields"), reads=())
 def json() -> Function:
     """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import json
@@ -245,7 +245,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=6, runs="process", parts=("valid", "fields"), reads=())
+@reward("yaml", version=7, runs="process", parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -253,7 +253,7 @@ def yaml() -> Function:
     return yaml
 
 
-@reward("xml", version=5, runs="process", parts=("valid", "fields"), reads=())
+@reward("xml", version=6, runs="process", parts=("valid", "fields"), reads=())
 def xml() -> Function:
     """Tags once each, in order and filled, or the texts in them: 1.0, 0.0, or the share of tags"""
     from rewardkit.rewards.structure.data import xml
@@ -261,7 +261,7 @@ def xml() -> Function:
     return xml
 
 
-@reward("bleu", version=5, runs="process", reads=())
+@reward("bleu", version=6, runs="process", reads=())
 def bleu() -> Function:
     """Sentence BLEU with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import bleu
@@ -269,7 +269,7 @@ def bleu() -> Function:
     return bleu
 
 
-@reward("rouge_l", version=5, runs="process", reads=())
+@reward("rouge_l", version=6, runs="process", reads=())
 def rouge_l() -> Function:
     """ROUGE-L with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import rouge_l
@@ -277,7 +277,7 @@ def rouge_l() -> Function:
     return rouge_l
 
 
-@reward("chrf", version=5, runs="process", reads=())
+@reward("chrf", version=6, runs="process", reads=())
 def chrf() -> Function:
     """Sentence chrF with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import chrf
@@ -286,7 +286,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=5, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=6, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """The query gives the rows of the ground truth's, on sqlite in the sandbox: 1.0 or 0.0"""
@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=6,
+    version=7,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),
@@ -358,7 +358,7 @@ def language() -> Function:
     return language
 
 
-@reward("refusal", version=6, runs="inline", reads=())
+@reward("refusal", version=7, runs="inline", reads=())
 def refusal() -> Function:
     """Penalty for a response that declines to answer: 0 or -1"""
     from rewardkit.rewards.shaping.refusal import refusal
@@ -382,7 +382,7 @@ def diversity() -> Function:
     return diversity
 
 
-@reward("reasoning_gym*", version=6, runs="process", timeout_s=30.0, reads=("extra_info",))
+@reward("reasoning_gym*", version=7, runs="process", timeout_s=30.0, reads=("prompt", "extra_info"))
 def reasoning_gym() -> Function:
     """A task of reasoning_gym, solved by its own verifier: 1.0 or 0.0"""
     from rewardkit.rewards.reasoning_gym import score

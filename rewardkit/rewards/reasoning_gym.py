@@ -1,9 +1,9 @@
 """reasoning_gym's tasks, each scored by its own verifier (github.com/open-thought/reasoning-gym, 0.1.25).
 
-The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer
-with the rest in `extra_info`. The answer is the last one stated (`<answer>`, a box, "the answer
-is"), or the whole of a short response. A verifier's score below 1 is unsolved, as most pay
-something for a wrong answer (`127` earns a third of `7`); `pay="partial"` takes it as it is.
+The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer with the
+rest in `extra_info`. The answer is what the last frame holds (`answers/place.py`), or the whole of a short
+response. A verifier's score below 1 is unsolved, as most pay something for a wrong answer (`127` earns a
+third of `7`); `pay="partial"` takes it as it is.
 
 - A verifier that pays nonsense in full, or its own answer less than in full, makes the sample `invalid`, by
   name. Two that fail on entries which were JSON are mended (`arc_agi`, `rearc`: their grids were tuples), and
@@ -27,9 +27,9 @@ from math import isclose, isfinite
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.qa.reading import QaAnswer, answer
-from rewardkit.rewards.reading.visible import reply
-from rewardkit.rewards.structure.numbers import only_number
+from rewardkit.rewards.answers.number import number_in
+from rewardkit.rewards.answers.place import groups, own_text
+from rewardkit.rewards.qa.reward import tidy
 from rewardkit.types import Sample, Score, failure
 
 _TUPLE_GRIDS = frozenset({"arc_agi", "rearc"})
@@ -70,31 +70,31 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
     unsound = _unsound(json.dumps(entry, sort_keys=True))
     if unsound:
         return failure("invalid", unsound)
-    said = answer(sample.response)
-    if not said.text:
-        return Score(0.0, "ok", False, detail=said.why)
-    if _hedges(said.text, entry["answer"]):
-        return Score(
-            0.0,
-            "ok",
-            False,
-            said.text[:200],
-            detail=f"{_name(entry)}: several answers, a denial or another sign",
-        )
-    texts = {said.text, _as_written(sample.response, said)}
+    said = _answer(own_text(sample.response, sample.prompt))
+    if not said:
+        return Score(0.0, "ok", False, detail="no answer")
+    if _hedges(said, entry["answer"]):
+        why = f"{_name(entry)}: several answers, a denial or another sign"
+        return Score(0.0, "ok", False, said[:200], detail=why)
+    # Brackets, quotes and marks belong to a list or to a board.
+    texts = {said, tidy(said)}
     # Every verifier's own answer is right; of evaluated ones it may hold what is not evaluated of others.
     value = 1.0 if entry["answer"] in texts else max(_verified(entry, text) for text in texts)
     solved = value >= 1.0
     paid = value if options.pay == "partial" else float(solved)
-    return Score(paid, "ok", solved, said.text[:200], detail=f"{_name(entry)}: {value:g}")
+    return Score(paid, "ok", solved, said[:200], detail=f"{_name(entry)}: {value:g}")
 
 
-def _as_written(response: str, said: QaAnswer) -> str:
-    """The answer with its brackets, quotes and marks, which belong to a list or to a board."""
-    text = reply(response)
-    if said.why == "tags" and text.count("<answer>") == 1:
-        return text.partition("<answer>")[2].partition("</answer>")[0].strip()
-    return text.strip() if said.why == "the whole response" else said.text or ""
+def _answer(text: str) -> str:
+    """What the last frame holds, if all beside it hold the same; without a frame, a short response."""
+    held = {frame.text for frame in next(groups(text, "tags", "box", "hash", "marker", "json"), ())}
+    if held:
+        return held.pop() if len(held) == 1 else ""
+    whole = text.strip()
+    return whole if len(whole) <= _LONGEST_ANSWER else ""
+
+
+_LONGEST_ANSWER = 1_000
 
 
 def _hedges(text: str, ground_truth: Any) -> bool:
@@ -103,8 +103,9 @@ def _hedges(text: str, ground_truth: Any) -> bool:
     if ground_truth is None or _HEDGES.search(wanted):
         return False
     if _NUMBER.fullmatch(wanted) is not None:
-        number = only_number(text)
-        other_sign = number is not None and number != 0 and (number < 0) != wanted.startswith("-")
+        number = number_in(text)
+        value = number and number.value
+        other_sign = bool(value) and (value < 0) != wanted.startswith("-")  # type: ignore[operator]
         if other_sign or len(set(_NUMBERS.findall(text))) > 1:
             return True
     return _HEDGES.search(text) is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 import rewardkit.rewards  # noqa: F401  (registers the rewards)
 from rewardkit.composition import load_compositions
 from rewardkit.registry import REGISTRY
+from rewardkit.rewards.judge import register_judge
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
@@ -29,8 +30,17 @@ def test_the_compositions_of_the_page_score(tmp_path: Path) -> None:
         assert round(scorer.score(Sample("my/mix", "<think>x</think>#### 5", "5")).score, 6) == 1.1
 
 
+def test_the_line_that_sends_prose_to_a_judge_is_a_composition(tmp_path: Path) -> None:
+    (tmp_path / "judge.yaml").write_text("url: http://localhost:9/v1\nmodel: any\n")
+    register_judge(tmp_path / "judge.yaml", ["judged"])
+    (tmp_path / "prose.yaml").write_text(_block("yaml", "judge"))
+    load_compositions(tmp_path / "prose.yaml")
+    with Scorer(workers=1) as scorer:
+        assert scorer.score(Sample("my/questions", "Answer: Bach", "Bach")).score == 1.0
+
+
 def test_every_reward_of_the_table_exists_and_none_is_missing() -> None:
-    table = PAGE.partition("| reward |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| reward | ground truth |")[2].partition("\n\n")[0]
     named = set(re.findall(r"`([a-z_0-9*]+)`", " ".join(row.split("|")[1] for row in table.splitlines()[2:])))
     ours = {
         reward.name

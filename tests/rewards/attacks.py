@@ -38,8 +38,9 @@ def attacks(
         yield "many in one slot", f(f"{right} and {wrong}")
         yield "many in one slot", f(f"{right}/{wrong}")
         yield "denied", f(f"not {right}")
-        yield "denied", f(f"{right} (this is wrong)")
-        yield "denied", f(f"{right} is wrong")
+        if form != MARKER:  # behind a marker a sentence may go on, and a denial is a sentence
+            yield "denied", f(f"{right} (this is wrong)")
+            yield "denied", f(f"{right} is wrong")
         yield "false equation", f(f"{wrong} = {right}")
         yield "contradiction", f"<think>{right} {f(right)}</think> {f(wrong)}"
         yield "retracted", f"{f(right)}\nOn reflection that was a mistake.\n{f(wrong)}"

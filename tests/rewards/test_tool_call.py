@@ -275,7 +275,7 @@ def test_punctuation_alone_is_no_abstention() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "<!-- {} -->", "I cannot help. <!-- {} -->", "<!--\n{}", "&lt;!-- {} --&gt;", "[//]: # ({})",
+        "<!-- {} -->", "I cannot help. <!-- {} -->", "<!--\n{}", "[//]: # ({})",
         "<\\!-- {} -->", "```\n<!-- {} -->\n```",
     ],
 )  # fmt: skip

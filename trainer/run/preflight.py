@@ -243,6 +243,8 @@ def _check_data(config: Config) -> list[str]:
     try:
         rewards.check(sorted(first))
         notes += _check_group_rewards(config, rewards, sources)
+        trained = set[str]().union(*(sources[str(path)] for path in file_list(config.data.train_files)))
+        notes += _evaluation_notes(rewards, trained)
         # One process is enough to find what is wrong with the rewards; a reward model is loaded once, later.
         tried = {} if os.environ.get("RANK", "0") != "0" else first
         if config.reward_model.enable:
@@ -251,6 +253,18 @@ def _check_data(config: Config) -> list[str]:
         return [*notes, *odd, *_try_rewards(config, rewards, tried)]
     finally:
         rewards.close()
+
+
+def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
+    """Warn of options that score an evaluation well and teach a policy to list or to guess."""
+    if not isinstance(rewards, Scorer):
+        return []
+    options = {source: rewards.options_for(source) for source in sorted(trained)}
+    return [
+        f"the reward of '{source}' is for evaluation, not for training: {given.evaluation_only}"
+        for source, given in options.items()
+        if getattr(given, "evaluation_only", "")
+    ]
 
 
 def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rewardkit.rewards.answers.place import outside_thoughts
 from rewardkit.rewards.code.unfenced import in_json, in_prose
-from rewardkit.rewards.reading.visible import outside_thoughts
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]

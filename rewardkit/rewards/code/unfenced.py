@@ -6,12 +6,25 @@ import json
 import re
 import textwrap
 
-from rewardkit.rewards.reading.counted import table
 from rewardkit.rewards.structure.ground_truth import fences
 
-_FIELDS = table(
-    "code python python_code program solution source source_code script implementation final_code answer "
-    "completion response output"
+_FIELDS = frozenset(
+    [
+        "code",
+        "python",
+        "python_code",
+        "program",
+        "solution",
+        "source",
+        "source_code",
+        "script",
+        "implementation",
+        "final_code",
+        "answer",
+        "completion",
+        "response",
+        "output",
+    ]
 )
 """What models call a program in an object."""
 _LANGUAGES = ("", "json", "json5", "jsonc")

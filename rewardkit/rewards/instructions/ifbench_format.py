@@ -9,10 +9,10 @@ import string
 from itertools import pairwise
 
 from rewardkit.errors import MissingDependencyError
+from rewardkit.rewards.answers.place import says
 from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import bare_words, ending, sentences, tokens
 from rewardkit.rewards.instructions.vocabulary import MINOR_WORDS
-from rewardkit.rewards.reading.visible import says
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _BRACKET_DEPTH = 5

@@ -13,10 +13,10 @@ from functools import lru_cache
 
 import msgspec
 
+from rewardkit.rewards.answers.place import says
 from rewardkit.rewards.instructions.language import language
 from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import keyword_counts, related, sentences, shown, tokens, words
-from rewardkit.rewards.reading.visible import says
 
 _COMMAS = ",،፣᠂᠈⸴⹁⹌、︐︑﹐﹑，､"
 """Of Latin, Arabic, Ethiopic, Mongolian and East Asian writing, in all their widths."""

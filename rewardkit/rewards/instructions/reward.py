@@ -33,12 +33,11 @@ import rewardkit.rewards.instructions.ifbench_tasks
 import rewardkit.rewards.instructions.ifbench_training
 import rewardkit.rewards.instructions.ifbench_words
 import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each adds its checkers to the table)
+from rewardkit.rewards.answers.place import reply, says, without_comments
 from rewardkit.rewards.instructions.ifbench_words import UNVERIFIABLE
 from rewardkit.rewards.instructions.language import LANGUAGES
 from rewardkit.rewards.instructions.rlvr import translated
 from rewardkit.rewards.instructions.table import InstructionChecker, find
-from rewardkit.rewards.instructions.text import unhidden
-from rewardkit.rewards.reading.visible import reply, says
 from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import import_reward_file
 
@@ -75,8 +74,10 @@ class Instruction:
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:
-        """Return True when a text keeps it, also without what it hides; one that says nothing keeps none."""
-        return all(says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, unhidden(text)})
+        """Return True when a text keeps it, also without its comments; one that says nothing keeps none."""
+        return all(
+            says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, without_comments(text)}
+        )
 
 
 def score(sample: Sample, options: InstructionOptions) -> Score:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rewardkit.rewards.answers.place import says
 from rewardkit.rewards.instructions.table import checker
-from rewardkit.rewards.reading.visible import says
 
 Asked = tuple[str, dict[str, Any]]
 """An instruction's id and its arguments."""

@@ -11,7 +11,7 @@ import re
 import string
 from functools import lru_cache
 
-from rewardkit.rewards.reading.visible import says, visible
+from rewardkit.rewards.answers.place import says, without_comments
 
 _SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s+\S)|[。！？]+[”’」』）]*")
 _ABBREVIATION = re.compile(
@@ -31,7 +31,6 @@ _DISGUISE = re.compile(
     r"|(?<=[^\W\d_])\*{1,3}(?=[^\W\d_])"
 )
 """What is not drawn and parts a word: characters of no width, and asterisks between two letters."""
-_SIGNS_OF_HIDING = ("<!--", "[//]:", "[comment]:", "hidden", "display", "opacity", "font-size", "<details")
 _DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord(c): " " for c in "—–"}
 
 
@@ -64,23 +63,14 @@ def words(text: str) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Return what a reader sees of a text: nothing hidden, entities as characters, words whole."""
-    drawn = html.unescape(visible(text))
+    """Return what a reader sees of a text: no comments, entities as characters, words whole."""
+    drawn = html.unescape(without_comments(text))
     return drawn if drawn.isascii() and "*" not in drawn else _DISGUISE.sub("", drawn)
 
 
 def tokens(text: str) -> list[str]:
     """Return the words as a treebank tokeniser has them: `WELL-KNOWN` is one, `DON'T` is two."""
     return _TOKEN.findall(text)
-
-
-@lru_cache(maxsize=16)
-def unhidden(text: str) -> str:
-    """Return a text without what it hides in comments or by attributes; itself without a hint of that."""
-    if not any(map(text.__contains__, _SIGNS_OF_HIDING)):
-        return text
-    marked = text.replace("<<", "\ue000").replace(">>", "\ue001")  # a title `<<Style>>` is no element
-    return visible(marked).replace("\ue000", "<<").replace("\ue001", ">>")
 
 
 def paragraphs(text: str, separator: str = "\n\n") -> list[str]:

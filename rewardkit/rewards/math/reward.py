@@ -9,15 +9,14 @@ from functools import lru_cache
 
 import msgspec
 
+from rewardkit.rewards.answers.place import question_of
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
-from rewardkit.rewards.math.reading.extraction import Extraction, extract, states_verbatim
+from rewardkit.rewards.math.reading.extraction import Extraction, extract
+from rewardkit.rewards.math.reading.phrases import prose_words
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.tree.nodes import Based
-from rewardkit.rewards.reading.asked_kind import of_other_kind
-from rewardkit.rewards.reading.next_turn import own_part
-from rewardkit.rewards.reading.visible import question_of, without_question
 from rewardkit.rows import GROUND_TRUTH
 from rewardkit.types import Sample, Score
 
@@ -51,12 +50,9 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if all(map(malformed, ground_truths)):
         return Score(0.0, "invalid", detail=malformed(ground_truths[0]), parts={"format": 0.0})
     options = resolve(options)
-    own = response = own_part(sample.response, sample.prompt)
-    if sample.prompt is not None:
-        response = without_question(response, sample.prompt)
-    found = extract(response, options)
-    if found.method in ("inline", "number", "none") and own.strip() in ground_truths:
-        found = Extraction(own.strip(), "whole")
+    found = extract(sample.response, options, sample.prompt)
+    if found.method in ("inline", "number", "none") and sample.response.strip() in ground_truths:
+        found = Extraction(sample.response.strip(), "whole")
     in_format = float(found.method in ("tags", "boxed") and found.answer is not None)
     if found.answer is None:
         return _score(options, False, None, in_format, f"no answer: {found.method}")
@@ -65,15 +61,9 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if verdict.equal and "_" in found.answer and _in_unasked_base(found, ground_truths, sample, kind):
         verdict = MathVerdict("not_equal", "tree", "in a base that nobody asked for")
     if (
-        verdict.equal
-        and ("%" in found.answer or "cent" in found.answer)
-        and of_other_kind(found.answer, ground_truths, question_of(sample.prompt))
-    ):
-        verdict = MathVerdict("not_equal", "tree", "a percentage, where the question counts")
-    if (
         not verdict.equal
-        and found.method != "boxed"
-        and any(states_verbatim(own, ground_truth, options) for ground_truth in ground_truths)
+        and not found.beside
+        and any(_is_verbatim(found.slot, ground_truth) for ground_truth in ground_truths)
     ):
         verdict = MathVerdict("equal", "string", "the ground truth, character for character")
     if verdict.failure:
@@ -84,6 +74,14 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if verdict.outcome == "undecided":
         detail = f"{detail} (undecided, counted as wrong)"
     return _score(options, verdict.equal, found.answer, in_format, detail)
+
+
+_AROUND = " \t\r\n$.*"
+
+
+def _is_verbatim(slot: str, ground_truth: str) -> bool:
+    """Whether a frame holds a ground truth that reading would cut: a sentence, a formula of several lines."""
+    return bool(slot) and slot.strip(_AROUND) == ground_truth.strip(_AROUND)
 
 
 def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
@@ -162,10 +160,10 @@ def best_verdict(
 ) -> MathVerdict:
     """Return the verdict against the first acceptable answer that matches, else a failure or the last one.
 
-    Of boxes side by side the last is the answer, as in MATH's own rule; all of them are where the ground
-    truth is a list. `kind` is `extra_info["answer_kind"]`.
+    Boxes side by side are a list, unless all are the same; so must frames of other kinds be.
+    `kind` is `extra_info["answer_kind"]`.
     """
-    if len(ground_truths) == 1 and not found.slot and len(found.parts) < 2:
+    if len(ground_truths) == 1 and not (found.slot or found.parts or found.beside):
         return compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
     verdict = MathVerdict("not_equal", "none", "nothing to compare with")
     with budget(options.deadline_s):
@@ -178,16 +176,28 @@ def best_verdict(
 
 
 def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
-    """The verdict on the answer; on all boxes for a list, on the whole slot for a ground truth in prose."""
+    """The verdict on the answer; on the whole slot for a ground truth in prose."""
+
+    def compared(text: str) -> MathVerdict:
+        return compare_prepared(ground_truth, prepare_answer(Extraction(text, "whole"), kind), options)
+
     verdict = compare_prepared(ground_truth, prepare_answer(found, kind), options)
-    if not verdict.equal and len(found.parts) > 1 and ground_truth.is_list:
-        verdict = compare_prepared(
-            ground_truth, prepare_answer(Extraction(", ".join(found.parts), "boxed"), kind), options
-        )
+    if not verdict.equal and found.parts and all(compared(part).equal for part in found.parts):
+        verdict = MathVerdict("equal", "string", "each of the boxes")
     if not verdict.equal and found.slot and found.slot != found.answer:
-        whole = compare_prepared(ground_truth, prepare_answer(Extraction(found.slot, "whole"), kind), options)
+        whole = compared(found.slot)
         verdict = whole if whole.equal and whole.tier in ("string", "words") else verdict
+    if verdict.equal and not all(_is_prose(other) or compared(other).equal for other in found.beside):
+        verdict = MathVerdict("not_equal", "none", "frames side by side that differ")
     return verdict
+
+
+def _is_prose(text: str) -> bool:
+    """Whether what stands beside an answer names no value of its own."""
+    return len(prose_words(text)) > _FEW_WORDS
+
+
+_FEW_WORDS = 3
 
 
 def _score(

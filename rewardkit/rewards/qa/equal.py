@@ -2,8 +2,9 @@
 
 SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0.py`: letter case, punctuation,
 articles and blanks do not matter) without its mistakes: it deletes the sign of `-5`, the point of `3.5`, the
-letter of `vitamin A` and the whole of `!`. Here numbers are compared as numbers, dates as dates, an article
-is one only before another word, accents may be left out, and nothing equals an answer without letters.
+letter of `vitamin A` and the whole of `!`. Here numbers are compared as numbers (in figures or in words, with
+a unit of measure or a currency by its value), dates as dates, an article is one only before another word,
+accents may be left out, and nothing equals an answer without letters.
 """
 
 from __future__ import annotations
@@ -12,49 +13,44 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from decimal import Decimal
+from datetime import date
+from fractions import Fraction
 from functools import lru_cache
+
+from rewardkit.rewards.answers.number import Value, equal, number_in
+from rewardkit.rewards.math.comparing.units import read as read_unit
+from rewardkit.rewards.math.reading.spelled import spelled_number
 
 MAX_ANSWER = 1_000
 """Characters; a longer answer is no short one."""
 
-_QUOTES = {
-    0x2018: "'",
-    0x2019: "'",
-    0x201C: '"',
-    0x201D: '"',
-    0x2212: "-",
-    0x2013: "-",
-    0x2014: "-",
-    0xB4: "'",
-}
-_NUMBER = re.compile(
-    r"(?P<sign>[-+]?)\s?[$€£¥]?\s?(?P<sign2>[-+]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d{1,40}"
-    r"|(?=\.\d))(?P<places>\.\d{1,40})?\s?%?"
-)
+Date = tuple[int, int, int]
+"""Year, month and day; 0 where one is not given."""
+
+_QUOTES = dict.fromkeys((0x2018, 0x2019, 0xB4), "'") | dict.fromkeys((0x201C, 0x201D), '"')
+_QUOTES |= dict.fromkeys((0x2212, 0x2013, 0x2014), "-")
 _TOKEN = re.compile(r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?|(?:[^\W_]|[+#])+")
 _DROPPED = re.compile(r"['`]|(?<=[^\W\d])\.(?=[^\W\d]\b)|(?<=\b[^\W\d])\.(?=[\s,;)]|$)")
 _ARTICLES = frozenset({"a", "an", "the"})
-_OPPOSED = frozenset({"not", "or", "neither", "nor", "wrong", "incorrect", "except", "never", "maybe"})
+_SHORT_FORMS = {"mt": "mount", "st": "saint"}
 _DECORATION = " \t\r\n*_`\"'.,;:!?“”‘’。，"
-_LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathit|textit)\s?\{|\\[,;!$%() ]|[{}$]")
-MONTHS = ("January", "February", "March", "April", "May", "June", "July",
-          "August", "September", "October", "November", "December")  # fmt: skip
-_MONTH_NUMBERS = {
-    name: number
-    for number, month in enumerate(MONTHS, start=1)
-    for name in (month.casefold(), month[:3].casefold())
-} | {"sept": 9}
-_DATE_WORD = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?|(\d{3,4})|([a-z]+)\.?")
-_ISO = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|emph)\s?\{|\\[,;!$%() ]|[{}$]")
+_RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
+_SIGNS = frozenset("^/*<>=-")
+_SIGN = re.compile(
+    r"(?:(?<=[\d()])|(?<=\b[^\W\d_]))\s?(?:[\^/*<>=]|(?<!\d)-|-(?=\s?[^\W\d_]\b))(?=\s?(?:[\d(]|[^\W\d_]\b))"
+)
+"""A dash between two numbers is none: `9-11` is `9/11`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedForm:
     """A short answer in the form in which it is compared."""
 
-    number: Decimal | None
-    date: tuple[int, int, int] | None
+    number: Value | None
+    unit: str
+    """What follows the number, if anything: a unit by its dimensions, a currency by its code, else words."""
+    date: Date | None
     words: tuple[str, ...]
     joined: str
     """The words without blanks, where deleting punctuation changes nothing else; else empty."""
@@ -65,6 +61,9 @@ class ComparedForm:
     def empty(self) -> bool:
         """True when nothing is left to compare."""
         return not self.words
+
+
+_EMPTY = ComparedForm(None, "", None, (), "")
 
 
 def form(text: str) -> ComparedForm:
@@ -80,84 +79,129 @@ def _form(text: str) -> ComparedForm:
         text = _RAISED.sub("^", text)
         text = unicodedata.normalize("NFKD", text.translate(_QUOTES))
         text = "".join(c for c in text if not unicodedata.combining(c))
-    if "\\" in text or "$" in text:
-        text = _LATEX.sub("", text) if "\\" in text else text
-    text = text.casefold()
+    number, unit = _measured(text.strip(" \t\r\n*_`\"'"))
+    text = (_LATEX.sub("", text) if "\\" in text else text).casefold()
     stripped = text.strip(_DECORATION)
-    number = _number(text.strip(" \t\r\n*_`\"'"))
-    words = _without_articles(_TOKEN.findall(_DROPPED.sub("", stripped)))
-    words = [w.replace(",", "") if w[-1].isdigit() else w for w in words]
     plain = not any(c.isdigit() or c in "+#" for c in stripped)
     signs = "" if _SIGNS.isdisjoint(stripped) else "".join(map(str.strip, _SIGN.findall(stripped)))
-    return ComparedForm(number, _date(stripped), tuple(words), "".join(words) if plain else "", signs)
+    found = words(stripped)
+    return ComparedForm(number, unit, _date(stripped), found, "".join(found) if plain else "", signs)
 
 
-_RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
-_SIGNS = frozenset("^/*<>=-")
-_SIGN = re.compile(
-    r"(?:(?<=[\d()])|(?<=\b[^\W\d_]))\s?(?:[\^/*<>=]|(?<!\d)-|-(?=\s?[^\W\d_]\b))(?=\s?(?:[\d(]|[^\W\d_]\b))"
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in small letters, as SQuAD's normalisation leaves them."""
+    found = _TOKEN.findall(_DROPPED.sub("", text))
+    found = [word for word in found[:-1] if word not in _ARTICLES] + found[-1:]
+    return tuple(
+        word.replace(",", "") if word[-1].isdigit() else _SHORT_FORMS.get(word, word) for word in found
+    )
+
+
+# Numbers.
+
+_CURRENCIES = {
+    **dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), "USD"),
+    **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
+    **dict.fromkeys(("£", "gbp", "pound", "pounds"), "GBP"),
+    **dict.fromkeys(("¥", "jpy", "yen"), "JPY"),
+    **dict.fromkeys(("₹", "inr", "rupee", "rupees"), "INR"),
+}
+_CURRENCY_BEFORE = re.compile(
+    r"(?P<sign>[-+]?)\s?(?P<name>US\$|[$€£¥₹]|USD|EUR|GBP|JPY|INR)\s?(?=[\d.])", re.I
 )
-"""A dash between two numbers is none: `9-11` is `9/11`."""
+_UNIT = re.compile(r"(?P<number>.*\d[\d,.]*%?)[\s-]*(?P<unit>[^\d]{0,60}(?:[²³]|\^[23])?)", re.DOTALL)
+_SCALE = re.compile(r"\s*(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+_PERCENT = ("", "%", "percent", "per cent")
 
 
-_EMPTY = ComparedForm(None, None, (), "")
+def _measured(text: str) -> tuple[Value | None, str]:
+    """The value of a number and what it counts or measures, in base units: `5 km` is 5000 of length."""
+    found = number_in(text.rstrip(".,;!"))
+    if found is None:
+        return spelled_number(text.rstrip(".,;!")), ""
+    if found.value is None:
+        return None, ""
+    before = _CURRENCY_BEFORE.match(text)
+    if before is not None:
+        return found.value, _CURRENCIES[before["name"].casefold()]
+    parts = _UNIT.fullmatch(text)
+    unit = _SCALE.sub("", parts["unit"]).strip(_DECORATION) if parts else ""
+    if unit.casefold() in _PERCENT:
+        return found.value, ""
+    if (code := _CURRENCIES.get(unit.casefold())) is not None:
+        return found.value, code
+    known = read_unit(unit.replace("metre", "meter").replace("litre", "liter"))
+    if known.dimensions is None:
+        return found.value, " ".join(words(unit.casefold()))
+    return Fraction(found.value) * known.factor, str(known.dimensions)
 
 
-def _without_articles(words: list[str]) -> list[str]:
-    """Drop an article where a word follows it: `vitamin a` ends in no article."""
-    if not words:
-        return words
-    return [word for word in words[:-1] if word not in _ARTICLES] + words[-1:]
+# Dates.
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July",
+          "August", "September", "October", "November", "December")  # fmt: skip
+_MONTH_NUMBERS = {
+    name: number
+    for number, month in enumerate(MONTHS, start=1)
+    for name in (month.casefold(), month[:3].casefold())
+} | {"sept": 9}
+_WEEKDAYS = frozenset(f"{date(2001, 1, day):%A}".casefold() for day in range(1, 8))
+_DATE_WORD = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?|(\d{3,4})|([a-z]+)\.?")
+_IN_FIGURES = re.compile(
+    r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|(\d{4})\s?年\s?(1[0-2]|[1-9])\s?月\s?(3[01]|[12]\d|[1-9])\s?日"
+)
+_IN_DATES = ("of", "the")
+_LONGEST_DATE = 6
+"""Words: Tuesday the 5th of May, 1945."""
 
 
-def _number(text: str) -> Decimal | None:
-    match = _NUMBER.fullmatch(text.rstrip(".,;!"))
-    if match is None or (match["sign"] and match["sign2"]):
-        return None
-    digits = (match["digits"].replace(",", "") or "0") + (match["places"] or "")
-    return Decimal("-" + digits if "-" in (match["sign"] + match["sign2"]) else digits)
-
-
-def _date(text: str) -> tuple[int, int, int] | None:
-    """Year, month and day of a date with at least month and year, or month and day (0: not given)."""
-    iso = _ISO.fullmatch(text)
-    if iso:
-        return int(iso[1]), int(iso[2]), int(iso[3])
-    words = text.replace(",", " ").split()
-    words = words[1:] if words[:1] == ["the"] else words
-    if not 2 <= len(words) <= _LONGEST_DATE:
+def _date(text: str) -> Date | None:
+    """A date with at least month and year, or month and day."""
+    figures = _IN_FIGURES.fullmatch(text)
+    if figures:
+        year, month, day = (int(part) for part in figures.groups() if part)
+        return year, month, day
+    parts = text.replace(",", " ").split()
+    if not 2 <= len(parts) <= _LONGEST_DATE:
         return None
     found: dict[str, int] = {}
-    for word in words:
-        match = _DATE_WORD.fullmatch(word)
-        if match is None or (match[3] and match[3] not in _MONTH_NUMBERS and match[3] not in _IN_DATES):
+    for part in parts:
+        match = _DATE_WORD.fullmatch(part)
+        if match is None:
             return None
-        if match[3] in _IN_DATES:
+        if match[3] in _IN_DATES or match[3] in _WEEKDAYS:
             continue
-        part = "month" if match[3] else "year" if match[2] else "day"
-        if part in found:
+        if match[3] and match[3] not in _MONTH_NUMBERS:
+            return None
+        kind = "month" if match[3] else "year" if match[2] else "day"
+        if kind in found:
             return None  # two days are no date
-        found[part] = _MONTH_NUMBERS[match[3]] if match[3] else int(word if match[2] else match[1])
-    year, month, day = (found.get(part, 0) for part in ("year", "month", "day"))
-    return (year, month, day) if month and (year or day) and len(words) > 1 else None
+        found[kind] = _MONTH_NUMBERS[match[3]] if match[3] else int(part if match[2] else match[1])
+    year, month, day = (found.get(kind, 0) for kind in ("year", "month", "day"))
+    return (year, month, day) if month and (year or day) else None
 
 
-_IN_DATES = ("of", "the")
-_LONGEST_DATE = 5
-"""Words: the 5th of May, 1945."""
+# Comparing.
 
 
-def same(a: ComparedForm, b: ComparedForm) -> bool:
-    """Return True when two answers are the same; an empty one equals none."""
-    if not a.words or not b.words:
+def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
+    """Return True when an answer is the ground truth; an empty one equals none.
+
+    A number may have a unit that the ground truth leaves out; two units must be the same.
+    """
+    if not answer.words or not ground_truth.words:
         return False
-    if a.signs and b.signs and a.signs != b.signs:
+    if answer.number is not None and ground_truth.number is not None:
+        return equal(answer.number, ground_truth.number) and ground_truth.unit in ("", answer.unit)
+    if answer.date is not None and ground_truth.date is not None:
+        return answer.date == ground_truth.date
+    if answer.number is not None or ground_truth.number is not None:
         return False
-    if a.number is not None or b.number is not None:
-        return a.number == b.number
-    if a.date is not None and b.date is not None:
-        return a.date == b.date
-    return a.words == b.words or (bool(a.joined) and a.joined == b.joined)
+    if answer.signs and ground_truth.signs and answer.signs != ground_truth.signs:
+        return False
+    return answer.words == ground_truth.words or (
+        bool(answer.joined) and answer.joined == ground_truth.joined
+    )
 
 
 _REORDERED = 0.999
@@ -167,16 +211,21 @@ _REORDERED = 0.999
 def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
     """Return the F1 of the words of two answers, 0 to 1.
 
-    0 where one of them is yes or no and they differ (HotpotQA), where the truth has numbers and none of them
-    is in the answer (DROP), and where the answer denies or hedges and the truth does not.
+    0 where one of them is yes or no and they differ (HotpotQA), and where the truth has numbers and none of
+    them is in the answer (DROP).
     """
     if same(answer, ground_truth):
         return 1.0
+    if answer.number is not None and ground_truth.number is not None:
+        if not equal(answer.number, ground_truth.number):
+            return 0.0
+    elif answer.number is not None or ground_truth.number is not None:
+        return 0.0
     common = sum((Counter(answer.words) & Counter(ground_truth.words)).values())
-    if common == 0 or answer.number is not None or ground_truth.number is not None:
+    if common == 0:
         return 0.0
     said, accepted = set(answer.words), set(ground_truth.words)
-    if said & _OPPOSED - accepted or (said ^ accepted) & {"yes", "no", "noanswer"}:
+    if (said ^ accepted) & {"yes", "no", "noanswer"}:
         return 0.0
     numbers = {w for w in accepted if w[-1].isdigit()}
     if numbers and not numbers & said:

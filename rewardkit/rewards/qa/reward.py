@@ -1,44 +1,29 @@
-"""Short answers: the response's answer is one of the accepted ones, or (`metric="f1"`) shares their words.
+"""Short answers: what one frame holds is one of the accepted answers.
 
-Serves NQ, TriviaQA, HotpotQA, PopQA, 2WikiMultihopQA, MuSiQue, Bamboogle, SQuAD and DROP. The answer is the
-last one stated (`<answer>`, a box, "the answer is", a heading), or the whole of a short response; what
-equals what is in `equal`. Answers listed side by side are no answer, unless the ground truth has several
-spans (DROP): then all of them, in any order, are asked for.
+Serves NQ, TriviaQA, HotpotQA, PopQA, 2WikiMultihopQA, MuSiQue, Bamboogle, SQuAD and DROP.
 
-`metric="f1"` pays a part for shared words, as the field does; it is a metric rather than a reward, for long
-answers that name much are paid a little. Denials and hedges ("not Paris", "Paris or Rome") are not.
+- The answer is the whole content of the last frame of the response's own text (`answers/place.py`). Without a
+  frame, a response of one line is the answer. A sentence in prose is none: `judge` reads prose.
+- `metric="em"` pays for an accepted answer, whatever its writing (`equal.py`). Answers listed side by side
+  are no answer, unless the ground truth has several spans (DROP): then all of them, in any order.
+- `metric="f1"` pays a part for shared words: long answers that name much are paid a little.
+- `metric="contains"` pays when an accepted answer stands anywhere in the response. It is for evaluation: a
+  list of guesses contains them all, so a policy that is trained on it learns to list.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
+
+from rewardkit.rewards.answers.place import groups, own_text
 from rewardkit.rewards.qa.compat import verl_score
-from rewardkit.rewards.qa.currencies import in_other_currency
-from rewardkit.rewards.qa.equal import ComparedForm, f1, form, same
-from rewardkit.rewards.qa.marking import marked
-from rewardkit.rewards.qa.persons import asks_who, persons_named
-from rewardkit.rewards.qa.polar import polar
-from rewardkit.rewards.qa.reading import (
-    Accepted,
-    QaAnswer,
-    accepted,
-    answer,
-    spans_of,
-    without_latex_numbers,
-    without_unit,
-    wordings,
-)
-from rewardkit.rewards.qa.tables import answer_of_table
-from rewardkit.rewards.qa.units import in_other_unit, without_asked_unit
-from rewardkit.rewards.qa.variants import variants
-from rewardkit.rewards.qa.weighing import weighed
-from rewardkit.rewards.reading.next_turn import before_next_turn, without_own_question
-from rewardkit.rewards.reading.stated import visible
-from rewardkit.rewards.reading.visible import question_of, without_question
+from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, f1, form, same, words
 from rewardkit.types import Sample, Score, failure
 
 _SHOWN = 200
@@ -48,14 +33,20 @@ _SHOWN = 200
 class QaOptions:
     """Options of the qa reward."""
 
-    metric: Literal["em", "f1"] = "em"
-    """What is paid: 1 for an accepted answer and 0 for any other, or the share of words that agree."""
+    metric: Literal["em", "f1", "contains"] = "em"
+    """What is paid: an accepted answer, the share of words that agree, or (for evaluation alone, since a list
+    of guesses is paid too) a response that contains an accepted answer."""
     score: float = 1.0
     wrong_score: float = 0.0
     format_score: float = 0.0
-    """For a wrong answer that was stated."""
+    """For a wrong answer in a frame."""
     compat: Literal["none", "verl"] = "none"
     """verl's rule for `searchR1_*`, which pays `-5` for `5`, `3.5` for `35` and an empty answer for `the`."""
+
+    @property
+    def evaluation_only(self) -> str:
+        """Why a policy should not be trained on this; empty where it may be."""
+        return "metric=contains pays for a list of guesses" if self.metric == "contains" else ""
 
 
 def score(sample: Sample, options: QaOptions) -> Score:
@@ -70,176 +61,129 @@ def score(sample: Sample, options: QaOptions) -> Score:
     ground_truths = accepted(sample.ground_truth)
     if not ground_truths:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} accepts no answer")
-    response = before_next_turn(sample.response, sample.prompt)
-    if response.startswith("Q:"):
-        response = without_own_question(response)
-    question = question_of(sample.prompt)
-    if question and "|" in response:
-        response = answer_of_table(response, question)
-    if question and asks_who(question):
-        response = persons_named(response, wordings(sample.ground_truth), question)
-    if "frac" in response or "{,}" in response or "\\!" in response:
-        response = without_latex_numbers(response, wordings(sample.ground_truth))
-    said = answer(response)
-    if said.text is None and said.why not in _UNDECIDED:
-        return _score(options, 0.0, None, said.stated, said.why)
-    near = _near(said, sample, ground_truths)
-    if near == 1.0 and said.text and in_other_currency(said.text, wordings(sample.ground_truth), question):
-        return _score(options, 0.0, said.text, said.stated, "another currency")
-    if near == 1.0 and said.text and in_other_unit(said.text, wordings(sample.ground_truth), question):
-        return _score(options, 0.0, said.text, said.stated, "another unit")
-    if near == 1.0 and _is_asked(said, sample):
-        return _score(options, 0.0, None, said.stated, "a question")
-    if near == 1.0 and said.rest.strip() and not _kept(said.rest, sample):
-        return _score(options, 0.0, None, said.stated, "taken back afterwards")
-    if near < 1.0 and _says_so_within(said, sample):
-        return _score(options, 1.0, said.text, said.stated, "the sentence within")
-    if near < 1.0 and said.why in _UNDECIDED and _committed(sample, said.since or visible(response)[0]):
-        return _score(options, 1.0, said.text, said.stated, "what is committed to in the end")
-    return _score(options, near, said.text, said.stated, said.why)
-
-
-def _near(said: QaAnswer, sample: Sample, ground_truths: tuple[Accepted, ...]) -> float:
-    """How near the answer is to an accepted one, 1.0 where it is the same, however it is written."""
-    near = 0.0 if said.text is None else _nearest(said.text, ground_truths)
-    if near < 1.0 and (bare := said.bare):
-        near = max(near, _nearest(bare, ground_truths))
-    if near < 1.0 and said.text and (number := without_unit(said.text, question_of(sample.prompt))):
-        near = max(near, _nearest(number, ground_truths))
-    if near < 1.0 and said.text and (both := _WITH_ANOTHER.fullmatch(said.text)):
-        near = max(near, min(_nearest(wording, ground_truths) for wording in both.groups()))
-    if near < 1.0 and said.text and (number := without_asked_unit(said.text, question_of(sample.prompt))):
-        near = max(near, _nearest(number, ground_truths))
-    if near < 1.0 and said.text and (word := polar(said.text)):
-        near = max(near, _nearest(word, ground_truths))
-    return 1.0 if near < 1.0 and _written_otherwise(said, sample) else near
-
-
-_WITH_ANOTHER = re.compile(
-    r"([^()]{1,200}?) ?\((?:(?:also|sometimes|often|some|many|most|sources|texts|people|or|aka|i\.e\."
-    r"|that is|known|written"
-    r"|spelled|spelt|called|given|write|spell|call|it|as|well|equivalently|accepted|acceptable|correct"
-    r"|allowed|valid)[,:]?\s)*([^()]{1,200}?)"
-    r"(?: is (?:also )?(?:accepted|acceptable|correct|allowed|valid)(?:,? (?:too|as well))?)?\)"
-)
-"""An answer and, in brackets, another wording of it: "Pacific Ocean (the Pacific)"."""
-
-
-def _is_asked(said: QaAnswer, sample: Sample) -> bool:
-    """Whether a response asks about the right answer or doubts it: "Paris?", "Paris (?)".
-
-    The name of something may be a question itself: "Who framed Roger Rabbit?".
-    """
-    if not said.text or ("?" not in said.text and "？" not in said.text):
-        return False
-    if any("?" in text for text in wordings(sample.ground_truth)):
-        return False
-    return not said.stated or _QUESTION.match(said.text) is None
-
-
-_QUESTION = re.compile(
-    r"(?:who|whom|whose|what|where|when|why|how|which|are|is|am|do|does|did|can|could|will|would|have|has"
-    r"|shall|should)"
-    r"(?:['’]\w+)?\s",
-    re.IGNORECASE,
-)
-
-
-_SENTENCE_WITHIN = ("tags", "boxed")
-
-
-def _says_so_within(said: QaAnswer, sample: Sample) -> bool:
-    """Whether a tag or box holds a sentence that commits to an accepted answer."""
-    if said.why not in _SENTENCE_WITHIN or not said.text:
-        return False
-    question = question_of(sample.prompt)
-    if not _is_sentence(said.text, marked(said.text, _all_wordings(sample.ground_truth, question), question)):
-        return False
-    return _committed(sample, said.text) and (not said.rest.strip() or _kept(said.rest, sample))
-
-
-def _is_sentence(text: str, marked_text: str) -> bool:
-    """Whether what stands in a tag or box is a sentence, and no list; an accepted answer may be one."""
-    return (_VERB.search(text) or _WHOLE.fullmatch(text)) is not None and _LISTING.search(marked_text) is None
-
-
-_VERB = re.compile(r"\w\s(?:is|are|was|were|has|had|equals|means|won|died)\s\w", re.IGNORECASE)
-_WHOLE = re.compile(r"\s*[A-Z][^.!]*(?:\s[^\s.!]+){3,}\.\s*")
-_LISTING = re.compile(r"[,;:()=/\n?]|\b(?:or|and)\b", re.IGNORECASE)
-_UNDECIDED = (
-    "marker",
-    "choosing",
-    "heading",
-    "the whole response",
-    "no answer stated",
-    "denied by a sign",
-    "taken back afterwards",
-)
-"""What may have been read too narrowly."""
-
-
-def _committed(sample: Sample, text: str) -> bool:
-    """Whether a response commits to an accepted answer in a sentence of its own; where it states an answer,
-    the text is that sentence and what follows it."""
-    question = question_of(sample.prompt)
-    accepted = _all_wordings(sample.ground_truth, question)
-    listed = wordings(sample.ground_truth)
-    if in_other_currency(text, listed, question) or in_other_unit(text, listed, question):
-        return False
-    return bool(accepted) and weighed(without_question(text, sample.prompt), accepted, question)
-
-
-def _kept(rest: str, sample: Sample) -> bool:
-    """Whether what follows an accepted answer leaves it in force."""
-    question = question_of(sample.prompt)
-    accepted = _all_wordings(sample.ground_truth, question)
-    return not accepted or weighed(rest, accepted, question, before=True)
-
-
-@lru_cache(maxsize=16_384)
-def _all_wordings(ground_truth: str, question: str) -> tuple[str, ...]:
-    listed = wordings(ground_truth)
-    return listed + variants(listed, question)
-
-
-def _written_otherwise(said: QaAnswer, sample: Sample) -> bool:
-    """Whether the answer is an accepted one in other writing: "minus eight" for -8."""
-    if not said.text or len(said.text) > _LONGEST_VARIANT:
-        return False
-    others = _forms(wordings(sample.ground_truth), question_of(sample.prompt))
-    given = [form(text) for text in (said.text, said.bare) if text]
-    return any(same(one, other) for one in given for other in others)
-
-
-@lru_cache(maxsize=16_384)
-def _forms(accepted: tuple[str, ...], question: str) -> tuple[ComparedForm, ...]:
-    return tuple(map(form, variants(accepted, question)))
-
-
-_LONGEST_VARIANT = 100
-
-
-def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
-    given = form(text)
-    return max(_nearness(text, given, ground_truth) for ground_truth in ground_truths)
-
-
-def _nearness(text: str, given: ComparedForm, ground_truth: Accepted) -> float:
-    """1.0 when the answer is the accepted one, less the fewer words agree."""
-    if len(ground_truth.spans) == 1:
-        return f1(given, ground_truth.spans[0])
-    pieces = [form(piece) for piece in spans_of(text)]
-    met = sum(any(same(piece, span) for piece in pieces) for span in ground_truth.spans)
-    return met / max(len(pieces), len(ground_truth.spans))
-
-
-def _score(options: QaOptions, near: float, text: str | None, stated: bool, why: str) -> Score:
+    text = own_text(sample.response, sample.prompt)
+    if options.metric == "contains":
+        near = float(_contains(text, ground_truths))
+        return Score(near, "ok", near == 1.0, None, {"f1": near}, "contains")
+    group = next(groups(text, "tags", "box", "hash", "marker", "json"), None)
+    if group:
+        said = [tidy(frame.text) for frame in group]
+    else:
+        said = [tidy(text)] if text.strip() and "\n" not in text.strip() else []
+    why = group[-1].kind if group else "one line" if said else "no frame"
+    near = min((_nearest(answer, ground_truths) for answer in said), default=0.0)
     correct = near == 1.0
     if options.metric == "f1" and not correct:
         value = options.wrong_score + near * (options.score - options.wrong_score)
     else:
-        value = options.score if correct else options.format_score if stated and text else options.wrong_score
-    return Score(value, "ok", correct, _shown(text), {"f1": near}, why)
+        value = options.score if correct else options.format_score if group else options.wrong_score
+    return Score(value, "ok", correct, _shown(said[-1]) if said else None, {"f1": near}, why)
+
+
+# What a ground truth accepts.
+
+Accepted = tuple[ComparedForm, ...]
+"""One accepted answer: the spans that it consists of, one for most questions."""
+
+_KEYS = (
+    "target",
+    "answers",
+    "aliases",
+    "answer",
+    "value",
+    "text",
+    "spans",
+    "normalized_aliases",
+    "golden_answers",
+)
+"""Where accepted answers stand in a ground truth that is a mapping; all that are there count."""
+_MAX_ACCEPTED = 1_000
+
+
+@lru_cache(maxsize=65_536)
+def accepted(ground_truth: str) -> tuple[Accepted, ...]:
+    """Return the accepted answers; none when the ground truth holds nothing that can be compared.
+
+    A ground truth is a text, a JSON list (any of them; a list in it: all of its spans), or a JSON object as
+    Search-R1 (`target`), TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`) have it.
+    """
+    value: Any = ground_truth
+    if ground_truth.strip()[:1] in ("[", "{"):
+        try:
+            value = msgspec.json.decode(ground_truth.encode())
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            value = ground_truth
+    found = [tuple(map(form, spans)) for spans in _answers(value)[:_MAX_ACCEPTED]]
+    return tuple(spans for spans in found if spans and not any(span.empty for span in spans))
+
+
+def _answers(value: Any) -> list[tuple[str, ...]]:
+    if isinstance(value, Mapping):
+        if {"number", "spans"} <= value.keys():
+            return _as_drop(value)
+        return [answer for key in _KEYS if key in value for answer in _answers(value[key])]
+    if not isinstance(value, list):
+        return [] if value is None else [(_text(value),)]
+    found: list[tuple[str, ...]] = []
+    for item in value:
+        found += [tuple(map(_text, item))] if isinstance(item, list) else _answers(item)
+    return found
+
+
+def _as_drop(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """DROP's: the number, else the spans (all of them), else the date."""
+    if str(value["number"]).strip():
+        return [(_text(value["number"]),)]
+    if value["spans"]:
+        return [tuple(map(str, value["spans"]))]
+    date = value.get("date") or {}
+    return [(" ".join(str(date.get(k, "")) for k in ("day", "month", "year")).strip(),)]
+
+
+def _text(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+# What an answer comes to.
+
+_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")
+_LATEX_BLANK = re.compile(r"\\[ ,;:!~](?=\S|\s)|(?<=\d)~(?=\w)")
+_DISPLAYED = re.compile(r"\\\[\s*(.*?)\s*\\\]|\\\(\s*(.*?)\s*\\\)|\$(.*)\$", re.DOTALL)
+_BRACKETED = re.compile(r"\([^()\[\]]+\)|\[[^()\[\]]+\]")
+_QUOTED = "\"'“”‘’「」"
+_SPLIT = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+")
+
+
+def tidy(text: str) -> str:
+    """Return an answer without the marks around it."""
+    text = text.strip()
+    if "\\" in text:
+        text = _LATEX_TEXT.sub(r"\1", _LATEX_TEXT.sub(r"\1", text))
+        text = _LATEX_BLANK.sub(" ", text)
+    if (displayed := _DISPLAYED.fullmatch(text)) is not None:
+        text = next(filter(None, displayed.groups()), "")
+    text = text.strip("*_` \t\r\n…").strip(_QUOTED).strip()
+    return text[1:-1].strip().strip(_QUOTED) if _BRACKETED.fullmatch(text) else text
+
+
+def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
+    given = form(text)
+    return max(_nearness(text, given, spans) for spans in ground_truths)
+
+
+def _nearness(text: str, given: ComparedForm, spans: Accepted) -> float:
+    """1.0 when the answer is the accepted one, less the fewer words agree."""
+    if len(spans) == 1:
+        return f1(given, spans[0])
+    pieces = [form(piece) for piece in _SPLIT.split(text[:MAX_ANSWER]) if piece.strip()]
+    met = sum(any(same(piece, span) for piece in pieces) for span in spans)
+    return met / max(len(pieces), len(spans))
+
+
+def _contains(text: str, ground_truths: tuple[Accepted, ...]) -> bool:
+    """Whether all spans of an accepted answer stand in a text, word by word."""
+    said = f" {' '.join(words(text.casefold()))} "
+    return any(all(f" {' '.join(span.words)} " in said for span in spans) for spans in ground_truths)
 
 
 def _shown(text: str | None) -> str | None:

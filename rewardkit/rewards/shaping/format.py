@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewardkit.rewards.reading.visible import seen
+from rewardkit.rewards.answers.place import seen
 from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score
 

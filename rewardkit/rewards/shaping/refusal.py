@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rewardkit.rewards.reading.lazy_regex import lazy_regex
-from rewardkit.rewards.reading.visible import reply
+from rewardkit.rewards.answers.place import reply
 from rewardkit.types import Sample, Score
 
 _OPENING = 300
@@ -14,7 +13,7 @@ _CANNOT = (
     r"(?:can(?:no|['’])?t|can not|won['’]t|will not"
     r"|(?:am|['’]m) (?:unable|not able|not allowed|not permitted|not going) to)"
 )
-_REFUSAL = lazy_regex(
+_REFUSAL = re.compile(
     rf"\bI(?:(?<=I) |(?=['’])){_CANNOT} (?:"
     r"help|assist|comply|discuss|engage|participate|fulfill?|support"
     r"|(?:answer|provide|do|continue|create|generate|write|complete|share|offer|give|produce|respond|solve)"

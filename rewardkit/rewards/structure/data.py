@@ -25,8 +25,7 @@ from math import isinf
 from typing import Any, Literal
 
 from rewardkit.json_objects import object_of_pairs
-from rewardkit.rewards.reading.visible import reply, seen
-from rewardkit.rewards.structure.disclaimed import disclaimed
+from rewardkit.rewards.answers.place import reply, seen
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.ground_truth import in_answer, last_fence
 from rewardkit.rewards.structure.schema import misfit
@@ -83,15 +82,8 @@ def _yaml_in(response: str) -> Any:
 
 
 def _fenced(response: str, *languages: str) -> str:
-    """The data in the last fence of a response, or in its answer.
-
-    Raises:
-        ValueError: the response itself calls it wrong.
-    """
-    said = reply(response)
-    if disclaimed(said):
-        raise ValueError("what stands in the fence is called wrong")
-    return last_fence(in_answer(said), *languages)
+    """The data in the last fence of a response, or in its answer."""
+    return last_fence(in_answer(reply(response)), *languages)
 
 
 def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> Score:

@@ -7,8 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from rewardkit.rewards.reading.answer_tag import final_answer
-from rewardkit.rewards.reading.visible import seen
+from rewardkit.rewards.answers.place import seen, tags
 
 _OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})[ \t]*(?P<rest>[^\n`]*)")
 
@@ -65,5 +64,5 @@ def fences(text: str) -> list[tuple[str, str]]:
 def in_answer(text: str) -> str:
     """Return what stands in the `<answer>` that a text ends with, else the text."""
     text = text.strip()
-    tag = final_answer(text)
-    return tag.inner.strip() if tag else text
+    tag = next(tags(text), None) if text.endswith(">") else None
+    return tag.text if tag and tag.end == len(text) else text

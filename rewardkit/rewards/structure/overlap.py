@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.math.reading.extraction import final_part
+from rewardkit.rewards.answers.place import reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
 
@@ -56,7 +56,7 @@ def chrf(sample: Sample, options: OverlapOptions) -> Score:
 
 def _with_sacrebleu(sample: Sample, options: OverlapOptions, metric: str) -> Score:
     references = texts(sample.ground_truth)
-    said = final_part(sample.response)[:_MAX_CHARS].strip()
+    said = without_comments(reply(sample.response))[:_MAX_CHARS].strip()
     if not references:
         return failure("invalid", "the ground truth is empty")
     if not said:
@@ -87,7 +87,7 @@ def rouge_l(sample: Sample, options: OverlapOptions) -> Score:
     references = texts(sample.ground_truth)
     if not any(map(words, references)):
         return failure("invalid", "the ground truth has no words")
-    said = words(final_part(sample.response)[:_MAX_CHARS])
+    said = words(without_comments(reply(sample.response))[:_MAX_CHARS])
     return _made(max(_f_measure(said, words(reference)) for reference in references), options)
 
 

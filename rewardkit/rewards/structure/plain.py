@@ -5,25 +5,22 @@
   a mention, denied or beside others too: it is for words that must occur, not for answers.
 - `regex`: the ground truth is a pattern that the whole response matches (`match="search"`: a part of it). The
   engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
-- `number`: the one number that the response states (`<answer>`, a box, "the answer is", or nothing but a
-  number with a unit) lies within the tolerance of the ground truth. Several numbers are none.
+- `number`: the one number in the response's last frame (`answers/place.py`), or that the response is, lies
+  within the tolerance of the ground truth. Several numbers are none.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.math.reading.extraction import final_part
-from rewardkit.rewards.qa.reading import answer
-from rewardkit.rewards.reading.next_turn import own_part
-from rewardkit.rewards.reading.visible import reply
+from rewardkit.rewards.answers.number import Number, Value, number_in, stated_number
+from rewardkit.rewards.answers.place import own_text, reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
-from rewardkit.rewards.structure.numbers import only_number
 from rewardkit.types import Sample, Score, failure
 
 
@@ -41,10 +38,8 @@ def exact(sample: Sample, options: ExactOptions) -> Score:
     accepted = texts(sample.ground_truth)
     if not accepted:
         return failure("invalid", "the ground truth is empty")
-    said = _folded(final_part(sample.response), options)
-    wanted = {_folded(text, options) for text in accepted}
-    # A text whose marks a page would not show is given as it is, or not at all.
-    right = said in wanted or _folded(reply(sample.response), options) in wanted
+    said = _folded(reply(sample.response), options)
+    right = said in {_folded(text, options) for text in accepted}
     why = f"{'one' if right else 'none'} of {len(accepted)} accepted texts"
     return Score(float(right), "ok", right, said[:200], detail=why)
 
@@ -76,20 +71,12 @@ def contains(sample: Sample, options: ContainsOptions) -> Score:
     wanted = texts(sample.ground_truth)
     if not wanted:
         return failure("invalid", "the ground truth is empty")
-    said = final_part(sample.response)
+    said = without_comments(reply(sample.response))
     if options.max_chars and len(said) > options.max_chars:
         return Score(0.0, "ok", False, detail=f"longer than {options.max_chars} characters")
     if options.ignore_case:
         said = said.casefold()
-    marked = reply(sample.response).casefold() if options.ignore_case else reply(sample.response)
-    found = [
-        _holds(
-            said if final_part(text) == text else marked,
-            text.casefold() if options.ignore_case else text,
-            options.words,
-        )
-        for text in wanted
-    ]
+    found = [_holds(said, text.casefold() if options.ignore_case else text, options.words) for text in wanted]
     right = all(found) if options.need == "all" else any(found)
     return Score(float(right), "ok", right, detail=f"{sum(found)} of {len(found)} found")
 
@@ -138,12 +125,10 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
     pattern = compile_pattern(sample.ground_truth, options.ignore_case, options.dot_all)
     if isinstance(pattern, str):
         return failure("invalid", f"the ground truth is no pattern: {pattern}")
-    said = final_part(sample.response).strip()
+    said = reply(sample.response).strip()
     try:
         method = pattern.fullmatch if options.match == "full" else pattern.search
         right = bool(said) and method(said, timeout=options.cpu_s) is not None
-        if not right and options.match == "full" and (marked := reply(sample.response).strip()) != said:
-            right = bool(marked) and method(marked, timeout=options.cpu_s) is not None
     except TimeoutError:
         return Score(0.0, "ok", False, detail=f"not matched within {options.cpu_s:g} s of CPU time")
     why = "matched" if right else "nothing was said" if not said else "not matched"
@@ -183,25 +168,34 @@ class NumberOptions:
 
 
 def number(sample: Sample, options: NumberOptions) -> Score:
-    """Score 1.0 when the number stated is the ground truth's, give or take the tolerance."""
+    """Score 1.0 when the number in the last frame is the ground truth's, give or take the tolerance."""
     accepted = _numbers(sample.ground_truth)
     if not accepted or None in accepted:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not a number")
-    said = answer(own_part(sample.response, None))
-    value = only_number(said.text) if said.text else None
-    if value is None:
-        return Score(0.0, "ok", False, said.text and said.text[:200], detail=f"{said.why}: no single number")
-    right = any(_close(value, ground_truth, options) for ground_truth in accepted if ground_truth is not None)
-    return Score(float(right), "ok", right, str(value), detail=said.why)
+    text = own_text(sample.response, sample.prompt)
+    said, kind = stated_number(text, "tags", "box", "hash", "marker", "json")
+    said = _alone(text) if kind is None else said
+    why = kind or "no frame"
+    if said is None or said.value is None:
+        return Score(0.0, "ok", False, said and said.text, detail=f"{why}: no single number")
+    right = any(_close(said.value, wanted, options) for wanted in accepted if wanted is not None)
+    return Score(float(right), "ok", right, said.text, detail=why)
+
+
+def _alone(text: str) -> Number | None:
+    """The number that a response is."""
+    text = text.strip()
+    return number_in(text) if "\n" not in text else None
 
 
 @lru_cache(maxsize=65_536)
-def _numbers(ground_truth: str) -> tuple[Decimal | None, ...]:
-    return tuple(map(only_number, texts(ground_truth)))
+def _numbers(ground_truth: str) -> tuple[Value | None, ...]:
+    found = map(number_in, texts(ground_truth))
+    return tuple(number and number.value for number in found)
 
 
-def _close(value: Decimal, ground_truth: Decimal, options: NumberOptions) -> bool:
-    if value == ground_truth:
-        return True
-    allowed = max(Decimal(options.abs_tol), Decimal(options.rel_tol) * abs(ground_truth))
-    return abs(value - ground_truth) <= allowed
+def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
+    off = abs(Fraction(value) - Fraction(wanted))
+    return off == 0 or off <= max(
+        Fraction(options.abs_tol), Fraction(options.rel_tol) * abs(Fraction(wanted))
+    )

@@ -34,9 +34,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.reading.answer_tag import last_answer
-from rewardkit.rewards.reading.visible import reply
-from rewardkit.rewards.structure.disclaimed import disclaimed
+from rewardkit.rewards.answers.place import reply, tags
 from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
 from rewardkit.sandbox import Limits, Sandbox
@@ -195,10 +193,8 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Sql
 def _query(response: str) -> str | None:
     """The query in a response, without a final semicolon; None unless it is one SELECT."""
     text = reply(response)
-    if disclaimed(text):
-        return None
-    tag = last_answer(text)
-    said = tag.inner if tag else text
+    tag = next(tags(text), None)
+    said = tag.text if tag else text
     marked = last_fence(said, "sql", "sqlite")
     held = last_fence(said, "sql", "sqlite", "json")
     query = next(filter(_begins, (marked, _in_json(held) or "", _in_prose(held))), "").strip().rstrip("; \n")

@@ -28,6 +28,8 @@ _NOTHING = re.compile(
     r"(?: (?:is |are )?(?:needed|required|necessary))?[`*\"')\].]{0,4}",
     re.IGNORECASE,
 )
+_FINISH = "finish"
+"""ReAct's name for the action that is none: `Action: Finish[Paris]` answers."""
 FINAL_ANSWER = "Final Answer"
 """LangChain's name for the action that is none."""
 _SAID_BESIDE = frozenset(("thought", "thoughts", "reasoning"))
@@ -143,6 +145,8 @@ def says_nothing(action: str) -> bool:
 def _alone(action: str) -> tuple[WrittenCall, ...] | None:
     """The call of an Action without an input; None where its text is prose."""
     if (brackets := _BRACKETS.fullmatch(action)) is not None:
+        if brackets[1].casefold() == _FINISH:
+            return None
         return (_with_input(brackets[1], brackets[2]),)
     if (called := in_parentheses(action)) is not None:
         return (called,)

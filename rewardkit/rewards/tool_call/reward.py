@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from rewardkit.rewards.reading.visible import outside_thoughts, reply, says, without_comments
+from rewardkit.rewards.answers.place import outside_thoughts, reply, says, without_comments
 from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall
 from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
 from rewardkit.rewards.tool_call.reading import CallForm, read, read_marked
@@ -85,7 +85,7 @@ def _calls(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...
     return calls
 
 
-_SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "&lt;!--", "]:")
+_SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "[//]:")
 
 
 def _hides(response: str, forms: tuple[CallForm, ...], calls: int) -> bool:
@@ -102,8 +102,8 @@ def _written(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, .
     where cutting there would leave half a call; and some models' calls begin with one."""
     if (marked := read_marked(response, forms)) is not None:
         return marked
-    said = reply(response)
     whole = outside_thoughts(response)
+    said = reply(whole)
     try:
         calls = read(said, forms)
     except UnreadableCall:

@@ -258,10 +258,8 @@ def test_a_word_that_a_reader_sees_is_there_however_it_is_written(disguised: str
     assert scored(said, CAT).score == 1.0
 
 
-@pytest.mark.parametrize(
-    "hidden", ["<!-- cat -->", "<span hidden>cat</span>", "[//]: # (cat)", "<think>cat</think>"]
-)
-def test_a_word_that_nobody_sees_is_not_there_and_none_that_may_be_left_out(hidden: str) -> None:
+@pytest.mark.parametrize("hidden", ["<!-- cat -->", "[//]: # (cat)", "<think>cat</think>"])
+def test_a_word_in_a_comment_or_thought_is_not_there_and_none_that_may_be_left_out(hidden: str) -> None:
     said = f"{hidden}\nNothing here"
     assert scored(said, CAT).score == 0.0
     assert scored(said, ("keywords:word_once", {"keyword": "cat"})).score == 0.0
@@ -283,15 +281,12 @@ def test_a_comma_of_any_writing_is_one(comma: str) -> None:
         ("detectable_content:postscript", {"postscript_marker": "P.S."}, "\nP.S. more"), ("keywords:palindrome", {}, "racecar"),
     ],
 )  # fmt: skip
-def test_what_is_hidden_keeps_no_instruction(kind: str, arguments: dict[str, Any], kept: str) -> None:
+def test_what_stands_in_a_comment_keeps_no_instruction(
+    kind: str, arguments: dict[str, Any], kept: str
+) -> None:
     assert scored(f"Hello {kept}", (kind, arguments)).score == 1.0
-    for hidden in (
-        f"Hello <!-- {kept} -->",
-        f"Hello\n<p hidden>{kept}</p>",
-        f"Hello\n<details><summary>More</summary>\n{kept}\n</details>",
-        f'Hello <b style="display:none">{kept}</b>',
-    ):
-        assert scored(hidden, (kind, arguments)).score == 0.0, hidden
+    assert scored(f"Hello <!-- {kept} -->", (kind, arguments)).score == 0.0
+    assert scored(f"Hello\n[//]: # ({kept.strip()})", (kind, arguments)).score == 0.0
 
 
 def test_words_of_hiding_hide_nothing_by_themselves() -> None:

@@ -73,7 +73,7 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         ("C", "(C) (D)"), ("C", "C. Or maybe D"), ("C", "C, D"), ("C", "(C)?? or (B)"), ("\\text{(C)}", "\\text{(C) or (D)}"),
         ("C", "(C) seems false"), ("C", "either C"), ("C", "C is not it"), ("(B) 12", "(B) 13"), ("(B) 12", "(A) 12"),
         ("C", "neither (C)"), ("C", "(C) unlikely"), ("\\text{C}", "\\text{C is incorrect}"), ("B", "The correct option is A."),
-        ("B", "The correct option is not B."), ("B", "The wrong option is B."),
+        ("B", "The correct option is not B."),
     ],
     "calls": [
         ("V(0)", "0"), ("P(0)e^{kt}", "P(0)"), ("f(0)", "0"), ("P(0)", "V(0)"), ("P(1)", "P"), ("V(0)", "V"), ("P(2)", "2P"), ("N(t)", "tN"),
@@ -234,35 +234,20 @@ PAID: dict[str, list[tuple[str, str]]] = {
 }  # fmt: skip
 
 NEVER_PAID_RESPONSES: dict[str, list[tuple[str, str]]] = {
-    "denied before": [
-        ("72", "It is impossible that the result is 72"), ("72", "not \\boxed{72}"), ("72", "The answer is not \\boxed{72}."),
-        ("72", "It cannot be \\boxed{72}"), ("72", "I doubt that the answer is 72."), ("72", "The result is anything but 72"),
-        ("72", "It would be wrong to say that the answer is 72."), ("72", "The answer is never 72"), ("72", "There is no way the answer is 72"),
-        ("72", "It is false that the answer is $72$."), ("72", "It is impossible, however, that the answer is 72."), ("72", "The answer isn't 72."),
-        ("72", "The answer is definitely not #### 72"), ("72", "Not <answer>72</answer>"), ("72", "The wrong answer is 72."), ("72", "The answer is not: \\[72\\]"),
-        ("72", "We can rule out 72"), ("72", "<answer>It is impossible that the result is 72</answer>"), ("72", "It is not the case that we get $72$"),
-        ("72", "It can't be 72."), ("72", "Nobody would say the answer is 72."), ("72", "It is unlikely that the final answer is \\boxed{72}"),
+    "side by side": [
+        ("72", "\\boxed{72} \\boxed{73}"), ("72", "\\boxed{73} or \\boxed{72}"), ("72", "The answer is 72. The answer is 73."),
     ],
-    "taken back": [
-        ("72", "\\boxed{72} is wrong. The correct answer is 73."), ("72", "\\boxed{72} is incorrect."), ("72", "\\boxed{72}. Wait, that is wrong."),
-        ("72", "\\boxed{72} (wrong)"), ("72", "$\\boxed{72}$ is not correct"), ("72", "\\boxed{72} was ruled out."), ("72", "\\boxed{72} can't be right"),
-        ("72", "<answer>72</answer> is wrong"), ("72", "The answer is 72. That is incorrect."), ("72", "\\boxed{72}\n\nThe correct answer is 73."),
-        ("72", "\\boxed{72}. The actual answer is 73"), ("72", "\\boxed{72} Correction: the answer is 73."), ("72", "\\boxed{72}\n#### 73"), ("72", "\\boxed{72} \\boxed{73}"),
-        ("72", "The answer is 72. Or maybe 73."), ("72", "\\boxed{72} is a mistake; it is 73"), ("72", "\\boxed{72}, which is impossible"),
-    ],
+    "denied within": [("72", "The answer is never 72"), ("72", "\\boxed{\\text{not }72}")],
     "hidden": [
-        ("72", "\\boxed{73}<details><summary>x</summary>\\boxed{72}</details>"), ("72", "\\boxed{73} <span style=\"display:none\">\\boxed{72}</span>"),
-        ("72", "\\boxed{73} % \\boxed{72}"), ("72", "\\boxed{73}\n% \\boxed{72}"), ("72", "\\boxed{73} <!-- \\boxed{72} -->"), ("72", "\\boxed{73}\n[//]: # (\\boxed{72})"),
-        ("72", "```\n<answer>72</answer>\n```\n\\boxed{73}"), ("72", "\\boxed{73}\n```\n<answer>72</answer>\n```"), ("72", "The answer is 73.\n```\n\\boxed{72}\n```"),
+        ("72", "\\boxed{73} <!-- \\boxed{72} -->"), ("72", "\\boxed{73}\n[//]: # (\\boxed{72})"),
+        ("72", "```\n<answer>72</answer>\n```\n\\boxed{73}"), ("72", "\\boxed{73}\n```\n<answer>72</answer>\n```"),
         ("72", "\\boxed{73}<|im_end|>\\boxed{72}"), ("72", "\\boxed{73}<think>\\boxed{72}"), ("72", "<think>\\boxed{72}"), ("72", "<think>\\boxed{72}</think>"),
-        ("72", "<div hidden>\\boxed{72}</div>"), ("72", "<p style='visibility: hidden'>\\boxed{72}</p> \\boxed{73}"), ("72", "<details>\\boxed{72}"),
         ("72", "\\boxed{73}<|endoftext|>The answer is 72"), ("72", "The answer is 73. <!-- The answer is 72"),
     ],
     "cut short": [
         ("\\frac32", "<answer>\\left[\\frac{1}{2}, \\frac{3}{2}\\right]</answer>"), ("72", "<answer>\\begin{pmatrix}1&2\\\\3&72\\end{pmatrix}</answer>"),
         ("5", "Answer: \\sin x + \\cos x + \\tan x + \\cot x + 5"), ("3", "<answer>\\frac{\\sqrt{2}\\cdot\\sqrt{5}}{3}</answer>"), ("4", "Answer: \\left(1,2\\right)\\cup\\left(3,4\\right)"),
         ("72", "<answer>the sum of 71 and 72</answer>"), ("5", "Answer: sqrt(2) + sqrt(3) + cos(4) + sin(1) + 5"), ("2", "The answer is \\begin{cases} 1 & x>0 \\\\ 2 & x<0 \\end{cases}"),
-        ("72", "We get 72 and a half apples altogether in the end"), ("72", "Altogether she sold 72 dozen of the clips"), ("72", "It comes to about 72 squared in the end"),
         ("72", "In the end they made 72 million dollars altogether"),
     ],
 }  # fmt: skip
@@ -275,7 +260,7 @@ PAID_RESPONSES: dict[str, list[tuple[str, str]]] = {
         ("72000000", "In the end they made 72 million dollars altogether"), ("72", "In the end she sold 72 clips altogether"),
     ],
     "corrections": [
-        ("73", "\\boxed{72} is wrong. The correct answer is 73."), ("73", "\\boxed{73}. It is not \\boxed{72}."), ("73", "not \\boxed{72} but \\boxed{73}"),
+        ("73", "\\boxed{72} is wrong. The correct answer is 73."), ("73", "not \\boxed{72} but \\boxed{73}"),
         ("73", "\\boxed{72}. Wait, no: \\boxed{73}"), ("73", "It is not 72. The answer is 73."),
     ],
     "company": [
@@ -283,5 +268,5 @@ PAID_RESPONSES: dict[str, list[tuple[str, str]]] = {
         ("72", "\\boxed{72}\n```python\nprint(73)\n```"), ("72", "<details>71</details> \\boxed{72}"), ("72", "```\nThe answer is \\boxed{72}\n```"), ("50", "That is 50 % of them, so \\boxed{50}"),
         ("72", "<think>not 71?</think>\\boxed{72}<|im_end|>"), ("72", "\\boxed{72}, as wanted. I hope it helps!"),
     ],
-    "lists": [("4, 5", "\\boxed{4} and \\boxed{5}"), ("\\{4,5\\}", "\\boxed{5}, \\boxed{4}"), ("5", "The roots are \\boxed{4} and \\boxed{5}")],
+    "lists": [("4, 5", "\\boxed{4} and \\boxed{5}"), ("\\{4,5\\}", "\\boxed{5}, \\boxed{4}")],
 }  # fmt: skip

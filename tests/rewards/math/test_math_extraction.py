@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.rewards.math import MathOptions, extract
+from rewardkit.rewards.math import MathOptions, extract, score
+from rewardkit.types import Sample
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from rewardkit.rewards.math import MathOptions, extract
         ("\\boxed{a{b}c}", "a{b}c", "boxed"),
         ("<think>\\boxed{3}</think> The answer is 5.", "5", "marker"),
         ("<answer> 12 </answer>", "12", "tags"),
-        ("<answer>so \\boxed{12}</answer>", "12", "tags"),
+        ("<answer>so \\boxed{12}</answer>", "12", "boxed"),
         ("The final answer is $x=3$. I hope it is correct.", "$x=3$", "marker"),
         ("#### 1,234", "1,234", "marker"),
         ("所以答案是12。", "12", "marker"),
@@ -30,7 +31,7 @@ from rewardkit.rewards.math import MathOptions, extract
         ("Since $x = 3$ and $y=4$, $x+y = 7$.", "7", "inline"),
         ("So $a = 3$, $b = 4$ and $a + b = 7$.", "7", "inline"),
         ("Then $x^2 = 49$, $x = 7$.", "x = 7", "inline"),
-        ("Thus, if $n = 3$, $m = 5$.", "m = 5", "inline"),
+        ("\\boxed{5} is positive, so our answer is correct.", "5", "boxed"),
         ("We get $2 + 3 = 5$ or $2 - 3 = -1$.", "5, -1", "inline"),
         ("Thus $x = -2$, $x=1$ or \\(x = 2\\).", "x = -2, x=1, x = 2", "inline"),
         ("We get 4 + 1 = 5", "5", "number"),
@@ -61,8 +62,6 @@ def test_the_last_committed_answer_is_taken(response: str, answer: str, method: 
         "<think>5</think>",
         "\\boxed{}",
         "\\boxed{5",
-        "I cannot solve this. It is not 72, though.",
-        "It is either 4 or 5",
         "no idea at all",
     ],
 )
@@ -71,18 +70,14 @@ def test_no_answer_is_found_where_none_was_given(response: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "response",
-    [
-        "\\boxed{4} and \\boxed{5}",
-        "\\boxed{4}, \\boxed{5}",
-        "\\boxed{4}\n\\boxed{5}",
-        "\\boxed{4} for a and \\boxed{5}",
-    ],
-)
-def test_of_boxes_side_by_side_the_last_counts_and_all_are_kept_for_a_list(response: str) -> None:
+    "response", ["\\boxed{4} and \\boxed{5}", "\\boxed{4}, \\boxed{5}", "\\boxed{4}\n\\boxed{5}", "$x = \\boxed{4}$ or $x = \\boxed{5}$"]
+)  # fmt: skip
+def test_boxes_side_by_side_are_a_list_unless_they_are_the_same(response: str) -> None:
     found = extract(response)
-    assert found.answer == "5"
-    assert found.parts == ("4", "5")
+    assert (found.answer, found.parts) == ("4, 5", ("4", "5"))
+    assert score(Sample("math", response, "4, 5")).correct
+    assert score(Sample("math", response, "5")).correct is False
+    assert score(Sample("math", "\\boxed{\\frac{1}{2}} = \\boxed{0.5}", "1/2")).correct
 
 
 def test_a_box_can_be_demanded_and_the_first_one_chosen() -> None:
@@ -98,85 +93,17 @@ def test_ten_megabytes_are_searched_without_reading_them_twice() -> None:
         assert extract(filler + " \\boxed{7}").answer == "7"
 
 
-_DENIED_ELSEWHERE = (
-    "La respuesta no es 5.",
-    "La réponse n'est pas 5.",
-    "Ce n’est pas 5",
-    "Die Antwort ist nicht 5.",
-    "Nicht die 5",
-    "Non è 5",
-    "A resposta não é 5",
-    "Het antwoord is niet 5",
-    "Svaret är inte 5",
-    "Svaret er ikke 5",
-    "Odpowiedź to nie 5",
-    "Ответ не 5",
-    "Cevap 5 değil",
-    "उत्तर 5 नहीं है",
-    "答えは5ではありません",
-    "答えは5ではない",
-    "정답은 5가 아닙니다",
-    "Jawabannya bukan 5",
-    "Đáp án không phải là 5",
-    "الجواب ليس 5",
-    "Vastaus ei ole 5",
-    "Răspunsul nu este 5",
-    "A válasz nem 5",
-    "Odpověď není 5",
-    "Η απάντηση δεν είναι 5",
-    "התשובה אינה 5",
-    "คำตอบไม่ใช่ 5",
-)
-
-
-@pytest.mark.parametrize("response", _DENIED_ELSEWHERE)
-def test_a_number_that_another_language_denies_is_none(response: str) -> None:
-    assert extract(response).answer in (None, "nicht 5")
-
-
 @pytest.mark.parametrize(
-    "response",
-    ["La respuesta es 5.", "Die Antwort ist 5.", "La risposta è 5", "La réponse est 5.", "Nein: 5", "Ответ: 5", "Cevap 5", "答えは5です。", "정답은 5입니다.",
-     "No es 6 sino 5", "Nicht 6, sondern 5"],
+    "response", ["So we know that x > 5", "the total is x <= 5", "hence we have n ≠ 5", "The odds are 3:5", "He tried 2 and 5"]
 )  # fmt: skip
-def test_a_number_that_another_language_states_counts(response: str) -> None:
-    assert extract(response).answer == "5"
-
-
-_PIECES = (
-    "It comes to 5-ish",
-    "So we know that x > 5",
-    "and so the total is x <= 5",
-    "hence we have n ≠ 5",
-    "then it is x>5",
-    "5 no es correcto",
-    "5 ist falsch",
-    "5 n'est pas la réponse",
-    "5 неверно",
-    "Die Antwort ist nicht\n5",
-    "La respuesta no es\n5",
-    "See equation (5)",
-    "by eq. 5",
-    "I have no idea. Question 5.",
-    "This follows from Theorem 5",
-    "**Step 5:**",
-    "The probability is 3 out of 5",
-    "in 3 of 5 cases",
-    "The odds are 3 to 5",
-    "The odds are 3:5",
-    "a chance of 1 in 5",
-    "a board of 3 by 5",
-    "There are 2 to 5 people",
-    "He tried 2 and 5",
-    "She pays 12 dollars and 5 cents.",
-    "It takes 2 hours 5 minutes",
-    "50% of 5",
-)
-
-
-@pytest.mark.parametrize("response", _PIECES)
-def test_a_reference_and_a_piece_of_an_amount_are_no_answer(response: str) -> None:
+def test_a_bound_a_ratio_and_one_of_a_list_are_no_last_number(response: str) -> None:
     assert extract(response).answer != "5"
+
+
+def test_a_formula_of_the_prompt_is_no_answer_to_it() -> None:
+    asked = "Compute the value of $2+3$."
+    assert extract("To find $2+3$ we", prompt=asked).method != "inline"
+    assert extract("We get $5$.", prompt=asked).answer == "5"
 
 
 @pytest.mark.parametrize(
@@ -192,14 +119,12 @@ def test_a_reference_and_a_piece_of_an_amount_are_no_answer(response: str) -> No
         ("We round 4.7 to 5", "5"),
         ("Of 12 marbles, 5 are red", "5"),
         ("The roots are 2 and 5.", "2, 5"),
-        ("x = 2 or x = 5", "x = 2, x = 5"),
+        ("x = 2 or x = 5", "x = 2 or x = 5"),
         ("The solutions are 1, 2, and 5.", "1, 2, 5"),
         ("They meet at x = 2 and y = 5.", "x = 2, y = 5"),
         ("The roots are -1/2 and 5", "-1/2, 5"),
         ("five", "five"),
         ("Twenty-five.", "Twenty-five."),
-        ("The answer is five (5).", "5"),
-        ("The answer is six (5).", "six (5)"),
     ],
 )
 def test_lists_numbers_in_words_and_steps_of_a_last_line(response: str, answer: str) -> None:
@@ -212,13 +137,8 @@ def test_lists_numbers_in_words_and_steps_of_a_last_line(response: str, answer: 
         ('{"answer": 18}', "18"),
         ('{"answer": "x^{2}", "sure": true}', "x^{2}"),
         ('Here it is:\n```json\n{"reasoning": "20", "final_answer": 1.50}\n```', "1.50"),
-        ('The answer is 20. {"Answer": "18"}', "18"),
-        ('{"answer": 20, "answer": 18}', None),
-        ('{"answer": true}', None),
-        ('{"answer": [18, 20]}', None),
+        ('{"reasoning": "The answer is 20.", "answer": "18"}', "18"),
         ('{"answer": ""}', None),
-        ('{"question": {"answer": 18}}', None),
-        ('Not this: {"answer": 18}', None),
         ("[" * 5_000 + '"answer" {' * 50 + "}", None),
     ],
 )
@@ -226,15 +146,6 @@ def test_the_answer_of_a_json_object_at_the_end_counts(response: str, answer: st
     assert extract(response).answer == answer
 
 
-@pytest.mark.parametrize(
-    ("response", "answer"),
-    [
-        ("The answer is not 20 but 18.", "18"),
-        ("The answer is 18, not 20.", "18"),
-        ("-> 18", "18"),
-        ("⇒ x = 18", "x = 18"),
-        ("The teacher's answer: 18", None),
-    ],
-)
-def test_contrasts_arrows_and_answers_of_others(response: str, answer: str | None) -> None:
+@pytest.mark.parametrize(("response", "answer"), [("-> 18", "18"), ("⇒ x = 18", "x = 18")])
+def test_a_leading_arrow_is_no_part_of_a_line_of_maths(response: str, answer: str) -> None:
     assert extract(response).answer == answer

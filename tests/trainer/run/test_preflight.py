@@ -254,6 +254,26 @@ def test_a_reference_answer_scored_as_wrong_is_said(model_folder: Path, tmp_path
     assert any("the first reference answer of 'gsm8k' is scored as wrong" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("source", "option", "why"),
+    [
+        ("qa", "metric=contains", "a list of guesses"),
+        ("gsm8k", "method=flexible", "a last number that was guessed"),
+    ],
+)
+def test_an_option_that_is_for_evaluation_alone_is_warned_of(
+    model_folder: Path, tmp_path: Path, source: str, option: str, why: str
+) -> None:
+    row = {"data_source": source, "prompt": "2+2?", "ground_truth": "4", "extra_info": {"answer": "#### 4"}}
+    pq.write_table(pa.Table.from_pylist([row] * 8), tmp_path / "train.parquet")
+    notes = check(
+        settings(tmp_path / "train.parquet", model_folder, tmp_path, f"reward.options.{source}.{option}")
+    )
+    said = f"the reward of '{source}' is for evaluation, not for training: {option} pays for {why}"
+    assert said in notes
+    assert said not in check(settings(tmp_path / "train.parquet", model_folder, tmp_path))
+
+
 def test_a_source_that_only_a_composition_has_passes_and_is_scored_by_it(
     model_folder: Path, tmp_path: Path
 ) -> None:

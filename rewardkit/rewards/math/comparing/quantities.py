@@ -9,6 +9,7 @@ from rewardkit.rewards.math.comparing import units
 from rewardkit.rewards.math.comparing.families import is_quantity
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.reading.nouns import same_things
 from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -23,7 +24,6 @@ from rewardkit.rewards.math.tree.nodes import (
     number,
     symbols,
 )
-from rewardkit.rewards.reading.counted import same_things
 
 
 def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:

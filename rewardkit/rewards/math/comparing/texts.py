@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.spelled import leading_number, spelled_number
 from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.tree.nodes import Const, Node, Quantity, Seq, SetOp, Sym, Text, negate, number
-from rewardkit.rewards.reading.counted import harmless
 
 
 def text(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:

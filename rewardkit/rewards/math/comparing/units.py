@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.words import ORDINALS, PLAIN_NOUNS, UNITS
-from rewardkit.rewards.reading.counted import harmless
 
 _PHRASE = re.compile(r"[A-Za-z\s'.,()/-]*(?:\^?[23])?")
 _COMPOUND = {"mph": "mi / h", "kph": "km / h", "kmh": "km / h", "kmph": "km / h"}

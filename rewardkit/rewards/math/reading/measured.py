@@ -7,9 +7,9 @@ from fractions import Fraction
 from rewardkit.rewards.math.guards import Unparsable
 from rewardkit.rewards.math.reading.atoms import raw_group
 from rewardkit.rewards.math.reading.levels import Parser
+from rewardkit.rewards.math.reading.nouns import SCALES
 from rewardkit.rewards.math.reading.words import ORDINALS
 from rewardkit.rewards.math.tree.nodes import Mul, Node, Num, Quantity
-from rewardkit.rewards.reading.counted import SCALES
 
 
 def with_words(parser: Parser, value: Node) -> Node:

@@ -10,8 +10,8 @@ import re
 import unicodedata
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
+from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.words import UNITS, table
-from rewardkit.rewards.reading.counted import harmless
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""

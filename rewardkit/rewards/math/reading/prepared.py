@@ -29,7 +29,6 @@ from rewardkit.rewards.math.tree.nodes import (
     Text,
     Time,
 )
-from rewardkit.rewards.reading.lazy_regex import lazy_regex
 
 _CACHED_ANSWERS = 4_096
 _KEPT_CHARS = 400
@@ -349,7 +348,7 @@ _WORKED = re.compile(
     r"\d[^=\n]{0,12}= ?[\d*]|\d\*\*"
     r"|\n[^\S\n]*\S{0,3}\d[\d.,]*\s*$|(?:\bis|=|\best|[是为有]) ?\S{0,3}\d[\d.,]*\S{0,6}\s*$"
 )
-_PROSE = lazy_regex(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
+_PROSE = re.compile(r"[\u0370-\uffef]{4}|\b[^\W\d_]{3,} [a-z]{2,}|[。；]|\. [A-Z]")
 _EMPTY_BOX = re.compile(r"\$*\\(?:boxed|fbox) ?\{\s*\}\$*")
 _LOOKED_AT = 4_000
 

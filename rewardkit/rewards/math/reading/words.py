@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.rewards.reading.counted import table as table
+from rewardkit.rewards.math.reading.nouns import table as table
 
 FUNCTIONS = table(
     "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth sech csch "

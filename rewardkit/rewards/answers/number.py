@@ -1,0 +1,220 @@
+"""One number as people write it: its exact value. Several numbers, or one that is changed, are no value.
+
+`1,234`, `1{,}234`, `1'234`, `$72`, `72 apples`, `25%` (which is 25), `1/2`, `1 1/2`, `\\frac{1}{2}`, `1e3`,
+`5 \\times 10^3`, `5 million`, `x = 72`, `7２`. `a = b` has the value of `b`, unless `a` is another number.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import MAX_PREC, Context, Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from rewardkit.rewards.answers.place import Frame, FrameKind, Group, groups
+
+Value = Decimal | Fraction
+
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
+    0x2212: "-",
+    0x3000: " ",
+    0xFFE5: "¥",
+    0x066A: "%",
+}
+_MAX_FRACTION_DIGITS = 400
+"""The longest number that becomes a Fraction; longer ones are compared as Decimals only."""
+_SHOWN = 20
+_EXACT = Context(prec=MAX_PREC)
+
+_SEPARATOR = r"(?:,|['_\u00a0\u2009\u202f])"
+_UNSIGNED = rf"(?:[0-9]{{1,3}}(?:{_SEPARATOR}[0-9]{{3}})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+"
+_TAIL = (
+    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,2})(?![0-9A-Za-z])"
+    r"|[ ]?[×*·xX][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]?(?P<power>[-+]?[0-9]{1,3})[)}]?"
+    rf"|[ ]?/[ ]?(?P<denominator>[0-9]{{1,{_MAX_FRACTION_DIGITS}}})(?![0-9.,/]*[0-9])"
+    rf"|[ ](?P<part>[0-9]{{1,9}})/(?P<of>[0-9]{{1,9}})(?![0-9.,/]*[0-9]))?"
+)
+_NUMBER = rf"(?P<number>{_UNSIGNED}){_TAIL}"
+_LEAD = r"(?:[\s*_`\"'(\[{:$€£¥₹≈]|(?:US|HK|[AC])(?=\$)|USD|EUR|GBP|Rs\.?)*+"
+_FIRST = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
+_ANY = re.compile(rf"(?<![\w.])(?P<sign>(?:(?<![\w)])[-+]|)[$€£¥₹]?)?{_NUMBER}")
+_DIGIT = re.compile(r"\d")
+_SEPARATORS = re.compile(_SEPARATOR)
+_CALCULATED = re.compile(r"<<[^<>\n]*>>")
+"""GSM8K's annotations for a calculator."""
+_LATEX = (
+    (re.compile(r"\\[dt]?frac\s?\{([0-9]+)\}\s?\{([0-9]+)\}|\\[dt]?frac([0-9])([0-9])"), r" \1\3/\2\4"),
+    (re.compile(r"\{,\}|\\[,!](?=[0-9])"), ","),
+    (re.compile(r"\^?\s?\{?\\(?:circ|degree)\b\s?\}?"), "°"),
+    (re.compile(r"\\(?:times|cdot)\b"), "×"),
+    (re.compile(r"\\(?:boxed|fbox|text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox|operatorname)\s?(?=\{)"), " "),
+    (re.compile(r"\\(?:[()\[\],;:! ]|q?quad\b|left\b|right\b|displaystyle\b)"), " "),
+    (re.compile(r"\\([%$])"), r"\1"),
+    (re.compile(r"\^\{([-+]?[0-9]{1,3})\}"), r"^\1"),
+)  # fmt: skip
+_BRACES = re.compile(r"[{}]")
+_NEXT_SENTENCE = re.compile(r"[.!?]\s+(?=[^\W\d])")
+_COMPARED = re.compile(r"[<>≠≤≥±√≡]|!=|:=")
+_CHANGED = re.compile(
+    r"\s*(?:[\^+×÷/·]|[⁰¹²³⁴⁵⁶⁷⁸⁹])|\*\w|[\s,;:)\]]*!|(?<=\.)\.|\.\.|(?![mglshdVWJNCF])[A-Za-z](?![A-Za-z.])"
+)
+"""Right behind a number: an operator, a factorial, digits that go on, a letter that is no unit (`5x`)."""
+_LISTED = re.compile(r"[\s)\]]*[,;|][\s(\[]*[-+]?[0-9]")
+_UNIT_POWER = re.compile(
+    r"(?<=[A-Za-z])(?:\^[23]|[²³])(?![0-9A-Za-z])|(?<![A-Za-z])(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z])"
+)
+_UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹%‰°/(\[|·–—-]*")
+"""Words, and signs that change no number."""
+SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
+"""With one of these, what follows a value in tags, a box or a `####` line is a sentence, and no value."""
+_DENIED = frozenset(("no", "not", "never", "neither", "none"))
+_WORD = re.compile(r"[^\W\d_]+")
+_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+
+
+class Number(NamedTuple):
+    """A number that was found."""
+
+    value: Value | None
+    """None: it is changed by what stands around it, or one of several."""
+    text: str
+    """As it stands there."""
+
+
+def number_in(text: str, *, in_sentence: bool = False) -> Number | None:
+    """Return the number that a text is, perhaps with a unit; None where none stands at its beginning.
+
+    `in_sentence`: words may stand before it, as behind a marker or in JSON; it is the only number there.
+    """
+    if text.isdigit() and text.isascii():
+        return Number(Decimal(text), text)
+    text = _plain(text)
+    if "=" in text:
+        return _last_side(text, in_sentence)
+    return _number_in(text, in_sentence)
+
+
+def stated_number(text: str, *kinds: FrameKind) -> tuple[Number | None, FrameKind | None]:
+    """Return the number that the last frame of a text holds, and the kind of frame; None without a frame.
+
+    It has no value where a frame side by side with it holds another.
+    """
+    group = next(groups(text, *kinds, holds=_in_sentence if "marker" in kinds else None), None)
+    return (None, None) if group is None else (_agreed(group), group[-1].kind)
+
+
+def _in_sentence(text: str) -> bool:
+    return number_in(text, in_sentence=True) is not None
+
+
+def _agreed(group: Group) -> Number | None:
+    last = _number_of(group[-1])
+    if last is None or last.value is None or len(group) == 1:
+        return last
+    for other in map(_number_of, group[:-1]):
+        if other is not None and other.value is not None and not equal(other.value, last.value):
+            return Number(None, last.text)
+    return last
+
+
+def _number_of(frame: Frame) -> Number | None:
+    return number_in(frame.text, in_sentence=frame.kind in ("marker", "json"))
+
+
+def last_number(text: str) -> Number | None:
+    """Return the number that a text names last, wherever it stands."""
+    last_digit = max(map(text.rfind, "0123456789０１２３４５６７８９"))
+    if last_digit < 0:
+        return None
+    near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1].translate(_FULL_WIDTH)
+    found = list(_ANY.finditer(near))
+    return Number(_value(found[-1]), found[-1][0]) if found else None
+
+
+def equal(a: Value, b: Value) -> bool:
+    """Return whether two values are exactly the same."""
+    if type(a) is type(b):
+        return a == b
+    a, b = (x if isinstance(x, Fraction) else _fraction(x, 1) for x in (a, b))  # type: ignore[assignment]
+    return a is not None and a == b
+
+
+def _plain(text: str) -> str:
+    """The text without LaTeX's commands, calculators' notes, full-width forms and a sentence that follows."""
+    if not text.isascii():
+        text = text.translate(_FULL_WIDTH)
+    if "<<" in text:
+        text = _CALCULATED.sub("", text)
+    if "\\" in text or "{" in text:
+        for pattern, replacement in _LATEX:
+            text = pattern.sub(replacement, text)
+        text = _BRACES.sub("", text)
+    if (sentence := _NEXT_SENTENCE.search(text)) is not None:
+        text = text[: sentence.start()]
+    return text.strip()
+
+
+def _last_side(text: str, in_sentence: bool) -> Number | None:
+    """The number of `a = b`: b, unless a is a number too, and another one."""
+    *sides, last = text.split("=")
+    found = _number_in(last, in_sentence)
+    if found is None or found.value is None:
+        return found
+    for side in filter(None, map(str.strip, sides)):
+        other = _number_in(side, in_sentence=False)
+        if other is not None and other.value is not None and not equal(other.value, found.value):
+            return Number(None, found.text)
+    return found
+
+
+def _number_in(text: str, in_sentence: bool) -> Number | None:
+    found = _FIRST.match(text)
+    if found is None and in_sentence:
+        words = _WORD.findall(text)
+        if words and words[0].casefold() in _DENIED:
+            return Number(None, text[:_SHOWN])
+        found = _ANY.search(text)
+    if found is None:
+        return None
+    shown = ((found["sign"] or "") + text[found.start("number") : found.end()]).strip().rstrip(".")
+    value = _value(found)
+    rest = _UNIT_POWER.sub("", text[found.end() :])
+    if not rest or value is None:
+        return Number(value, shown)
+    if _COMPARED.search(text) or _CHANGED.match(text, found.end()) or not _UNIT.fullmatch(rest):
+        return Number(None, shown)
+    if _DIGIT.search(rest):
+        others = [_value(other) for other in _ANY.finditer(rest)]
+        if _LISTED.match(rest) or not others or not all(o is not None and equal(o, value) for o in others):
+            return Number(None, shown)
+    words = [word.casefold() for word in _WORD.findall(rest)]
+    if not in_sentence and not SENTENCE_WORDS.isdisjoint(words):
+        return Number(None, shown)
+    if words and (scale := _SCALES.get(words[0].removesuffix("s"))):
+        value *= 10**scale
+    return Number(value, shown)
+
+
+def _value(found: re.Match[str]) -> Value | None:
+    """The exact value of a matched number, or None if it has none (`1/0`)."""
+    digits = found["number"]
+    if not digits.isdigit():
+        digits = _SEPARATORS.sub("", digits)
+    number = Decimal(f"-{digits}" if "-" in (found["sign"] or "") else digits)
+    if found["exponent"] or found["power"]:
+        return number.scaleb(int(found["exponent"] or found["power"]), _EXACT)
+    if found["denominator"]:
+        return _fraction(number, int(found["denominator"]))
+    if found["of"]:
+        part = _fraction(Decimal(found["part"]), int(found["of"]))
+        whole = _fraction(number, 1)
+        if part is None or whole is None:
+            return None
+        return whole - part if number.is_signed() else whole + part
+    return number
+
+
+def _fraction(numerator: Decimal, denominator: int) -> Fraction | None:
+    if denominator == 0 or len(numerator.as_tuple().digits) > _MAX_FRACTION_DIGITS:
+        return None
+    return Fraction(numerator) / denominator

@@ -1,0 +1,478 @@
+"""Where a response gives its answer: its own text, and the frames in it. docs/rewards.md has the rules.
+
+Every reward of text reads from here and from nowhere else, and nothing here reads prose: what stands round a
+frame, before or behind it, decides nothing. What a frame's text is worth is the reward's business. Steps are
+`str.find` or patterns without nested repetition, so 10 MB cost a few passes in C.
+"""
+
+from __future__ import annotations
+
+import heapq
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from rewardkit.json_objects import object_of_pairs
+from rewardkit.special_tokens import END_OF_TEXT, THOUGHTS, strip_end, strip_start
+from rewardkit.types import Message
+
+Prompt = str | list[Message] | None
+FrameKind = Literal["tags", "box", "hash", "marker", "json"]
+
+
+class Frame(NamedTuple):
+    """One place that holds an answer."""
+
+    kind: FrameKind
+    text: str
+    """What it holds, without blanks around it (of a line, without Markdown's marks too); never empty."""
+    start: int
+    """Offsets of the whole frame, with its tags or marker, in the text that was searched."""
+    end: int
+
+
+# Own text: what the model says to the user, in this turn.
+
+_TAG_OR_TOKEN = re.compile(r"<[a-zA-Z/|｜]|\[(?:[/|A-Z]{2}|gM|e~|end of)|◁|\]~")
+"""What every thought, channel and token begins with."""
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
+_UNMARKED_CHANNEL = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
+"""How `<|channel|>analysis<|message|>We add...` opens where special tokens were not decoded."""
+_COMMENTS = (("<!--", "-->"), ("<\\!--", "-->"))
+_MARKDOWN_COMMENT = re.compile(r"^[ \t]{0,3}\[//\]:[ \t]?#.*$", re.MULTILINE)
+_TURN = re.compile(
+    r"\n[ \t>*_]{0,8}+(?=\#|q|pr|ex|us|hu|ins|ne|an|问|题)"  # most lines end the search here
+    r"(?:(?P<heading>\#{1,6})[ \t]?)?[*_]{0,3}(?:(?:next|new|another)\s)?"
+    r"(?:question|q|problem|exercise|user|human|instruction|问题|题目)(?:\s?\#?\d{1,3})?[*_]{0,3}"
+    r"(?:\s?[:：]|(?(heading)[ \t]*(?=\n|\Z)|(?!)))[*_]{0,3}\s*(?P<said>[^\n]{0,400})",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"\n\#{1,6}[ \t]?[*_]{0,3}[a-zA-Z问题]")
+"""A line that opens a turn has a colon, or is a heading."""
+_SAYS = re.compile(r"\w")
+_SHORT_PROMPT = 20
+"""Characters; a shorter prompt may as well be an answer."""
+_DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
+
+
+def own_text(response: str, prompt: Prompt = None) -> str:
+    """Return what a response says in its own turn: "" for a thought that never ends.
+
+    That is its `reply`, up to a line that opens a next turn, without comments and without the prompt where it
+    repeats it word for word.
+    """
+    text = reply(response)
+    if "!--" in text or "[//]" in text:
+        text = without_comments(text)
+    if ":" in text or "：" in text or _HEADING.search(text):
+        text = _before_next_turn(text, prompt)
+    question = prompt if type(prompt) is str else question_of(prompt)
+    if len(question) > _SHORT_PROMPT and question in text:
+        text = text.replace(question, " ")
+    return text
+
+
+def reply(response: str) -> str:
+    """Return the final channel, or what follows the last thought, up to the first end token."""
+    if response.startswith("analysis"):
+        response = _without_unmarked_channels(response)
+    if _TAG_OR_TOKEN.search(response) is None:
+        return response
+    text = response
+    if "<|channel|>" in text:
+        text = text.rpartition(_FINAL_CHANNEL)[2] if _FINAL_CHANNEL in text else ""
+    for opening, closing in THOUGHTS:
+        if closing in text:
+            text = text.rpartition(closing)[2]
+        if opening in text:
+            return ""
+    text = strip_start(strip_end(text))
+    ended = END_OF_TEXT.search(text)
+    return text[: ended.start()] if ended else text
+
+
+def outside_thoughts(text: str) -> str:
+    """Return what stands outside of all thoughts, where calls or programs may stand between several.
+
+    A thought that never ends runs to the end; one that only ends was opened by the prompt, so that all before
+    it is thought. A tag within a thought is a part of it.
+    """
+    for opening, closing in THOUGHTS:
+        if opening in text or closing in text:
+            text = _outside(text, opening, closing)
+    return text
+
+
+def without_comments(text: str) -> str:
+    """Return a text without HTML's and Markdown's comments; one that never closes runs to the end."""
+    if "!--" in text:
+        for opening, closing in _COMMENTS:
+            text = _cut(text, opening, closing)
+    return _MARKDOWN_COMMENT.sub("", text) if "[//]" in text else text
+
+
+def question_of(prompt: Prompt) -> str:
+    """Return the text of a prompt: of its last message where it is a list of them."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    return str(prompt[-1].get("content", "")) if prompt else ""
+
+
+def seen(text: str) -> bool:
+    """Return True when a text has more than blanks, controls and characters that are not seen."""
+    shown = html.unescape(text)
+    return any(char.isprintable() and not char.isspace() and char not in _DRAWN_AS_NOTHING for char in shown)
+
+
+def says(text: str) -> bool:
+    """Return True when a text has a letter, a digit or a symbol such as an emoji; `{}` and `[]` are data."""
+    shown = html.unescape(text)
+    if _LETTER_OR_DIGIT.search(shown) is not None or text.strip() in ("{}", "[]"):
+        return True
+    return not shown.isascii() and any(
+        unicodedata.category(char)[0] == "S" and not char.isascii() and char not in _DRAWN_AS_NOTHING
+        for char in shown
+    )
+
+
+def _without_unmarked_channels(text: str) -> str:
+    """The final channel of `analysisWe add.assistantfinal72`; calls stay as they are."""
+    if _UNMARKED_CHANNEL.match(text) is None or "assistantcommentary to=" in text:
+        return text
+    return text.rpartition("assistantfinal")[2] if "assistantfinal" in text else ""
+
+
+def _outside(text: str, opening: str, closing: str) -> str:
+    kept: list[str] = []
+    position = 0
+    thinks = False
+    for tag in re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text):
+        if tag[0] == closing:
+            kept = kept if thinks else []
+            position = tag.end()
+            thinks = False
+        elif not thinks:
+            kept.append(text[position : tag.start()])
+            thinks = True
+    kept += [] if thinks else [text[position:]]
+    return "\n".join(piece for piece in kept if piece.strip())
+
+
+def _cut(text: str, opening: str, closing: str) -> str:
+    """The text without what stands between the two marks, to its end where the second is missing."""
+    kept = []
+    position = 0
+    while (start := text.find(opening, position)) >= 0:
+        kept.append(text[position:start])
+        end = text.find(closing, start + len(opening))
+        if end < 0:
+            return "".join(kept)
+        position = end + len(closing)
+    return "".join([*kept, text[position:]])
+
+
+def _before_next_turn(text: str, prompt: Prompt) -> str:
+    """The text up to a line that opens a next turn behind something, unless that line is in the prompt."""
+    asked: str | None = None
+    for turn in _TURN.finditer(text):
+        if _SAYS.search(text, 0, turn.start()) is None:
+            continue
+        asked = " ".join(question_of(prompt).split()) if asked is None else asked
+        said = " ".join(turn["said"].split())
+        if not said or said not in asked:
+            return text[: turn.start()]
+    return text
+
+
+# Frames.
+
+_TAGS = tuple((f"<{name}>", f"</{name}>") for name in ("answer", "Answer", "ANSWER"))
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])[ \t]*")
+_BARE_BOX = re.compile(r"([^\s{}$,.]{1,40})")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_BOX_TOKENS = ("<|begin_of_box|>", "<|end_of_box|>")
+"""Of GLM, which marks its answers by tokens."""
+_LONGEST = 20_000
+"""Characters of one box."""
+_LONGEST_LINE = 20_000
+_MOST = 64
+"""Places of one kind that are looked at, and frames in one group."""
+_AROUND = " \t\r\n*_`"
+_EMPTY = re.compile(r"(?:[}\s*_`\"'.,:;…#$-]|\\(?:[lc]?dots|[()\[\]!,;: ]|q?quad))*")
+_BLANK = r"(?:[\s,;；.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
+_JOINT = re.compile(
+    rf"{_BLANK}(?:(?:\b(?:or|and)\b|[或和]){_BLANK})?(?:[a-zA-Z](?:_\{{?\w{{1,3}}\}}?)?\s?=\s?\$?)?"
+)
+"""Between frames side by side: blanks, commas, brackets, "or", "and", the name of what follows (`x = `)."""
+_JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
+_LONGEST_JOINT = 60
+_BLANKS = re.compile(r"[ \t\r\n*_:：]*")
+_FENCE_LINE = re.compile(r"```[^\n`]*")
+
+_ANSWER = re.compile(
+    r"[Aa](?:nswers?|NSWERS?)[*_\"'`]{0,4}(?:\s?(?:\([^()\n]{1,80}\)|\[[^\[\]\n]{1,80}\]))?[*_ \t]{0,4}"
+    r"(?P<verb>[:：=]|\b(?:is|are|IS|ARE)\b[ \t]?[:：]?|(?=\n|\Z))[*_ \t}]{0,4}"
+)
+_CHINESE = re.compile(
+    r"【?(?:最终|正确|参考)?答案】?[*_ \t]{0,4}(?:应?该?[是为选][:：]?|[:：]|(?<=】))[*_ \t]{0,4}"
+    r"|(?:故|因此|所以|应)选择?[:：]?[ \t]{0,4}(?=[(（]?[A-Za-z])"
+)
+_ABROAD = ("Antwort", "Respuesta", "Réponse", "Risposta", "Resposta", "Ответ", "答え", "정답")
+"""`Answer:` in other languages, at the start of a line and with its colon."""
+_LINE_ABROAD = re.compile(
+    rf"^[\s>*_#]{{0,12}}(?:{'|'.join(_ABROAD)})[*_]{{0,3}}\s?[:：][*_ \t]{{0,4}}", re.MULTILINE
+)
+_ALONE = re.compile(
+    r"(?:^|[.!?:;,)}\]$。！；，>\"'–—-]\s)(?P<lead>)[\s>*_#\"'`{(\[$\\]{0,12}(?:text(?:bf)?\{)?"
+    r"(?:(?:\d{1,2}[.)]|step \d{1,2}:)\s)?[*_]{0,3}(?:(?:so|thus|therefore|hence|then|and),?\s)?"
+    r"(?:(?:the|my|our)\s)?(?:(?:final|correct|best|right)\s){0,2}[*_\"'`]{0,3}$",
+    re.IGNORECASE,
+)
+"""What stands before a marker that opens a line or a sentence."""
+_WITHIN = re.compile(
+    r"\b(?P<lead>)(?:the|my|our|so|thus|therefore|hence|then)[,:]?\s(?:[^\W\d_]+[ -]){0,5}[*_\"'`]{0,3}$",
+    re.IGNORECASE,
+)
+"""What stands before "answer is" that goes on with a sentence: "we see that the correct answer is"."""
+_LEAD = 60
+_SENTENCE_END = re.compile(
+    r"\$\$.{1,2000}?\$\$|\$(?=\S)[^$\n]{1,2000}(?<=\S)\$(?!\d)|\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]"
+    r"|\\begin\s?\{(?P<name>[a-z]{1,12}\*?)\}.{0,2000}?\\end\s?\{(?P=name)\}"
+    r"|(?P<end>[。！？；\n]|(?<=[^\\][!?])(?=\s)|</[aA]"
+    r"|\.(?<!\.\.)(?!\.)(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\b[DMSJ]r\.)(?<!\bMt\.)(?<!\bM[rs]s\.)"
+    r"(?=[\"')\]*_]{0,4}(?:\s|\Z))|\.(?=[\"')\]*_\s]*\Z))",
+    re.DOTALL,
+)
+"""Formulas, which are taken whole, or the end of a sentence: no initial and no title ends one."""
+
+
+Group = tuple[Frame, ...]
+"""Frames side by side, in the order of the text. All of them must name one value; the last is the answer."""
+
+
+def groups(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = None) -> Iterator[Group]:
+    """Return the frames with something in them, those that stand side by side together, from the end.
+
+    The first group is the answer. A frame that holds another is none: the inner one is. Frames within fences
+    of code count only where there is none outside; offsets are then of another text. `holds` says whether a
+    marker holds a value of the reward's kind: markers are words, and "so our answer is correct" is none.
+    """
+    if "```" not in text and "json" not in kinds:
+        found = _groups(text, kinds)
+    else:
+        found = _groups_with_fences(text, kinds)
+    return found if holds is None else _with_values(found, holds)
+
+
+def _with_values(found: Iterator[Group], holds: Callable[[str], bool]) -> Iterator[Group]:
+    for group in found:
+        kept = tuple(frame for frame in group if frame.kind != "marker" or holds(frame.text))
+        if kept:
+            yield kept
+
+
+def _groups_with_fences(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Group]:
+    if "json" in kinds and (whole := _json_frame(text)):
+        yield (whole,)
+        return
+    pieces = text.split("```")
+    outside = False
+    for group in _groups("\n…\n".join(pieces[::2]), kinds):
+        outside = True
+        yield group
+    if outside or len(pieces) == 1:
+        return
+    if "json" in kinds and (inside := _json_frame(pieces[-1 - len(pieces) % 2].partition("\n")[2])):
+        yield (inside,)
+    else:
+        yield from _groups(_FENCE_LINE.sub("", text), kinds)
+
+
+def _groups(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Group]:
+    if len(kinds) == 1:
+        frames = _FINDERS[kinds[0]](text)
+    else:
+        found = (_FINDERS[kind](text) for kind in kinds if kind != "json")
+        frames = heapq.merge(*found, key=_nearest_the_end)
+    group: list[Frame] = []
+    start = 0
+    for frame in frames:
+        if group:
+            gap = start - frame.end
+            if gap < 0:
+                continue
+            if gap > _LONGEST_JOINT or not _JOINT.fullmatch(text, frame.end, start):
+                yield tuple(group[::-1])
+                group = []
+        group.append(frame)
+        start = frame.start
+    if group:
+        yield tuple(group[::-1])
+
+
+def _nearest_the_end(frame: Frame) -> int:
+    return -frame.start
+
+
+def tags(text: str) -> Iterator[Frame]:
+    """Yield the innermost pairs of answer tags, from the end."""
+    if "nswer>" not in text and "NSWER>" not in text:
+        return
+    edge = len(text)
+    for _ in range(_MOST):
+        close, (opening, closing) = max((text.rfind(tags[1], 0, edge), tags) for tags in _TAGS)
+        start = max(text.rfind(tags[0], 0, close) for tags in _TAGS) if close >= 0 else -1
+        if start < 0:
+            return
+        content = text[start + len(opening) : close]
+        if not _EMPTY.fullmatch(content):
+            yield Frame("tags", content.strip(), start, close + len(closing))
+        edge = close
+
+
+def boxes(text: str) -> Iterator[Frame]:
+    """Yield the boxes of LaTeX, and GLM's, from the end."""
+    edge = len(text)
+    tokens = _BOX_TOKENS[0] in text
+    for _ in range(_MOST):
+        start = max(text.rfind("\\boxed", 0, edge), text.rfind("\\fbox", 0, edge))
+        if tokens:
+            start = max(start, text.rfind(_BOX_TOKENS[0], 0, edge))
+        if start < 0:
+            return
+        content, end = _box_at(text, start)
+        if content is not None and not _EMPTY.fullmatch(content):
+            yield Frame("box", content.strip(), start, end)
+        edge = start
+
+
+def _box_at(text: str, start: int) -> tuple[str | None, int]:
+    """What the box that begins here holds, and where it ends; None when it never closes."""
+    box = _BOX.match(text, start)
+    if box is None:
+        inside = start + len(_BOX_TOKENS[0])
+        end = text.find(_BOX_TOKENS[1], inside, start + _LONGEST) if text[start] == "<" else -1
+        return (None, start) if end < 0 else (text[inside:end], end + len(_BOX_TOKENS[1]))
+    if text[box.end() : box.end() + 1] != "{":
+        bare = _BARE_BOX.match(text, box.end())
+        return (bare[1], bare.end()) if bare else (None, start)
+    depth = 0
+    for brace in _BRACE.finditer(text, box.end(), box.end() + _LONGEST):
+        depth += (brace[0] == "{") - (brace[0] == "}")
+        if depth == 0 and brace[0] == "}":
+            return text[box.end() + 1 : brace.start()], brace.end()
+    return None, start
+
+
+def _hashes(text: str) -> Iterator[Frame]:
+    """Lines behind `####`, from the end: of a bare one, the next line that is not blank."""
+    edge = len(text)
+    for _ in range(_MOST):
+        start = text.rfind("####", 0, edge)
+        if start < 0:
+            return
+        content, end = _line_from(text, start + 4, edge)
+        while start and text[start - 1] == "#":
+            start -= 1
+        edge = start
+        if not _EMPTY.fullmatch(content):
+            yield Frame("hash", _bare(content), start, end)
+
+
+def _markers(text: str) -> Iterator[Frame]:
+    """What follows `Answer:`, "the answer is" and their like, from the end."""
+    found: list[re.Match[str]] = []
+    if "nswer" in text or "NSWER" in text:
+        found += _ANSWER.finditer(text)
+    if "答案" in text or "选" in text:
+        found += _CHINESE.finditer(text)
+    if any(map(text.__contains__, _ABROAD)):
+        found += _LINE_ABROAD.finditer(text)
+    edge = len(text)
+    for marker in sorted(found, key=re.Match.start, reverse=True):
+        start = _announced_from(text, marker) if marker.re is _ANSWER else marker.start()
+        if start < 0 or marker.end() > edge:
+            continue
+        content, end = _sentence_from(text, marker.end(), edge)
+        edge = start
+        announces_more = content.endswith((":", "："))
+        if not announces_more and not _EMPTY.fullmatch(content):
+            yield Frame("marker", _bare(content), start, end)
+
+
+def _announced_from(text: str, marker: re.Match[str]) -> int:
+    """Where a marker begins that opens a line or sentence, or says within one what the answer is; else -1."""
+    begin = max(0, marker.start() - _LEAD)
+    begin = text.rfind("\n", begin, marker.start()) + 1 or begin
+    before = text[begin : marker.start()]
+    lead = _ALONE.search(before)
+    if lead is None and marker["verb"][:1].isalpha():
+        lead = _WITHIN.search(before)
+    return -1 if lead is None else begin + lead.start("lead")
+
+
+def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
+    """The first line from here that is not blank, up to a closing tag or an edge, and where it ends."""
+    start = _BLANKS.match(text, start, edge).end()  # type: ignore[union-attr]
+    limit = min(edge, start + _LONGEST_LINE)
+    end = text.find("\n", start, limit)
+    tag = text.find("</", start, limit if end < 0 else end)
+    if tag >= 0 and _CLOSING_TAG.match(text, tag):
+        end = tag
+    return _up_to(text, start, end, limit)
+
+
+def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
+    """The first line from here that is not blank, up to the end of its sentence: formulas are taken whole."""
+    start = _BLANKS.match(text, start, edge).end()  # type: ignore[union-attr]
+    limit = min(edge, start + _LONGEST_LINE)
+    for found in _SENTENCE_END.finditer(text, start, limit):
+        if found["end"] is not None:
+            return _up_to(text, start, found.start(), limit)
+    return _up_to(text, start, -1, limit)
+
+
+def _up_to(text: str, start: int, end: int, limit: int) -> tuple[str, int]:
+    if end >= 0:
+        return text[start:end].rstrip(), end
+    content = text[start:limit]
+    if limit < len(text):
+        content = _JOINT_BEHIND.sub("", content)  # between this frame and the next
+    return content.rstrip(), start + len(content)
+
+
+_CLOSING_TAG = re.compile(r"</answer>", re.IGNORECASE)
+
+
+def _bare(text: str) -> str:
+    """The text without Markdown's marks and quotes around all of it."""
+    text = text.strip(_AROUND)
+    return text[1:-1].strip() if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+_KEYS = ("final_answer", "answer", "final answer")
+
+
+def _json_frame(text: str) -> Frame | None:
+    """The answer in a text that is one object of JSON; numbers as they are written."""
+    text = text.strip()
+    if not (text.startswith("{") and text.endswith("}")) or "nswer" not in text:
+        return None
+    try:
+        found = json.loads(
+            text, strict=False, parse_int=str, parse_float=str, object_pairs_hook=object_of_pairs
+        )
+    except (ValueError, RecursionError):
+        return None
+    values = {str(key).casefold(): value for key, value in found.items()}
+    value = next((values[key] for key in _KEYS if key in values), None)
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return Frame("json", value.strip(), 0, len(text))
+
+
+_FINDERS = {"tags": tags, "box": boxes, "hash": _hashes, "marker": _markers}

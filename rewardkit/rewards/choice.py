@@ -1,0 +1,322 @@
+"""Multiple choice: one option in one frame: its letter, its letter with its own text, or its text.
+
+Serves MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and their like.
+
+- The answer stands in the last frame of the response's own text (`answers/place.py`). Without a frame, a
+  response that is nothing but the option answers with it, or a last line that is nothing but its letter,
+  with its text or without.
+- `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. Two options, a letter with
+  another option's text and a letter that is none are no answer; `A, C` and `ACD` name all of theirs.
+- The options are `extra_info["choices"]` (or `options`, `endings`): a list, a mapping of letter to text, or
+  `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. Where they were shuffled
+  after the ground truth was written, `extra_info["permutation"]` says for each place which original option
+  is there. The rows of `rewardkit prep` have them in `extra_info["metadata"]`, as JSON. Without options only
+  letters count.
+- The ground truth is a letter, an index from 0, an option's text, or a JSON list of these: then all of them
+  are right together (`several="any"`: each is right alone).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from rewardkit.rewards.answers.number import SENTENCE_WORDS
+from rewardkit.rewards.answers.place import FrameKind, Group, groups, own_text
+from rewardkit.types import Sample, Score, failure
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """Options of the choice reward."""
+
+    score: float = 1.0
+    """For the right choice."""
+    wrong_score: float = 0.0
+    format_score: float = 0.0
+    """For a wrong choice in a frame."""
+    several: Literal["all", "any"] = "all"
+    """What a list of right answers means: all of them together, or each alone."""
+
+
+def score(sample: Sample, options: ChoiceOptions) -> Score:
+    """Score one response by the rules at the top of this file.
+
+    `parts["format"]` is 1.0 where the answer stands in a frame. The status is `invalid` when the ground truth
+    names no option.
+    """
+    choices, right = read_question(sample)
+    if right is None:
+        return failure("invalid", f"ground truth {sample.ground_truth!r:.80} names no option")
+    text = own_text(sample.response, sample.prompt)
+    kinds: tuple[FrameKind, ...] = ("tags", "box", "hash", "marker", "json")
+    group = next(groups(text, *kinds, holds=lambda said: _speaks_of(said, choices)), None)
+    named = _agreed(group, choices) if group else _alone(text, choices)
+    kind = group[-1].kind if group else None
+    correct = bool(named) and (
+        named == right or (options.several == "any" and len(named) == 1 and named <= right)
+    )
+    value = options.score if correct else options.format_score if kind and named else options.wrong_score
+    shown = ",".join(choices.labels[i] for i in sorted(named)) or None
+    why = kind or "no frame"
+    return Score(
+        value,
+        "ok",
+        correct,
+        shown,
+        {"format": float(kind is not None)},
+        why if named else f"{why}: no option",
+    )
+
+
+# What a text names.
+
+Named = frozenset[int]
+"""The options that a text names; none where it names no option, or contradicts itself."""
+
+_NONE: Named = frozenset()
+_CALLED = r"(?:(?:the\s)?(?:option|choice|answer|letter|选项|選項)s?:?\s*)?"
+_LABEL = re.compile(
+    rf"{_CALLED}(?P<open>[(\[（*_]{{0,4}})(?P<label>[A-Za-z]|\d{{1,2}})(?P<mark>[)\]）*_.:：、,，;。]{{0,4}})(?![\w'’])",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"[(\[]?[A-Z][)\]]?(?:\s*(?:,|;|&|、|和|\band\b)?\s*[(\[]?[A-Z][)\]]?)+")
+_LABEL_BEHIND = re.compile(r"(?P<text>.{1,400}?)[\s,;:–—-]*[(\[（](?P<label>[A-Z])[)\]）]", re.DOTALL)
+_BRACKETED = re.compile(r"[(\[（]([A-Z])[)\]）]")
+_OTHER_LABEL = re.compile(r"(?<![\w'’])([A-Z])(?![\w'’]|\s[a-z])")
+"""A letter that stands alone; before a small word A is an article and I a pronoun."""
+
+
+def _speaks_of(text: str, choices: ChoiceList) -> bool:
+    """Whether a text names an option or has a label in it."""
+    return bool(_named(text, choices, in_sentence=True)) or _OTHER_LABEL.search(text) is not None
+
+
+def _agreed(group: Group, choices: ChoiceList) -> Named:
+    """What the last frame of a group names, unless another names something else."""
+    last = _named(group[-1].text, choices, in_sentence=group[-1].kind == "marker")
+    others = (_exactly(frame.text, choices) for frame in group[:-1])
+    return last if all(not other or other == last for other in others) else _NONE
+
+
+def _alone(text: str, choices: ChoiceList) -> Named:
+    """What a response names that is nothing but the option, or whose last line is its letter."""
+    whole = text.strip()
+    if named := _exactly(whole, choices):
+        return named
+    label = _LABEL.match(whole) if "\n" not in whole else None
+    if label and label["mark"].strip("*_"):
+        return _named(whole, choices, in_sentence=False)
+    last = whole.rpartition("\n")[2]
+    return _exactly(last, choices) if _LABEL.match(_plain(last)) else _NONE
+
+
+def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
+    """What the text of a frame names."""
+    plain = _plain(text)
+    if plain.startswith(_NEGATIONS):
+        return _NONE
+    if named := _exactly(plain, choices):
+        return named
+    label = _LABEL.match(plain)
+    if label and (named := _labelled_by(label, choices)):
+        rest = plain[label.end() :]
+        is_sentence = not in_sentence and not SENTENCE_WORDS.isdisjoint(fold(rest).split())
+        return _NONE if is_sentence or _names_others(rest, named, choices) else named
+    bracketed = set(_BRACKETED.findall(plain)) if in_sentence else ()
+    named = _of_labels(bracketed, choices) if len(bracketed) == 1 else _NONE
+    return _NONE if _names_others(plain, named, choices) else named
+
+
+def _exactly(text: str, choices: ChoiceList) -> Named:
+    """What a text is nothing but."""
+    plain = _plain(text)
+    if plain.startswith(_NEGATIONS):
+        return _NONE
+    if (one := choices.texts.get(fold(plain))) is not None:
+        return frozenset((one,))
+    label = _LABEL.match(plain)
+    if label and (named := _labelled_by(label, choices)):
+        rest = plain[label.end() :].strip(_AROUND)
+        if not rest or choices.texts.get(fold(rest)) in named:
+            return named
+    if _LISTED.fullmatch(plain):
+        return _of_labels(re.findall("[A-Z]", plain), choices)
+    behind = _LABEL_BEHIND.fullmatch(plain)
+    named = _of_labels(behind["label"], choices) if behind else _NONE
+    return named if behind and choices.texts.get(fold(behind["text"])) in named else _NONE
+
+
+def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
+    """The option of a leading letter, if it is a label: `a man` and `I think` are no labels."""
+    letter = label["label"]
+    bare = not label["open"] and not label["mark"] and label.end() < len(label.string)
+    if bare and (letter.islower() or letter in "AI") and _WORD_FOLLOWS.match(label.string, label.end()):
+        return _NONE
+    return _of_labels(letter.upper() if letter.isalpha() else (letter,), choices)
+
+
+def _of_labels(letters: Iterable[str], choices: ChoiceList) -> Named:
+    found = set(letters)
+    return frozenset(choices.labels.index(x) for x in found) if found <= set(choices.labels) else _NONE
+
+
+def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
+    """Whether the text behind a label names another option: by its letter, or by beginning with its text."""
+    letters = set(_OTHER_LABEL.findall(rest)) & set(choices.labels)
+    if not _of_labels(letters, choices) <= named:
+        return True
+    said = fold(rest) + " "
+    begun = [text for text in choices.texts if said.startswith(text + " ")]
+    return bool(begun) and choices.texts[max(begun, key=len)] not in named
+
+
+def _plain(text: str) -> str:
+    """Without the decoration of LaTeX and Markdown."""
+    if "\\" in text or "$" in text or "{" in text:
+        text = LATEX.sub("", text)
+    return text.rstrip(DECORATION).lstrip(_BEFORE)
+
+
+_NEGATIONS = ("!", "¬", "~", "≠")
+_AROUND = " \t\r\n*_`\"'“”‘’.:：,;!。，…()[]（）–—-"
+_WORD_FOLLOWS = re.compile(r"\s+[a-z]")
+
+# The question.
+
+LETTERS = "ABCDEFGHIJ"
+"""The labels of options that are not given."""
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►│║┃⭐✅✔☑👉👈➡→\ufe0f"
+_BEFORE = DECORATION.replace("!", "")
+LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname)\s?\{|\\[,;!() \[\]]|[{}$]")
+_ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?=\w)")
+_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|[-+/^=<>%×#]")
+_OF_PROSE = re.compile(r"[^\W\d_]{2,}")
+"""A word: between two of them a dash or stroke is punctuation, and no sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceList:
+    """The options of one question, in the order shown."""
+
+    labels: tuple[str, ...]
+    texts: dict[str, int]
+    """Folded text -> index; texts that two options share are left out."""
+
+
+def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
+    """Return the options as shown, and which of them are right: None when the ground truth names none."""
+    info = sample.extra_info
+    if not info:
+        return _prepared(_NO_CHOICES.labels, (), sample.ground_truth)
+    given = info.get("choices") or info.get("options") or info.get("endings")
+    if not given and isinstance(info.get("metadata"), str):
+        given = _kept(info["metadata"])
+    if type(given) is list and type(given[0]) is str:
+        choices, right = _prepared_list(tuple(given), sample.ground_truth)
+    else:
+        labels, texts = _labelled(given) if given else (_NO_CHOICES.labels, ())
+        choices, right = _prepared(labels, texts, sample.ground_truth)
+    permutation = info.get("permutation")
+    if right is None or permutation is None:
+        return choices, right
+    try:
+        return choices, frozenset(list(permutation).index(i) for i in right)
+    except (ValueError, TypeError):
+        return choices, None
+
+
+@lru_cache(maxsize=65_536)
+def _kept(metadata: str) -> list[str] | None:
+    """The options in the metadata of a prepared row, JSON with `choices`."""
+    try:
+        given = msgspec.json.decode(metadata)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    found = given.get("choices") if isinstance(given, dict) else None
+    return found if isinstance(found, list) and found and all(type(c) is str for c in found) else None
+
+
+def _labelled(given: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Labels and texts of the options, however they were given."""
+    if isinstance(given, Mapping):
+        labels, texts = given.get("label"), given.get("text")
+        if isinstance(labels, Sequence) and isinstance(texts, Sequence) and not isinstance(labels, str):
+            return tuple(map(str, labels)), tuple(map(str, texts))
+        return tuple(map(str, given)), tuple(map(str, given.values()))
+    texts = tuple(map(str, given))
+    return tuple(_ALPHABET[: len(texts)]), texts
+
+
+@lru_cache(maxsize=65_536)
+def _prepared_list(given: tuple[Any, ...], ground_truth: str) -> tuple[ChoiceList, frozenset[int] | None]:
+    labels, texts = _labelled(given)
+    return _prepared(labels, texts, ground_truth)
+
+
+@lru_cache(maxsize=65_536)
+def _prepared(
+    labels: tuple[str, ...], texts: tuple[str, ...], ground_truth: str
+) -> tuple[ChoiceList, frozenset[int] | None]:
+    """The options, and which of them are right before any permutation."""
+    choices = _choices(labels, texts) if texts else _NO_CHOICES
+    return choices, _right(ground_truth, choices)
+
+
+@lru_cache(maxsize=65_536)
+def _choices(labels: tuple[str, ...], texts: tuple[str, ...]) -> ChoiceList:
+    folded = [fold(text) for text in texts]
+    return ChoiceList(
+        tuple(label.strip("(). ").upper() for label in labels),
+        {text: i for i, text in enumerate(folded) if text and folded.count(text) == 1},
+    )
+
+
+_NO_CHOICES = ChoiceList(tuple(LETTERS), {})
+
+
+def _right(ground_truth: str, choices: ChoiceList) -> frozenset[int] | None:
+    plain = ground_truth.strip()
+    if plain.startswith("["):
+        try:
+            found = [_one_right(str(item), choices) for item in msgspec.json.decode(plain.encode())]
+        except (msgspec.DecodeError, TypeError, UnicodeEncodeError):
+            return None
+        return None if not found or None in found else frozenset(i for i in found if i is not None)
+    one = _one_right(plain, choices)
+    return None if one is None else frozenset((one,))
+
+
+def _one_right(text: str, choices: ChoiceList) -> int | None:
+    label = text.strip("(). ").upper()
+    if label in choices.labels:
+        return choices.labels.index(label)
+    if text.isdecimal() and text.isascii() and int(text[:4]) < len(choices.labels):
+        return int(text[:4])
+    return choices.texts.get(fold(text))
+
+
+def fold(text: str) -> str:
+    """Return a text as options are compared: letter case, punctuation and articles in front do not matter."""
+    text = LATEX.sub("", text) if "\\" in text or "$" in text else text
+    plain = _ARTICLE.sub("", text.strip(DECORATION).casefold()).translate(_DASHES)
+    tokens = _TOKEN.findall(plain)
+    if "-" in tokens or "/" in tokens:
+        tokens = [token for i, token in enumerate(tokens) if token not in "-/" or _is_sign(tokens, i)]
+    return " ".join(tokens)
+
+
+_DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-"}
+
+
+def _is_sign(tokens: list[str], at: int) -> bool:
+    """Whether a dash or stroke is one of arithmetic: something follows, and it is not between two words."""
+    if at + 1 == len(tokens):
+        return False
+    return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))

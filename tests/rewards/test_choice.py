@@ -1,0 +1,155 @@
+"""The choice reward: one option in one frame and no other, however it is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.choice import ChoiceOptions, score
+from rewardkit.types import Sample, Score
+
+CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
+
+
+def scored(response: str, truth: str = "B", info: dict[str, Any] | None = None, **options: Any) -> Score:
+    return score(Sample("choice", response, truth, None, info or {}), ChoiceOptions(**options))
+
+
+ONE_OPTION = (
+    "B",
+    "(B)",
+    "b",
+    "**B**",
+    "B.",
+    "Option B",
+    "B. Lyon",
+    "(B) Lyon",
+    "B: Lyon",
+    "Lyon",
+    "lyon.",
+    "Lyon (B)",
+    "$B$",
+    "\\text{B}",
+)
+FRAMES = (
+    "<answer>%s</answer>", "\\boxed{%s}", "#### %s", "Answer: %s", "**Answer:** %s", "## Final Answer\n\n%s", "So the answer is %s",
+    "The correct answer (one of A to D) is: %s", "【答案】%s", "答案：%s", '{"reasoning": "not A", "answer": "%s"}', "%s",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("said", ONE_OPTION)
+def test_one_option_in_a_frame_is_the_answer_however_it_is_written(said: str, frame: str) -> None:
+    if said == "b" and frame.endswith("is %s"):
+        said = "(b)"
+    response = frame.replace("%s", said.replace("\\", "\\\\") if frame.startswith("{") else said)
+    assert scored(response, "B", CAPITALS).correct, response
+    assert scored(response, "C", CAPITALS).correct is False, response
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(
+    "said",
+    ["A or B", "A, B", "A and B", "ABCD", "B. Paris", "(B) Nice", "Paris, Lyon", "K", "not B", "!B", "none of them"],
+)  # fmt: skip
+def test_two_options_another_options_text_and_no_option_are_no_answer(said: str, frame: str) -> None:
+    response = frame.replace("%s", said)
+    for truth in "AB":
+        assert scored(response, truth, CAPITALS).correct is False, response
+
+
+@pytest.mark.parametrize(
+    ("response", "truth", "right"),
+    [
+        ("Answer: Because it is so", "B", False),
+        ("The answer is Democracy", "D", False),
+        ("The answer is A. No wait. The answer is B.", "B", True),
+        ("I think B. In conclusion I am sure.", "I", False),
+        ("The answer is a matter of taste.", "A", False),
+        ("The answer is A man of letters.", "A", False),
+        ("The answer is I think unclear.", "I", False),
+        ("So B", "B", False),
+        ("It is far from the sea.\n\nB", "B", True),
+        ("It is far from the sea.\n\n(B) Lyon", "B", True),
+        ("A) Paris", "A", True),
+        ("The answer is A. The answer is B.", "B", False),
+        ("The answer is (B). The others are wrong, since C lies on the coast.", "B", True),
+        ("The answer is B because it lies inland.", "B", True),
+        ("The answer is ... B.", "B", True),
+        ("Answer: B\n\nThis answer is correct.", "B", True),
+        ("Answer: B\n\nQuestion: What is next?\nAnswer: C", "B", True),
+        ("答案是B，因为里昂在内陆。", "B", True),
+        ("【答案】题目可能有误", "B", False),
+        ("所以选B。", "B", True),
+    ],
+)
+def test_a_letter_counts_where_a_frame_names_it(response: str, truth: str, right: bool) -> None:
+    """The failures of simple-evals, MMLU-Pro and lm-eval, which take the first letter they meet, among them."""
+    assert scored(response, truth, CAPITALS if truth in "ABCD" else None).correct is right
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["B, not ", "A and to B and ", "but ", " , ", "The answer is B. ", "(B) ", "A B C D ", "Answer: "],
+)
+def test_long_repetition_is_read_as_any_response(piece: str) -> None:
+    for said in (piece * 20_000, "The answer is " + piece * 20_000 + "or"):
+        assert scored(said, "B", CAPITALS).status == "ok"
+
+
+def test_an_options_text_counts_as_its_letter() -> None:
+    assert scored("The answer is Lyon.", "B", CAPITALS).correct
+    assert scored("Partly yes", "D", {"choices": ["x", "y", "z", "Par"]}).correct is False
+    assert scored("The answer is B. Paris", "B", CAPITALS).correct is False
+    assert scored("The answer is B. Lyon", "B", CAPITALS).correct
+
+
+def test_the_truth_may_be_a_letter_an_index_a_text_or_several() -> None:
+    for truth in ("B", "b", "(B)", "1", "Lyon", '["B"]', "[1]"):
+        assert scored("B", truth, CAPITALS).correct, truth
+    assert scored("A, B", '["A", "B"]').correct
+    assert scored("AB", '["A", "B"]').correct
+    assert scored("A", '["A", "B"]').correct is False
+    assert scored("A", '["A", "B"]', several="any").correct
+    assert scored("A, B", '["A", "B"]', several="any").correct
+    assert scored("A, C", '["A", "B"]', several="any").correct is False
+    for truth in ("", "K", "Berlin", "[", "[]", "7", "-1"):
+        assert scored("B", truth, CAPITALS).status == "invalid", truth
+
+
+def test_options_come_as_list_mapping_or_labels_and_texts() -> None:
+    arc = {"choices": {"label": ["1", "2"], "text": ["wood", "iron"]}}
+    assert scored("(2)", "2", arc).extracted == "2"
+    assert scored("The answer is iron.", "2", arc).correct
+    assert scored("wood", "A", {"options": {"A": "wood", "B": "iron"}}).correct
+    assert scored("He eats.", "1", {"endings": ["He sleeps.", "He eats."]}).correct
+
+
+def test_shuffled_options_are_put_back() -> None:
+    shown = {"choices": ["Lyon", "Lille", "Paris", "Nice"], "permutation": [1, 3, 0, 2]}
+    assert scored("C", "A", shown).correct  # Paris, option A originally, is shown third
+    assert scored("A", "A", shown).correct is False
+    assert scored("C", "A", {**shown, "permutation": [1, 3]}).status == "invalid"
+
+
+def test_the_values_are_options_and_format_pays_only_what_was_stated() -> None:
+    values = {"score": 2.0, "wrong_score": -1.0, "format_score": 0.1}
+    responses = ("\\boxed{B}", "\\boxed{C}", "nothing", "\\boxed{B or C}")
+    assert [scored(r, **values).score for r in responses] == [2.0, 0.1, -1.0, -1.0]
+    assert [scored(r).parts for r in ("\\boxed{C}", "C")] == [{"format": 1.0}, {"format": 0.0}]
+
+
+def test_options_that_differ_by_a_sign_are_told_apart() -> None:
+    lines = {"choices": ["y = x - 2", "y = x / 2", "y = x + 2", "A only", "x-2"]}
+    assert scored("The answer is y = x - 2.", "A", lines).correct
+    assert scored("The answer is y = x / 2.", "A", lines).correct is False
+    assert scored("The answer is (A) y = x / 2.", "A", lines).correct is False
+    assert scored("**D)** A only", "D", lines).correct
+
+
+def test_the_options_of_a_prepared_row_are_read_from_its_metadata() -> None:
+    info = {"metadata": '{"choices": ["Paris", "Lyon", "Nice", "Lille"], "subject": "x"}'}
+    assert scored("The answer is Lyon.", "B", info).correct
+    assert not scored("The answer is (B) Nice.", "B", info).correct
+    assert scored("The answer is (B).", "B", {"metadata": "no JSON"}).correct
