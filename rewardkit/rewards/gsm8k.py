@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rewardkit.rewards.answers.number import Number, Value, equal, last_number, number_in, stated_number
-from rewardkit.rewards.answers.place import own_text
+from rewardkit.rewards.answers.place import own_text, without_prompt
 from rewardkit.types import Sample, Score, failure
 
 
@@ -61,7 +61,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     text = own_text(sample.response, sample.prompt)
     if options.window is not None:
         text = text[-options.window :]
-    found, in_format = _strict(text) if options.method == "strict" else _flexible(text)
+    found, in_format = _strict(text) if options.method == "strict" else _flexible(text, sample)
     correct = found is not None and found.value is not None and equal(found.value, wanted)
     if correct:
         value = options.score
@@ -85,10 +85,12 @@ def _strict(text: str) -> tuple[Number | None, bool]:
     return found, found is not None
 
 
-def _flexible(text: str) -> tuple[Number | None, bool]:
+def _flexible(text: str, sample: Sample) -> tuple[Number | None, bool]:
     """The number of the last frame, else the last of the text, and whether `####` announces it."""
     found, kind = stated_number(text, "tags", "box", "hash", "marker", "json")
-    return (last_number(text) if kind is None else found), found is not None and kind == "hash"
+    if kind is None:
+        return last_number(without_prompt(text, sample.prompt)), False
+    return found, found is not None and kind == "hash"
 
 
 @lru_cache(maxsize=65_536)

@@ -62,18 +62,20 @@ _LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
 def own_text(response: str, prompt: Prompt = None) -> str:
     """Return what a response says in its own turn: "" for a thought that never ends.
 
-    That is its `reply`, up to a line that opens a next turn, without comments and without the prompt where it
-    repeats it word for word.
+    That is its `reply`, without comments, up to a line that opens a next turn.
     """
     text = reply(response)
     if "!--" in text or "[//]" in text:
         text = without_comments(text)
     if ":" in text or "：" in text or _HEADING.search(text):
         text = _before_next_turn(text, prompt)
-    question = prompt if type(prompt) is str else question_of(prompt)
-    if len(question) > _SHORT_PROMPT and question in text:
-        text = text.replace(question, " ")
     return text
+
+
+def without_prompt(text: str, prompt: Prompt) -> str:
+    """Return a text without its prompt, where it repeats that word for word: what is asked is no answer."""
+    question = question_of(prompt).strip()
+    return text.replace(question, " ") if len(question) > _SHORT_PROMPT else text
 
 
 def reply(response: str) -> str:
@@ -209,8 +211,9 @@ _JOINT = re.compile(
 )
 """Between frames side by side: blanks, commas, brackets, "or", "and", the name of what follows (`x = `)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
+"""What stands at the end of a line before the next frame in it, and is no part of either."""
 _LONGEST_JOINT = 60
-_BLANKS = re.compile(r"[ \t\r\n*_:：]*")
+_BLANKS = " \t\r\n*_:："
 _FENCE_LINE = re.compile(r"```[^\n`]*")
 
 _ANSWER = re.compile(
@@ -417,31 +420,28 @@ def _announced_from(text: str, marker: re.Match[str]) -> int:
 
 def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
     """The first line from here that is not blank, up to a closing tag or an edge, and where it ends."""
-    start = _BLANKS.match(text, start, edge).end()  # type: ignore[union-attr]
-    limit = min(edge, start + _LONGEST_LINE)
-    end = text.find("\n", start, limit)
-    tag = text.find("</", start, limit if end < 0 else end)
-    if tag >= 0 and _CLOSING_TAG.match(text, tag):
-        end = tag
-    return _up_to(text, start, end, limit)
+    whole = text[start : min(edge, start + _LONGEST_LINE)]
+    content = whole.lstrip(_BLANKS)
+    start += len(whole) - len(content)
+    line = content.partition("\n")[0]
+    if "</" in line and (tag := _CLOSING_TAG.search(line)):
+        line = line[: tag.start()]
+    elif len(line) == len(content) and edge < len(text):
+        line = _JOINT_BEHIND.sub("", line)
+    return line.rstrip(), start + len(line)
 
 
 def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
     """The first line from here that is not blank, up to the end of its sentence: formulas are taken whole."""
-    start = _BLANKS.match(text, start, edge).end()  # type: ignore[union-attr]
+    while start < edge and text[start] in _BLANKS:
+        start += 1
     limit = min(edge, start + _LONGEST_LINE)
     for found in _SENTENCE_END.finditer(text, start, limit):
         if found["end"] is not None:
-            return _up_to(text, start, found.start(), limit)
-    return _up_to(text, start, -1, limit)
-
-
-def _up_to(text: str, start: int, end: int, limit: int) -> tuple[str, int]:
-    if end >= 0:
-        return text[start:end].rstrip(), end
+            return text[start : found.start()].rstrip(), found.start()
     content = text[start:limit]
     if limit < len(text):
-        content = _JOINT_BEHIND.sub("", content)  # between this frame and the next
+        content = _JOINT_BEHIND.sub("", content)
     return content.rstrip(), start + len(content)
 
 

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.answers.place import FrameKind, groups, outside_thoughts, own_text, reply
+from rewardkit.rewards.answers.place import (
+    FrameKind,
+    groups,
+    outside_thoughts,
+    own_text,
+    reply,
+    without_prompt,
+)
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.special_tokens import THOUGHTS
 from rewardkit.types import Sample
@@ -81,10 +88,10 @@ def test_a_first_line_the_prompt_itself_and_other_words_end_nothing(said: str) -
     assert own_text(said, PROMPT).endswith("Canberra")
 
 
-def test_the_prompt_word_for_word_is_not_the_response_s_own() -> None:
+def test_a_prompt_that_is_repeated_word_for_word_can_be_left_out() -> None:
     prompt = "Compute the value of $2 + 3$ now."
-    assert own_text(f"{prompt} It is 5.", prompt).strip() == "It is 5."
-    assert own_text("Paris", "Paris") == "Paris"
+    assert without_prompt(f"{prompt} It is 5.", prompt).strip() == "It is 5."
+    assert without_prompt("Paris", "Paris") == "Paris"
 
 
 def test_several_thoughts_may_stand_between_calls_and_programs() -> None:

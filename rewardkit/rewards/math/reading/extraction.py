@@ -19,6 +19,7 @@ from rewardkit.rewards.answers.place import (
     groups,
     own_text,
     question_of,
+    without_prompt,
 )
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
@@ -63,6 +64,8 @@ def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None
         return Extraction(None, "empty")
     found = _framed(text, options)
     question = question_of(prompt)
+    if found is None and question:
+        text = without_prompt(text, prompt)
     if found is None and _is_line_of_maths(text.strip()) and not _FRAMES.keys() >= set(options.methods):
         found = Extraction(_LEADING_ARROW.sub("", text.strip()), "whole")
     for method in options.methods:
