@@ -144,7 +144,7 @@ def mmlu_pro_results(clone: Path) -> Iterator[Row]:
         with zipfile.ZipFile(path) as archive:
             name = next(name for name in archive.namelist() if name.endswith(".json"))
             rows = json.loads(archive.read(name))
-        for found in rows[::80]:
+        for found in filter(lambda row: isinstance(row, dict), rows[::80]):
             response = found.get("generated_text") or found.get("model_outputs")
             if isinstance(response, str):
                 label = found["pred"] == found["answer"] if found.get("pred") else None

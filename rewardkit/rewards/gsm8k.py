@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.rewards.answers.number import Number, Value, equal, last_number, number_in, stated_number
+from rewardkit.rewards.answers.number import StatedNumber, Value, equal, last_number, number_in, stated_number
 from rewardkit.rewards.answers.place import own_text, without_prompt
 from rewardkit.types import Sample, Score, failure
 
@@ -79,13 +79,13 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     return Score(value, "ok", correct, found and found.text, {"format": float(in_format)}, why)
 
 
-def _strict(text: str) -> tuple[Number | None, bool]:
+def _strict(text: str) -> tuple[StatedNumber | None, bool]:
     """The number of the last `####` line, and whether there is one."""
     found, _ = stated_number(text, "hash")
     return found, found is not None
 
 
-def _flexible(text: str, sample: Sample) -> tuple[Number | None, bool]:
+def _flexible(text: str, sample: Sample) -> tuple[StatedNumber | None, bool]:
     """The number of the last frame, else the last of the text, and whether `####` announces it."""
     found, kind = stated_number(text, "tags", "box", "hash", "marker", "json")
     if kind is None:

@@ -29,7 +29,7 @@ def test_it_shows_the_answer_both_readings_and_what_decided(capsys: pytest.Captu
 
 def test_a_reward_without_an_explanation_shows_its_score(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "--reward", "gsm8k", "--gold", "72", "--response", "#### 72 or 73"]) == 0
-    assert "several numbers after ####" in capsys.readouterr().out
+    assert "several numbers" in capsys.readouterr().out
 
 
 def test_the_response_can_come_from_standard_input(

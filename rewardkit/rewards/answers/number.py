@@ -72,7 +72,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
-class Number(NamedTuple):
+class StatedNumber(NamedTuple):
     """A number that was found."""
 
     value: Value | None
@@ -81,20 +81,20 @@ class Number(NamedTuple):
     """As it stands there."""
 
 
-def number_in(text: str, *, in_sentence: bool = False) -> Number | None:
+def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
     """Return the number that a text is, perhaps with a unit; None where none stands at its beginning.
 
     `in_sentence`: words may stand before it, as behind a marker or in JSON; it is the only number there.
     """
     if text.isdigit() and text.isascii():
-        return Number(Decimal(text), text)
+        return StatedNumber(Decimal(text), text)
     text = _plain(text)
     if "=" in text:
         return _last_side(text, in_sentence)
     return _number_in(text, in_sentence)
 
 
-def stated_number(text: str, *kinds: FrameKind) -> tuple[Number | None, FrameKind | None]:
+def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, FrameKind | None]:
     """Return the number that the last frame of a text holds, and the kind of frame; None without a frame.
 
     It has no value where a frame side by side with it holds another.
@@ -107,28 +107,28 @@ def _in_sentence(text: str) -> bool:
     return number_in(text, in_sentence=True) is not None
 
 
-def _agreed(group: Group) -> Number | None:
+def _agreed(group: Group) -> StatedNumber | None:
     last = _number_of(group[-1])
     if last is None or last.value is None or len(group) == 1:
         return last
     for other in map(_number_of, group[:-1]):
         if other is not None and other.value is not None and not equal(other.value, last.value):
-            return Number(None, last.text)
+            return StatedNumber(None, last.text)
     return last
 
 
-def _number_of(frame: Frame) -> Number | None:
+def _number_of(frame: Frame) -> StatedNumber | None:
     return number_in(frame.text, in_sentence=frame.kind in ("marker", "json"))
 
 
-def last_number(text: str) -> Number | None:
+def last_number(text: str) -> StatedNumber | None:
     """Return the number that a text names last, wherever it stands."""
     last_digit = max(map(text.rfind, "0123456789０１２３４５６７８９"))
     if last_digit < 0:
         return None
     near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1].translate(_FULL_WIDTH)
     found = list(_ANY.finditer(near))
-    return Number(_value(found[-1]), found[-1][0]) if found else None
+    return StatedNumber(_value(found[-1]), found[-1][0]) if found else None
 
 
 def equal(a: Value, b: Value) -> bool:
@@ -154,7 +154,7 @@ def _plain(text: str) -> str:
     return text.strip()
 
 
-def _last_side(text: str, in_sentence: bool) -> Number | None:
+def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
     """The number of `a = b`: b, unless a is a number too, and another one."""
     *sides, last = text.split("=")
     found = _number_in(last, in_sentence)
@@ -163,16 +163,16 @@ def _last_side(text: str, in_sentence: bool) -> Number | None:
     for side in filter(None, map(str.strip, sides)):
         other = _number_in(side, in_sentence=False)
         if other is not None and other.value is not None and not equal(other.value, found.value):
-            return Number(None, found.text)
+            return StatedNumber(None, found.text)
     return found
 
 
-def _number_in(text: str, in_sentence: bool) -> Number | None:
+def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
     found = _FIRST.match(text)
     if found is None and in_sentence:
         words = _WORD.findall(text)
         if words and words[0].casefold() in _DENIED:
-            return Number(None, text[:_SHOWN])
+            return StatedNumber(None, text[:_SHOWN])
         found = _ANY.search(text)
     if found is None:
         return None
@@ -180,19 +180,19 @@ def _number_in(text: str, in_sentence: bool) -> Number | None:
     value = _value(found)
     rest = _UNIT_POWER.sub("", text[found.end() :])
     if not rest or value is None:
-        return Number(value, shown)
+        return StatedNumber(value, shown)
     if _COMPARED.search(text) or _CHANGED.match(text, found.end()) or not _UNIT.fullmatch(rest):
-        return Number(None, shown)
+        return StatedNumber(None, shown)
     if _DIGIT.search(rest):
         others = [_value(other) for other in _ANY.finditer(rest)]
         if _LISTED.match(rest) or not others or not all(o is not None and equal(o, value) for o in others):
-            return Number(None, shown)
+            return StatedNumber(None, shown)
     words = [word.casefold() for word in _WORD.findall(rest)]
     if not in_sentence and not SENTENCE_WORDS.isdisjoint(words):
-        return Number(None, shown)
+        return StatedNumber(None, shown)
     if words and (scale := _SCALES.get(words[0].removesuffix("s"))):
         value *= 10**scale
-    return Number(value, shown)
+    return StatedNumber(value, shown)
 
 
 def _value(found: re.Match[str]) -> Value | None:

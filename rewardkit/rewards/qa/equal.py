@@ -24,7 +24,7 @@ from rewardkit.rewards.math.reading.spelled import spelled_number
 MAX_ANSWER = 1_000
 """Characters; a longer answer is no short one."""
 
-Date = tuple[int, int, int]
+ComparedDate = tuple[int, int, int]
 """Year, month and day; 0 where one is not given."""
 
 _QUOTES = dict.fromkeys((0x2018, 0x2019, 0xB4), "'") | dict.fromkeys((0x201C, 0x201D), '"')
@@ -50,7 +50,7 @@ class ComparedForm:
     number: Value | None
     unit: str
     """What follows the number, if anything: a unit by its dimensions, a currency by its code, else words."""
-    date: Date | None
+    date: ComparedDate | None
     words: tuple[str, ...]
     joined: str
     """The words without blanks, where deleting punctuation changes nothing else; else empty."""
@@ -155,7 +155,7 @@ _LONGEST_DATE = 6
 """Words: Tuesday the 5th of May, 1945."""
 
 
-def _date(text: str) -> Date | None:
+def _date(text: str) -> ComparedDate | None:
     """A date with at least month and year, or month and day."""
     figures = _IN_FIGURES.fullmatch(text)
     if figures:

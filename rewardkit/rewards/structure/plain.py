@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.answers.number import Number, Value, number_in, stated_number
+from rewardkit.rewards.answers.number import StatedNumber, Value, number_in, stated_number
 from rewardkit.rewards.answers.place import own_text, reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
@@ -182,7 +182,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     return Score(float(right), "ok", right, said.text, detail=why)
 
 
-def _alone(text: str) -> Number | None:
+def _alone(text: str) -> StatedNumber | None:
     """The number that a response is."""
     text = text.strip()
     return number_in(text) if "\n" not in text else None
