@@ -36,8 +36,9 @@ class Frame(NamedTuple):
 
 # Own text: what the model says to the user, in this turn.
 
-_TAG_OR_TOKEN = re.compile(r"<[a-zA-Z/|｜]|\[(?:[/|A-Z]{2}|gM|e~|end of)|◁|\]~")
-"""What every thought, channel and token begins with."""
+_TAG = re.compile(r"<[a-zA-Z/|｜]")
+_BRACKET = re.compile(r"\[(?:[/|A-Z]{2}|gM|e~|end of)")
+"""What thoughts, channels and tokens begin with. One pattern for both is four times as slow."""
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _UNMARKED_CHANNEL = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
 """How `<|channel|>analysis<|message|>We add...` opens where special tokens were not decoded."""
@@ -82,7 +83,11 @@ def reply(response: str) -> str:
     """Return the final channel, or what follows the last thought, up to the first end token."""
     if response.startswith("analysis"):
         response = _without_unmarked_channels(response)
-    if _TAG_OR_TOKEN.search(response) is None:
+    if not (
+        ("<" in response and _TAG.search(response))
+        or ("[" in response and _BRACKET.search(response))
+        or ("◁" in response or "]~" in response)
+    ):
         return response
     text = response
     if "<|channel|>" in text:

@@ -18,8 +18,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 from rewardkit.rewards.answers.number import Value, equal, number_in
-from rewardkit.rewards.math.comparing.units import read as read_unit
-from rewardkit.rewards.math.reading.spelled import spelled_number
 
 MAX_ANSWER = 1_000
 """Characters; a longer answer is no short one."""
@@ -116,6 +114,10 @@ _PERCENT = ("", "%", "percent", "per cent")
 
 def _measured(text: str) -> tuple[Value | None, str]:
     """The value of a number and what it counts or measures, in base units: `5 km` is 5000 of length."""
+    # Loaded here: a response without numbers needs nothing of the math reward.
+    from rewardkit.rewards.math.comparing.units import read as read_unit
+    from rewardkit.rewards.math.reading.spelled import spelled_number
+
     found = number_in(text.rstrip(".,;!"))
     if found is None:
         return spelled_number(text.rstrip(".,;!")), ""
