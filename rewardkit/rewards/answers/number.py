@@ -11,7 +11,7 @@ from decimal import MAX_PREC, Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from rewardkit.rewards.answers.place import Frame, FrameKind, Group, groups
+from rewardkit.rewards.answers.place import FrameKind, Group, groups
 
 Value = Decimal | Fraction
 
@@ -108,17 +108,13 @@ def _in_sentence(text: str) -> bool:
 
 
 def _agreed(group: Group) -> StatedNumber | None:
-    last = _number_of(group[-1])
-    if last is None or last.value is None or len(group) == 1:
+    *others, last = [number_in(f.text, in_sentence=f.kind in ("marker", "json")) for f in group]
+    if last is None or last.value is None:
         return last
-    for other in map(_number_of, group[:-1]):
+    for other in others:
         if other is not None and other.value is not None and not equal(other.value, last.value):
             return StatedNumber(None, last.text)
     return last
-
-
-def _number_of(frame: Frame) -> StatedNumber | None:
-    return number_in(frame.text, in_sentence=frame.kind in ("marker", "json"))
 
 
 def last_number(text: str) -> StatedNumber | None:

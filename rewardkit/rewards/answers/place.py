@@ -307,17 +307,15 @@ def _groups(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Group]:
         found = (_FINDERS[kind](text) for kind in kinds if kind != "json")
         frames = heapq.merge(*found, key=_nearest_the_end)
     group: list[Frame] = []
-    start = 0
     for frame in frames:
         if group:
-            gap = start - frame.end
-            if gap < 0:
+            start = group[-1].start
+            if frame.end > start:
                 continue
-            if gap > _LONGEST_JOINT or not _JOINT.fullmatch(text, frame.end, start):
+            if start - frame.end > _LONGEST_JOINT or not _JOINT.fullmatch(text, frame.end, start):
                 yield tuple(group[::-1])
                 group = []
         group.append(frame)
-        start = frame.start
     if group:
         yield tuple(group[::-1])
 
@@ -425,15 +423,16 @@ def _announced_from(text: str, marker: re.Match[str]) -> int:
 
 def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
     """The first line from here that is not blank, up to a closing tag or an edge, and where it ends."""
-    whole = text[start : min(edge, start + _LONGEST_LINE)]
-    content = whole.lstrip(_BLANKS)
-    start += len(whole) - len(content)
-    line = content.partition("\n")[0]
+    end = text.find("\n", start, edge)
+    while end >= 0 and not text[start:end].strip(_BLANKS):
+        start = end + 1
+        end = text.find("\n", start, edge)
+    line = text[start : edge if end < 0 else end][:_LONGEST_LINE]
     if "</" in line and (tag := _CLOSING_TAG.search(line)):
         line = line[: tag.start()]
-    elif len(line) == len(content) and edge < len(text):
+    elif end < 0 and edge < len(text):
         line = _JOINT_BEHIND.sub("", line)
-    return line.rstrip(), start + len(line)
+    return line, start + len(line)
 
 
 def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
