@@ -19,6 +19,7 @@ Serves MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and their like.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +27,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.answers.number import SENTENCE_WORDS
+from rewardkit.rewards.answers.number import DENIED_FIRST, SENTENCE_WORDS
 from rewardkit.rewards.answers.place import FrameKind, Group, groups, own_text
 from rewardkit.types import Sample, Score, failure
 
@@ -85,23 +86,30 @@ _LABEL = re.compile(
     rf"{_CALLED}(?P<open>[(\[（*_]{{0,4}})(?P<label>[A-Za-z]|\d{{1,2}})(?P<mark>[)\]）*_.:：、,，;。]{{0,4}})(?![\w'’])",
     re.IGNORECASE,
 )
-_LISTED = re.compile(r"[(\[]?[A-Z][)\]]?(?:\s*(?:,|;|&|、|和|\band\b)?\s*[(\[]?[A-Z][)\]]?)+")
-_LABEL_BEHIND = re.compile(r"(?P<text>.{1,400}?)[\s,;:–—-]*[(\[（](?P<label>[A-Z])[)\]）]", re.DOTALL)
+_LISTED = re.compile(r"[(\[]?[A-Z][)\]]?(?:(?:\s?(?:,|;|&|/|、|和|and\b)\s?|\s)?[(\[]?[A-Z][)\]]?){1,25}")
+_LABEL_BEHIND = re.compile(r"(?P<text>[^(\[（]{1,400})[(\[（](?P<label>[A-Z])[)\]）]")
 _BRACKETED = re.compile(r"[(\[（]([A-Z])[)\]）]")
-_OTHER_LABEL = re.compile(r"(?<![\w'’])([A-Z])(?![\w'’]|\s[a-z])")
-"""A letter that stands alone; before a small word A is an article and I a pronoun."""
+_LETTER = re.compile(r"(?<![a-zA-Z0-9'’])(?P<open>[(\[])?(?P<letter>[a-zA-Z]|\d{1,2})(?![a-zA-Z0-9'’])")
+_WORD_FOLLOWS = re.compile(r"\s+(?!(?:because|since|as|and|or|but|is|for)\b)[a-z]")
+"""Behind an article or a pronoun: `a man`, `I think`. What joins or explains follows labels only."""
 
 
 def _speaks_of(text: str, choices: ChoiceList) -> bool:
     """Whether a text names an option or has a label in it."""
-    return bool(_named(text, choices, in_sentence=True)) or _OTHER_LABEL.search(text) is not None
+    plain = _plain(text)
+    denied = plain.partition(" ")[0].casefold() in DENIED_FIRST
+    return denied or bool(_named(text, choices, in_sentence=True)) or bool(_labels_in(plain, choices))
 
 
 def _agreed(group: Group, choices: ChoiceList) -> Named:
     """What the last frame of a group names, unless another names something else."""
     last = _named(group[-1].text, choices, in_sentence=group[-1].kind == "marker")
-    others = (_exactly(frame.text, choices) for frame in group[:-1])
-    return last if all(not other or other == last for other in others) else _NONE
+    for frame in group[:-1]:
+        other = _exactly(frame.text, choices)
+        several = not other and frame.kind != "marker" and _speaks_of(frame.text, choices)
+        if several or (other and other != last):
+            return _NONE
+    return last
 
 
 def _alone(text: str, choices: ChoiceList) -> Named:
@@ -119,8 +127,8 @@ def _alone(text: str, choices: ChoiceList) -> Named:
 def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
     """What the text of a frame names."""
     plain = _plain(text)
-    if plain.startswith(_NEGATIONS):
-        return _NONE
+    if plain.startswith(_NEGATIONS) or plain.partition(" ")[0].casefold() in DENIED_FIRST:
+        return _exactly(plain, choices) if choices.texts.get(fold(plain)) is not None else _NONE
     if named := _exactly(plain, choices):
         return named
     label = _LABEL.match(plain)
@@ -167,13 +175,36 @@ def _of_labels(letters: Iterable[str], choices: ChoiceList) -> Named:
 
 
 def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
-    """Whether the text behind a label names another option: by its letter, or by beginning with its text."""
-    letters = set(_OTHER_LABEL.findall(rest)) & set(choices.labels)
-    if not _of_labels(letters, choices) <= named:
+    """Whether a text names another option than these: by its letter, or by the text of the option."""
+    if not _of_labels(_labels_in(rest, choices), choices) <= named:
         return True
-    said = fold(rest) + " "
-    begun = [text for text in choices.texts if said.startswith(text + " ")]
-    return bool(begun) and choices.texts[max(begun, key=len)] not in named
+    said = f" {fold(rest)} "
+    begun = [text for text in choices.texts if said.startswith(f" {text} ")]
+    if begun and choices.texts[max(begun, key=len)] not in named:
+        return True
+    for text, option in choices.texts.items():
+        if option in named and _TELLING.search(text):
+            said = said.replace(f" {text} ", " ")
+    return any(
+        f" {text} " in said
+        for text, option in choices.texts.items()
+        if option not in named and _TELLING.search(text)
+    )
+
+
+_TELLING = re.compile(r"[^\W\d_]{3}")
+"""An option of figures or single letters (`3`, `x^2`) occurs in any reasoning."""
+
+
+def _labels_in(text: str, choices: ChoiceList) -> set[str]:
+    """The labels that stand alone in a text; small letters and A and I before a word only in brackets."""
+    found = set()
+    for label in _LETTER.finditer(unicodedata.normalize("NFKC", text)):
+        letter = label["letter"]
+        is_word = letter in "aAiI" and (letter.islower() or _WORD_FOLLOWS.match(label.string, label.end()))
+        if label["open"] or not is_word:
+            found.add(letter.upper())
+    return found & set(choices.labels)
 
 
 def _plain(text: str) -> str:
@@ -185,7 +216,7 @@ def _plain(text: str) -> str:
 
 _NEGATIONS = ("!", "¬", "~", "≠")
 _AROUND = " \t\r\n*_`\"'“”‘’.:：,;!。，…()[]（）–—-"
-_WORD_FOLLOWS = re.compile(r"\s+[a-z]")
+
 
 # The question.
 

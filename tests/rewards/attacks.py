@@ -113,5 +113,12 @@ HOSTILE = (
     "A) x\n" * 50_000,
     '"' * 200_000,
     "<think>" * 20_000,
+    "\\[" + " " * 20_000 + "x",
+    "<answer>\\[" + " " * 20_000 + "x</answer>",
+    "A" + "\n" * 20_000 + "x",
+    ("Answer: " + "\\(" * 4_000 + "\n") * 10,
+    "Answer: " + "\\begin{a}" * 5_000,
+    "<answer>1" + " ;:" * 20_000 + "x</answer>",
+    "<answer>" + "9" * 300_000 + "</answer>",
 )
 """Long and broken texts: whatever they are worth, they are scored quickly and nothing breaks."""

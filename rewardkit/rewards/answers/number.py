@@ -47,6 +47,8 @@ _LATEX = (
     (re.compile(r"\{,\}|\\[,!](?=[0-9])"), ","),
     (re.compile(r"\^?\s?\{?\\(?:circ|degree)\b\s?\}?"), "°"),
     (re.compile(r"\\(?:times|cdot)\b"), "×"),
+    (re.compile(r"\\approx\b"), "≈"),
+    (re.compile(r"\\(?:underline|bf|large|Large)\b|~"), " "),
     (re.compile(r"\\(?:boxed|fbox|text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox|operatorname)\s?(?=\{)"), " "),
     (re.compile(r"\\(?:[()\[\],;:! ]|q?quad\b|left\b|right\b|displaystyle\b)"), " "),
     (re.compile(r"\\([%$])"), r"\1"),
@@ -63,11 +65,11 @@ _LISTED = re.compile(r"[\s)\]]*[,;|][\s(\[]*[-+]?[0-9]")
 _UNIT_POWER = re.compile(
     r"(?<=[A-Za-z])(?:\^[23]|[²³])(?![0-9A-Za-z])|(?<![A-Za-z])(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z])"
 )
-_UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹%‰°/(\[|·–—-]*")
+_UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹¢%‰°✅✔\ufe0f/(\[|·–—-]*")
 """Words, and signs that change no number."""
 SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
 """With one of these, what follows a value in tags, a box or a `####` line is a sentence, and no value."""
-_DENIED = frozenset(("no", "not", "never", "neither", "none"))
+DENIED_FIRST = frozenset(("no", "not", "never", "neither", "none"))
 _WORD = re.compile(r"[^\W\d_]+")
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
@@ -99,11 +101,11 @@ def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, Fr
 
     It has no value where a frame side by side with it holds another.
     """
-    group = next(groups(text, *kinds, holds=_in_sentence if "marker" in kinds else None), None)
+    group = next(groups(text, *kinds, holds=_holds_number if "marker" in kinds else None), None)
     return (None, None) if group is None else (_agreed(group), group[-1].kind)
 
 
-def _in_sentence(text: str) -> bool:
+def _holds_number(text: str) -> bool:
     return number_in(text, in_sentence=True) is not None
 
 
@@ -111,8 +113,10 @@ def _agreed(group: Group) -> StatedNumber | None:
     *others, last = [number_in(f.text, in_sentence=f.kind in ("marker", "json")) for f in group]
     if last is None or last.value is None:
         return last
-    for other in others:
-        if other is not None and other.value is not None and not equal(other.value, last.value):
+    for other, frame in zip(others, group, strict=False):
+        several = other is not None and other.value is None and frame.kind != "marker"
+        another = other is not None and other.value is not None and not equal(other.value, last.value)
+        if several or another:
             return StatedNumber(None, last.text)
     return last
 
@@ -167,7 +171,7 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
     found = _FIRST.match(text)
     if found is None and in_sentence:
         words = _WORD.findall(text)
-        if words and words[0].casefold() in _DENIED:
+        if words and words[0].casefold() in DENIED_FIRST:
             return StatedNumber(None, text[:_SHOWN])
         found = _ANY.search(text)
     if found is None:

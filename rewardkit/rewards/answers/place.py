@@ -210,13 +210,14 @@ _MOST = 64
 """Places of one kind that are looked at, and frames in one group."""
 _AROUND = " \t\r\n*_`"
 _EMPTY = re.compile(r"(?:[}\s*_`\"'.,:;…#$-]|\\(?:[lc]?dots|[()\[\]!,;: ]|q?quad))*")
-_BLANK = r"(?:[\s,;；.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
+_BLANK = r"(?:[\s,;；/.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
 _JOINT = re.compile(
     rf"{_BLANK}(?:(?:\b(?:or|and)\b|[或和]){_BLANK})?(?:[a-zA-Z](?:_\{{?\w{{1,3}}\}}?)?\s?=\s?\$?)?"
 )
 """Between frames side by side: blanks, commas, brackets, "or", "and", the name of what follows (`x = `)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
-"""What stands at the end of a line before the next frame in it, and is no part of either."""
+"""What ends a line before the next frame, and is no part of either."""
+_JOINTS = ("or", "and", "或", "和")
 _LONGEST_JOINT = 60
 _BLANKS = " \t\r\n*_:："
 _FENCE_LINE = re.compile(r"```[^\n`]*")
@@ -248,8 +249,9 @@ _WITHIN = re.compile(
 """What stands before "answer is" that goes on with a sentence: "we see that the correct answer is"."""
 _LEAD = 60
 _SENTENCE_END = re.compile(
-    r"\$\$.{1,2000}?\$\$|\$(?=\S)[^$\n]{1,2000}(?<=\S)\$(?!\d)|\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]"
-    r"|\\begin\s?\{(?P<name>[a-z]{1,12}\*?)\}.{0,2000}?\\end\s?\{(?P=name)\}"
+    r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,2000}(?<=\S)\$(?!\d)"
+    r"|\\\((?:[^\\]|\\(?![()])){1,2000}+\\\)|\\\[(?:[^\\]|\\(?![\[\]])){1,2000}+\\\]"
+    r"|\\begin\s?\{(?P<name>[a-z]{1,12}\*?)\}(?:[^\\]|\\(?!begin|end)){0,2000}+\\end\s?\{(?P=name)\}"
     r"|(?P<end>[。！？；\n]|(?<=[^\\][!?])(?=\s)|</[aA]"
     r"|\.(?<!\.\.)(?!\.)(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\b[DMSJ]r\.)(?<!\bMt\.)(?<!\bM[rs]s\.)"
     r"(?=[\"')\]*_]{0,4}(?:\s|\Z))|\.(?=[\"')\]*_\s]*\Z))",
@@ -267,7 +269,8 @@ def groups(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = N
 
     The first group is the answer. A frame that holds another is none: the inner one is. Frames within fences
     of code count only where there is none outside; offsets are then of another text. `holds` says whether a
-    marker holds a value of the reward's kind: markers are words, and "so our answer is correct" is none.
+    marker or a `####` line holds a value of the reward's kind: they are words too, and neither "our answer is
+    correct" nor `#### Explanation` is an answer.
     """
     if "```" not in text and "json" not in kinds:
         found = _groups(text, kinds)
@@ -278,7 +281,7 @@ def groups(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = N
 
 def _with_values(found: Iterator[Group], holds: Callable[[str], bool]) -> Iterator[Group]:
     for group in found:
-        kept = tuple(frame for frame in group if frame.kind != "marker" or holds(frame.text))
+        kept = tuple(frame for frame in group if frame.kind not in ("marker", "hash") or holds(frame.text))
         if kept:
             yield kept
 
@@ -416,37 +419,53 @@ def _announced_from(text: str, marker: re.Match[str]) -> int:
     begin = text.rfind("\n", begin, marker.start()) + 1 or begin
     before = text[begin : marker.start()]
     lead = _ALONE.search(before)
-    if lead is None and marker["verb"][:1].isalpha():
+    plural = marker[0][6:7] in "sS"  # "the other answers are" speaks of what is no answer
+    if lead is None and not plural and marker["verb"][:1].isalpha():
         lead = _WITHIN.search(before)
     return -1 if lead is None else begin + lead.start("lead")
 
 
 def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
     """The first line from here that is not blank, up to a closing tag or an edge, and where it ends."""
-    end = text.find("\n", start, edge)
-    while end >= 0 and not text[start:end].strip(_BLANKS):
-        start = end + 1
-        end = text.find("\n", start, edge)
-    line = text[start : edge if end < 0 else end][:_LONGEST_LINE]
+    start, end = _first_line(text, start, edge)
+    line = text[start:end][:_LONGEST_LINE]
     if "</" in line and (tag := _CLOSING_TAG.search(line)):
         line = line[: tag.start()]
-    elif end < 0 and edge < len(text):
-        line = _JOINT_BEHIND.sub("", line)
-    return line, start + len(line)
+    return _without_joint(line), start + len(line)
 
 
 def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
     """The first line from here that is not blank, up to the end of its sentence: formulas are taken whole."""
-    while start < edge and text[start] in _BLANKS:
-        start += 1
+    start, _ = _first_line(text, start, edge)
     limit = min(edge, start + _LONGEST_LINE)
     for found in _SENTENCE_END.finditer(text, start, limit):
         if found["end"] is not None:
-            return text[start : found.start()].rstrip(), found.start()
-    content = text[start:limit]
-    if limit < len(text):
-        content = _JOINT_BEHIND.sub("", content)
-    return content.rstrip(), start + len(content)
+            limit = found.start()
+            break
+    return _without_joint(text[start:limit]), limit
+
+
+def _first_line(text: str, start: int, edge: int) -> tuple[int, int]:
+    """Where the first line that is not blank begins and ends; the bullet of a list is no part of it."""
+    end = text.find("\n", start, edge)
+    if end < 0 or text[start:end].strip(_BLANKS):
+        while start < edge and text[start] in _BLANKS:
+            start += 1
+        return start, edge if end < 0 else end
+    while end >= 0 and not text[start:end].strip(_BLANKS):
+        start = end + 1
+        end = text.find("\n", start, edge)
+    end = edge if end < 0 else end
+    bullet = _BULLET.match(text, start, end)
+    return bullet.end() if bullet else start, end
+
+
+_BULLET = re.compile(r"[ \t*_]*(?:[-•](?=\s)[ \t]*)?[ \t*_:：]*")
+
+
+def _without_joint(text: str) -> str:
+    text = text.rstrip()
+    return _JOINT_BEHIND.sub("", text) if text.endswith(_JOINTS) else text
 
 
 _CLOSING_TAG = re.compile(r"</answer>", re.IGNORECASE)
@@ -472,11 +491,11 @@ def _json_frame(text: str) -> Frame | None:
         )
     except (ValueError, RecursionError):
         return None
-    values = {str(key).casefold(): value for key, value in found.items()}
-    value = next((values[key] for key in _KEYS if key in values), None)
-    if not isinstance(value, str) or not value.strip():
-        return None
-    return Frame("json", value.strip(), 0, len(text))
+    values = {
+        value for key, value in found.items() if str(key).casefold() in _KEYS and isinstance(value, str)
+    }
+    value = values.pop().strip() if len(values) == 1 else ""
+    return Frame("json", value, 0, len(text)) if value else None
 
 
 _FINDERS = {"tags": tags, "box": boxes, "hash": _hashes, "marker": _markers}

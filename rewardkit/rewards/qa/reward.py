@@ -148,7 +148,7 @@ def _text(value: Any) -> str:
 
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")
 _LATEX_BLANK = re.compile(r"\\[ ,;:!~](?=\S|\s)|(?<=\d)~(?=\w)")
-_DISPLAYED = re.compile(r"\\\[\s*(.*?)\s*\\\]|\\\(\s*(.*?)\s*\\\)|\$(.*)\$", re.DOTALL)
+_DISPLAYED = (("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
 _BRACKETED = re.compile(r"\([^()\[\]]+\)|\[[^()\[\]]+\]")
 _QUOTED = "\"'“”‘’「」"
 _SPLIT = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+")
@@ -160,8 +160,9 @@ def tidy(text: str) -> str:
     if "\\" in text:
         text = _LATEX_TEXT.sub(r"\1", _LATEX_TEXT.sub(r"\1", text))
         text = _LATEX_BLANK.sub(" ", text)
-    if (displayed := _DISPLAYED.fullmatch(text)) is not None:
-        text = next(filter(None, displayed.groups()), "")
+    for opening, closing in _DISPLAYED:
+        if len(text) > 2 and text.startswith(opening) and text.endswith(closing):
+            text = text[len(opening) : -len(closing)].strip()
     text = text.strip("*_` \t\r\n…").strip(_QUOTED).strip()
     return text[1:-1].strip().strip(_QUOTED) if _BRACKETED.fullmatch(text) else text
 

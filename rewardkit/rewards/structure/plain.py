@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.answers.number import StatedNumber, Value, number_in, stated_number
+from rewardkit.rewards.answers.number import StatedNumber, Value, equal, number_in, stated_number
 from rewardkit.rewards.answers.place import own_text, reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
@@ -195,7 +196,15 @@ def _numbers(ground_truth: str) -> tuple[Value | None, ...]:
 
 
 def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
+    if equal(value, wanted) or not (options.abs_tol or options.rel_tol) or _digits(value) > _MOST_DIGITS:
+        return equal(value, wanted)
     off = abs(Fraction(value) - Fraction(wanted))
-    return off == 0 or off <= max(
-        Fraction(options.abs_tol), Fraction(options.rel_tol) * abs(Fraction(wanted))
-    )
+    return off <= max(Fraction(options.abs_tol), Fraction(options.rel_tol) * abs(Fraction(wanted)))
+
+
+_MOST_DIGITS = 400
+"""Of a number that may be within a tolerance: arithmetic on longer ones takes seconds."""
+
+
+def _digits(value: Value) -> int:
+    return len(value.as_tuple().digits) + abs(value.adjusted()) if isinstance(value, Decimal) else 0

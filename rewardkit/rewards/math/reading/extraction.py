@@ -103,12 +103,19 @@ def _of_group(group: Group) -> Extraction:
     last = group[-1]
     if last.kind == "box":
         side_by_side = [frame for frame in group if frame.kind == "box"]
-        beside = tuple(frame.text for frame in group if frame.kind != "box")
+        beside = tuple(map(_said, (frame for frame in group if frame.kind != "box")))
         return _of_boxes(side_by_side, beside)
-    beside = tuple(frame.text for frame in group[:-1])
+    beside = tuple(map(_said, group[:-1]))
     method = "tags" if last.kind == "tags" else "marker"
     slot = "" if len(last.text) > MAX_ANSWER_CHARS else last.text
-    return Extraction(refine(last.text) or None, method, slot=slot, beside=beside)
+    answer = refine(last.text) if slot else last.text
+    return Extraction(answer or None, method, slot=slot, beside=beside)
+
+
+def _said(frame: Frame) -> str:
+    return (
+        refine(frame.text) if frame.kind == "marker" and len(frame.text) <= MAX_ANSWER_CHARS else frame.text
+    )
 
 
 def _of_boxes(found: list[Frame], beside: tuple[str, ...] = ()) -> Extraction:

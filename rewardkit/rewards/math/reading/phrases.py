@@ -47,14 +47,16 @@ def prose_words(text: str) -> list[str]:
 def refine(segment: str) -> str:
     """Return the answer within a phrase: all of a short one, the one formula or number in a long one."""
     segment = segment.strip().strip("*_`").strip()
+    if not _UNDECIDED.isdisjoint(prose_words(segment)):
+        return segment
     verb = _last_verb(segment)
     if verb is not None and segment[verb:].strip(" :：."):
-        return segment[verb:].strip()
+        return segment if NUMBER.search(segment[:verb]) else segment[verb:].strip()
     if len(prose_words(segment)) <= _FEW_WORDS:
         return segment
     spans = list(MATH_SPAN.finditer(segment))
     numbers = list(NUMBER.finditer(MATH_SPAN.sub(" ", segment)))
-    if len(spans) + len(numbers) != 1 or not _UNDECIDED.isdisjoint(prose_words(segment)):
+    if len(spans) + len(numbers) != 1:
         return segment
     return span_text(segment, spans[0]) if spans else last_number(segment) or segment
 
