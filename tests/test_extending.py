@@ -228,4 +228,6 @@ def test_an_estimator_and_its_loss_are_added_in_two_files(copy: Copy) -> None:
 @pytest.mark.slow
 def test_a_rollout_engine_is_added_in_two_files(copy: Copy) -> None:
     steps = train_two_steps(copy, "actor_rollout_ref.rollout.name=no_cache")
-    assert all(step["training/rollout_actor_kl"] < 1e-9 for step in steps)
+    from tests.closeness import K3  # not at the top: it needs torch, and other tests here do not
+
+    assert all(step["training/rollout_actor_kl"] < K3 for step in steps)

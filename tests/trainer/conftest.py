@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World, open_world
+from tests.closeness import in_float64
 
 QUESTIONS = [f"Tom has {a} apples and buys {b} more. How many now?" for a in range(1, 9) for b in (1, 2, 3)]
 
@@ -26,6 +27,13 @@ QUESTIONS = [f"Tom has {a} apples and buys {b} more. How many now?" for a in ran
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def float64() -> Iterator[None]:
+    """All that a test makes and computes is in float64, as long as it does so in its own thread."""
+    with in_float64():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="reward models need torch: pip install 'rewardkit[train]'")
 pytest.importorskip("transformers", reason="reward models need transformers: pip install 'rewardkit[train]'")
 
-from transformers import LlamaConfig, LlamaForSequenceClassification
+from transformers import AutoConfig, LlamaConfig, LlamaForSequenceClassification
 
 from rewardkit.demo.model import make_tokenizer
+from tests.closeness import near, terms_of
 
 TEXTS = ["Tom has 3 apples and buys 2 more. How many now?", "Human: hello\n\nAssistant: good day to you"]
 
@@ -60,6 +61,13 @@ def make_folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Cal
         return folder
 
     return make
+
+
+def same_scores(folder: Path | str, scores: Sequence[float]) -> Any:
+    """Return what equals scores of the folder's model, which in other company have other orders of sums."""
+    config = AutoConfig.from_pretrained(folder)
+    terms = terms_of(config, config.max_position_embeddings)
+    return near(list(scores), terms, max(map(abs, scores)), torch.float32)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from rewardkit.rewards.model import ModelOptions, load, register_reward_model, r
 from rewardkit.rewards.model.classifier import plan_batches
 from rewardkit.rewards.model.encode import ModelEncoder, UnreadableError
 from rewardkit.types import Sample
+from tests.rewards.model.conftest import same_scores
 
 SOURCE = "Dahoas/full-hh-rlhf"
 
@@ -45,7 +46,7 @@ def by_hand(folder: Path, sample: Sample) -> float:
 def test_the_score_is_the_logit_of_the_whole_conversation(folder: Path) -> None:
     asked = samples(6)
     found = score(asked, ModelOptions(str(folder)))
-    assert [s.score for s in found] == pytest.approx([by_hand(folder, s) for s in asked], abs=1e-5)
+    assert [s.score for s in found] == same_scores(folder, [by_hand(folder, s) for s in asked])
     assert len({round(s.score, 4) for s in found}) == 6
     assert all(s.ok and s.parts == {"truncated": 0.0} and s.detail is None for s in found)
 
@@ -62,9 +63,9 @@ def test_a_score_does_not_depend_on_what_shares_its_batch(
     alone = [score([one], ModelOptions(path))[0].score for one in asked]
     for batch_tokens in (1, 200, 10**6):
         together = [s.score for s in score(asked, ModelOptions(path, batch_tokens=batch_tokens))]
-        assert together == pytest.approx(alone, abs=1e-5)
+        assert together == same_scores(path, alone)
     shuffled = asked[::-1]
-    assert [s.score for s in score(shuffled, ModelOptions(path))] == pytest.approx(alone[::-1], abs=1e-5)
+    assert [s.score for s in score(shuffled, ModelOptions(path))] == same_scores(path, alone[::-1])
 
 
 def test_a_prompt_that_does_not_fit_loses_its_front_and_the_score_says_so(folder: Path) -> None:
@@ -152,7 +153,7 @@ def test_two_labels_are_the_log_odds_of_the_second(make_folder: Callable[..., Pa
     with torch.no_grad():
         bad, good = model(input_ids=torch.tensor([ids])).logits[0].tolist()
     (found,) = score([Sample(SOURCE, "a", "", "q")], ModelOptions(str(path)))
-    assert found.score == pytest.approx(good - bad, abs=1e-5)
+    assert [found.score] == same_scores(path, [good - bad])
 
 
 def test_batches_hold_similar_lengths_within_their_budget() -> None:
@@ -181,7 +182,7 @@ def test_out_of_memory_costs_only_what_cannot_be_helped(
     whole = score(asked[:4], ModelOptions(str(folder)))
     monkeypatch.setattr(model, "_forward_together", forward)
     *good, bad = score(asked, ModelOptions(str(folder)))
-    assert [s.score for s in good] == pytest.approx([s.score for s in whole], abs=1e-5)
+    assert [s.score for s in good] == same_scores(folder, [s.score for s in whole])
     assert bad.status == "error"
     assert "out of memory on cpu" in (bad.detail or "")
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from rewardkit.trainer.algorithms.advantages import grpo, grpo_passk, opo, rloo
 from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from tests.closeness import assert_same
 
 ROWS, WIDTH = 8, 4
 
@@ -99,8 +100,8 @@ def test_no_spread_of_the_rows_over_processes_changes_an_advantage(name: str) ->
     advantages, returns = ESTIMATORS[name].estimate(whole)
     for shares in ([[0, 1, 2, 3], [4, 5, 6, 7]], [[7, 0, 3], [1, 2, 4, 6], [5]]):
         found = in_ranks(name, whole, shares)
-        torch.testing.assert_close(found[0], advantages, rtol=1e-6, atol=1e-6)
-        torch.testing.assert_close(found[1], returns, rtol=1e-6, atol=1e-6)
+        assert_same(found[0], advantages)
+        assert_same(found[1], returns)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -110,8 +111,8 @@ def test_a_response_that_was_not_scored_is_in_no_statistic(name: str) -> None:
     assert not bool(advantages[[1, 4]].any()) and not bool(returns[[1, 4]].any())
     rest = [0, 2, 3, 5, 6, 7]
     without = ESTIMATORS[name].estimate(rows_of(whole, rest))
-    torch.testing.assert_close(advantages[rest], without[0], rtol=1e-6, atol=1e-6)
-    torch.testing.assert_close(returns[rest], without[1], rtol=1e-6, atol=1e-6)
+    assert_same(advantages[rest], without[0])
+    assert_same(returns[rest], without[1])
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -30,6 +30,7 @@ from rewardkit.trainer.models.heads import ValueModel
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.workers import forward
 from rewardkit.trainer.workers.forward import lay_out, response_log_probs, response_values
+from tests.closeness import assert_same, in_float64
 
 CPU = torch.device("cpu")
 SIZE: dict[str, Any] = {
@@ -83,10 +84,9 @@ def make(family: str, **changes: Any) -> Any:
     kind = type(transformers.AutoConfig.for_model(family))
     torch.manual_seed(0)
     known = {k: v for k, v in {**SIZE, **FAMILIES[family], **changes}.items() if v is not None}
-    # In float64, so that nothing but the order of what is computed could make a difference of 1e-6.
     config = kind(**known)
     config._experts_implementation = "eager"  # the others have no float64
-    model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)  # or every distribution is uniform
@@ -164,7 +164,8 @@ def shared(compute: Any, model: Any, rows: Batch, size: int, patch: pytest.Monke
     patch.setattr(sequence, "dist", Exchange(size))
 
     def one(rank: int) -> Any:
-        return compute(copy.deepcopy(model), rows, World(rank, size, CPU, rank))
+        with in_float64():
+            return compute(copy.deepcopy(model), rows, World(rank, size, CPU, rank))
 
     with ThreadPoolExecutor(size) as pool:
         return list(pool.map(one, range(size)))
@@ -176,6 +177,7 @@ def prepared(model: Any, split: int = 1, **options: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("prompts", ["rows", "alike"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_packed_row_scores_as_its_sequences_do_one_by_one(
@@ -189,28 +191,29 @@ def test_a_packed_row_scores_as_its_sequences_do_one_by_one(
     assert policy.packing == "flat"
     alone = score(copy.deepcopy(policy), rows, None)
     for name, found, wanted in zip(("log-probs", "entropies", "gradient"), alone, expected, strict=True):
-        torch.testing.assert_close(found, wanted, atol=1e-6, rtol=1e-6, msg=lambda m, n=name: f"{n}: {m}")
+        assert_same(found, wanted, said=name)
     for size in (2, 3, 4):
         outcomes = shared(score, policy, rows, size, monkeypatch)
-        summed = sum(outcome[2] for outcome in outcomes)
-        assert float((summed - alone[2]).norm() / alone[2].norm()) < 1e-6, size
+        assert_same(sum(outcome[2] for outcome in outcomes), alone[2], said=f"gradient of {size}")
         for log_probs, entropies, _ in outcomes:
-            torch.testing.assert_close(log_probs, alone[0], atol=1e-6, rtol=1e-6)
-            torch.testing.assert_close(entropies, alone[1], atol=1e-6, rtol=1e-6)
+            assert_same(log_probs, alone[0], said=f"log-probs of {size}")
+            assert_same(entropies, alone[1], said=f"entropies of {size}")
 
 
+@pytest.mark.usefixtures("float64")
 def test_values_are_those_of_one_process(rows: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
     body = make("llama").model
-    critic = ValueModel(body, 24).double()
+    critic = ValueModel(body, 24)
     torch.nn.init.constant_(critic.head.weight, 0.3)
     critic = prepared(critic, 2)
     expected, whole = value(copy.deepcopy(critic), rows, None)
     outcomes = shared(value, critic, rows, 4, monkeypatch)
-    assert float((sum(o[1] for o in outcomes) - whole).norm() / whole.norm()) < 1e-6
+    assert_same(sum(o[1] for o in outcomes), whole)
     for values, _ in outcomes:
-        torch.testing.assert_close(values, expected, atol=1e-6, rtol=1e-6)
+        assert_same(values, expected)
 
 
+@pytest.mark.usefixtures("float64")
 def test_a_part_without_any_response_has_a_gradient_of_its_own(
     rows: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,7 +224,7 @@ def test_a_part_without_any_response_has_a_gradient_of_its_own(
     expected = score(copy.deepcopy(policy), few, None)
     outcomes = shared(score, policy, few, 4, monkeypatch)
     assert sum(bool(o[2].any()) for o in outcomes) > 1, "keys and values of the prompt are in several parts"
-    torch.testing.assert_close(sum(o[2] for o in outcomes), expected[2], atol=1e-6, rtol=1e-6)
+    assert_same(sum(o[2] for o in outcomes), expected[2])
 
 
 def test_a_prompt_that_rows_have_in_common_is_computed_once(alike: Batch) -> None:
@@ -232,6 +235,7 @@ def test_a_prompt_that_rows_have_in_common_is_computed_once(alike: Batch) -> Non
     assert layout.packed.lengths == (7, 3, 11, 12, 8, 5), "sequences are whole"
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("prompts", ["rows", "alike"])
 def test_attending_to_short_sequences_together_changes_nothing(
     prompts: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -244,7 +248,7 @@ def test_attending_to_short_sequences_together_changes_nothing(
     monkeypatch.setattr(attention, "BLOCK_PAIRS", 1)
     assert len(like_lengths(lengths)) == len(set(lengths))
     for found, wanted in zip(score(policy, rows, None), together, strict=True):
-        torch.testing.assert_close(found, wanted, atol=1e-9, rtol=1e-9)
+        assert_same(found, wanted)
 
 
 def kernel_of_cuda(
@@ -281,6 +285,7 @@ def kernel_of_cuda(
     return torch.cat(found)
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("prompts", ["rows", "alike"])
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3", "mistral", "gemma3_text"])
 def test_cudas_kernel_is_called_as_its_documents_say(
@@ -295,7 +300,7 @@ def test_cudas_kernel_is_called_as_its_documents_say(
     calls = []
     monkeypatch.setattr(attention, "_kernel", lambda *tensors: calls.append(tensors) or kernel_of_cuda)
     for found, wanted in zip(score(policy, rows, None), expected, strict=True):
-        torch.testing.assert_close(found, wanted, atol=1e-9, rtol=1e-9)
+        assert_same(found, wanted)
     assert len(calls) == policy.body.config.num_hidden_layers
 
 

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from transformers import LlamaConfig, LlamaForSequenceClassification
 
 from rewardkit.trainer.models.load import load_causal_lm, load_value_model
+from tests.closeness import assert_same
 
 
 def classifier(folder: Path, labels: int) -> Any:
@@ -32,14 +33,15 @@ def classifier(folder: Path, labels: int) -> Any:
     return model
 
 
+@pytest.mark.usefixtures("float64")
 def test_a_trained_value_head_is_loaded_and_said(tmp_path: Path) -> None:
     model = classifier(tmp_path, labels=1)
     said: list[str] = []
-    critic = load_value_model(str(tmp_path), say=said.append)
+    critic = load_value_model(str(tmp_path), torch.float64, say=said.append)
     assert said == [f"critic: the value head is score of {tmp_path}"]
     ids = torch.tensor([[5, 6, 7]])
     values = critic(ids, torch.arange(3)[None], torch.tensor([2]))
-    torch.testing.assert_close(values, model(input_ids=ids).logits[0])
+    assert_same(values, model(input_ids=ids).logits[0])
 
 
 def test_a_head_that_does_not_fit_starts_anew_and_is_said(tmp_path: Path) -> None:

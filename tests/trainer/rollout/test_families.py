@@ -23,6 +23,7 @@ from rewardkit.trainer.rollout.base import RolloutEngine, Sampling
 from rewardkit.trainer.run.build import open_rollout
 from rewardkit.trainer.workers.actor import Reference
 from rewardkit.trainer.workers.batching import Batching
+from tests.closeness import K3
 
 pytestmark = [
     pytest.mark.slow,
@@ -105,11 +106,11 @@ def test_vllm_takes_over_every_weight_of_a_family(
     try:
         engine.sync_weights((name, p * torch.nan) for name, p in model.named_parameters())
         engine.sync_weights(model.named_parameters())
-        assert k3(engine, model) < 1e-9
+        assert k3(engine, model) < K3
         move(model, by=0.05)
         assert k3(engine, model) > 1e-3, "the weights moved too little to prove anything"
         engine.sync_weights(model.named_parameters())
-        assert k3(engine, model) < 1e-9
+        assert k3(engine, model) < K3
         # vLLM rewrites the classes of some families: other models of them can still be made.
         critic = load_value_model(str(tmp_path))
         assert critic.body(input_ids=torch.tensor([[5, 6]])).last_hidden_state.shape == (1, 2, 64)

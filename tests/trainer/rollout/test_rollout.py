@@ -30,6 +30,7 @@ from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict
 from rewardkit.trainer.run.build import open_rollout
 from rewardkit.trainer.workers.actor import Reference
 from rewardkit.trainer.workers.batching import Batching
+from tests.closeness import assert_same, terms_of
 
 ALONE = World(0, 1, torch.device("cpu"))
 
@@ -123,6 +124,12 @@ def make_engine(request: pytest.FixtureRequest, engines: Engines) -> Iterator[Ma
     yield make
     if any(spoilt):
         engines.close()
+
+
+def assert_same_policy(found: Any, wanted: Any, model: Any) -> None:
+    """Fail where log-probabilities are not those of one model, in float32: engines compute that by kernels of
+    their own, and what is beside a response may differ."""
+    assert_same(found, wanted, terms_of(model.config, model.config.max_position_embeddings), torch.float32)
 
 
 def hf_engine(model: Any, tokenizer: Any, **changes: Any) -> HfRollout:
@@ -269,7 +276,7 @@ def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine,
         batch = make_batch([long], ids, mask, drawn.responses, drawn.response_mask)
         ours = Reference(model, ALONE, Batching(), temperature=1.0).log_probs(batch)
         kept = drawn.response_mask.bool()
-        torch.testing.assert_close(drawn.rollout_log_probs[kept], ours[kept], atol=1e-4, rtol=0)
+        assert_same_policy(drawn.rollout_log_probs[kept], ours[kept], model)
         perturb(model)
         rollout.sync_weights(model.named_parameters())
 
@@ -360,7 +367,7 @@ def test_turns_of_an_episode_have_the_policy_s_log_probs(
     batch = make_batch(rows, *pad_prompts(rows, 40, tokenizer.pad_token_id), responses.long(), mask, observed)
     reference = Reference(model, ALONE, Batching(), temperature=1.0)
     kept = mask.bool()
-    torch.testing.assert_close(reference.log_probs(batch)[kept], drawn[kept], atol=2e-5, rtol=1e-5)
+    assert_same_policy(drawn[kept], reference.log_probs(batch)[kept], model)
     costs = engine.turn_costs
     assert costs.turns == 3 * len(rows)
     assert 0 <= costs.cached_tokens < costs.prompt_tokens
@@ -383,7 +390,8 @@ def test_an_episode_of_one_turn_draws_what_a_response_draws(
         kept = drawn.response_mask[i].bool()
         assert token_ids == drawn.responses[i][kept].tolist()
         assert drawn.rollout_log_probs is not None
-        assert log_probs == drawn.rollout_log_probs[i][kept].tolist()
+        # vLLM takes into a step whoever has asked by then: not always the same ones together.
+        assert_same_policy(torch.tensor(log_probs), drawn.rollout_log_probs[i][kept], model)
 
 
 def test_an_episode_that_is_cancelled_or_asks_nonsense_harms_no_other(
@@ -427,7 +435,9 @@ def test_the_error_of_an_episode_ends_all_and_leaves_the_engine_at_rest(
 
     with pytest.raises(LookupError, match="no such episode"):
         engine.converse(play, episodes, Sampling())
-    assert engine.converse(talk(2), episodes, Sampling()) == expected
+    for one, wanted in zip(engine.converse(talk(2), episodes, Sampling()), expected, strict=True):
+        assert one[:2] == wanted[:2]
+        assert_same_policy(*(torch.tensor(log_probs) for _, _, log_probs in (one, wanted)), model)
 
 
 def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) -> None:
@@ -517,7 +527,7 @@ def test_rollout_and_actor_agree_before_and_after_every_sync(
     sampling = Sampling(temperature=temperature)
     for _ in range(3):
         theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
-        torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
+        assert_same_policy(theirs, ours, model)
         perturb(model)
         theirs, ours = drawn_and_actor(rollout, model, tokenizer, rows, sampling)
         assert float((theirs - ours).abs().max()) > 1e-2, "the weights moved too little to prove anything"

@@ -30,11 +30,14 @@ from rewardkit.trainer.steps.parity import check_parity
 from rewardkit.trainer.steps.placing import place_scores
 from rewardkit.trainer.workers.forward import response_log_probs
 from rewardkit.types import Score, failure
+from tests.closeness import assert_same, near
 
 ALONE = World(0, 1, torch.device("cpu"))
 WIDTH = 8
 KINDS = ("mmoommo.", "mmm.....", "moomm...", "mmmmoomm", "moom....", "mm......")
 """Responses to three prompts, two each: m a token of the model's, o of an observation."""
+TOKENS = len(KINDS) * WIDTH
+"""As many terms as any sum over the batch has. It is in float32, as a step's is."""
 PER_TOKEN = ("old_log_probs", "rollout_log_probs", "ref_log_prob", "values", "sum_pi_squared")
 
 
@@ -98,6 +101,7 @@ def test_an_observation_is_attended_to_and_counted_by_positions() -> None:
     assert policy_lengths(batch).tolist() == [4, 3, 3, 6, 2, 2]
 
 
+@pytest.mark.usefixtures("float64")
 def test_log_probs_see_the_observations_before_a_token(
     tokenizer: Any, model: Any, rows: list[PromptRow]
 ) -> None:
@@ -114,7 +118,7 @@ def test_log_probs_see_the_observations_before_a_token(
         log_p = model(input_ids=ids[None]).logits[0, :-1].log_softmax(-1).gather(1, ids[1:, None])[:, 0]
         kept = mask[i].bool()
         expected = log_p[len(row.token_ids) - 1 :]
-        torch.testing.assert_close(found[i][kept], expected[kept[: len(expected)]], atol=1e-5, rtol=1e-5)
+        assert_same(found[i][kept], expected[kept[: len(expected)]])
 
 
 @pytest.mark.slow
@@ -138,14 +142,14 @@ def test_rewards_and_advantages_are_those_without_observations(estimator: str, l
         one["score_parts"] = torch.arange(2.0 * len(SCORES)).double().sin().reshape(-1, 2)
     found, expected = ([place_scores(b, SCORES, ALONE, RewardConfig()), b] for b in (batch, plain))
     assert found[0] == expected[0]
-    coefficients = []
+    figures = []
     for one in (batch, plain):
         given.kl = KlController(0.5, target=0.1, horizon=10)
-        coefficients.append([compute_advantages(given, one), given.kl.coef])
-    assert coefficients[0] == coefficients[1]
+        figures.append(compute_advantages(given, one) | {"coefficient": given.kl.coef})
+    assert figures[0] == near(figures[1], TOKENS, dtype=torch.float32)
     mask = mask_of("m")
     for name in ("token_level_scores", "token_level_rewards", "advantages", "returns", "rollout_is_weights"):
-        torch.testing.assert_close(squeezed(batch[name], mask), plain[name], atol=1e-6, rtol=1e-6)
+        assert_same(squeezed(batch[name], mask), plain[name], TOKENS, torch.float32, name)
         assert bool((batch[name][batch["observations"].bool()] == 0).all()), f"{name} of an observation"
     assert torch.equal(squeezed(batch["chosen"], mask), plain["chosen"])
 
@@ -176,7 +180,7 @@ def test_losses_and_their_figures_are_those_without_observations(loss: str, aggr
             chosen=more[1],
         )
         results.append({"loss": float(found)} | {name: float(value) for name, value in stats.items()})
-    assert results[0] == pytest.approx(results[1], rel=1e-5)
+    assert results[0] == near(results[1], TOKENS, 10.0, torch.float32)
 
 
 def test_an_observation_has_no_gradient() -> None:
@@ -208,7 +212,7 @@ def test_the_figures_of_a_batch_count_the_policy_s_tokens() -> None:
         metrics = batch_metrics(one, ALONE)
         total = metrics.pop("perf/total_num_tokens"), metrics.pop("response_length/clip_ratio")
         found.append((metrics, total))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    assert found[0][0] == near(found[1][0], TOKENS, dtype=torch.float32)
     assert found[0][1] == (41.0, pytest.approx(1 / 6)), "an observation takes room and time all the same"
     assert found[1][1] == (32.0, 0.0)
 

@@ -1,4 +1,7 @@
-"""One step of actor and critic under different settings, in one process or two: what must come out the same."""
+"""One step of actor and critic under different settings, in one process or more: what must be the same.
+
+All of it is in float64: what differs by more than rounding there is another computation.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,14 @@ from rewardkit.trainer.workers import actor as actor_module
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
+from tests.closeness import in_float64, rounding
 from tests.trainer.running import run_module
 
 TEMPERATURE = 0.7
+LEARNING_RATE = 1e-4
+AFTER_ADAM = 2 * LEARNING_RATE / 1e-8 * rounding(magnitude=10.0)
+"""How far weights may be apart after two steps: each is lr * m / (sqrt(v) + 1e-8), so lr / 1e-8 times as far
+as gradients, of up to 10. One of another sign would show by lr."""
 
 
 @dataclass
@@ -95,8 +103,9 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
     rows = torch.arange(len(tensors["input_ids"]))[world.rank :: world.size]
     batch = Batch({k: v[rows] for k, v in tensors.items()}, [])
     options, fsdp = ModelConfig(folder, **setting.model), FsdpConfig("float32", **setting.fsdp)
-    policy = prepare(load_causal_lm(folder), options, world.device, fsdp, sequence_parallel=setting.split)
-    value = load_value_model(folder)
+    policy = load_causal_lm(folder, torch.float64)
+    policy = prepare(policy, options, world.device, fsdp, sequence_parallel=setting.split)
+    value = load_value_model(folder, torch.float64)
     torch.nn.init.constant_(value.head.weight, 0.05)
     value = prepare(value, options, world.device, fsdp, sequence_parallel=setting.split)
     for model in (policy, value):
@@ -107,7 +116,7 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
         "use_dynamic_bsz": setting.tokens is not None,
         "ppo_max_token_len_per_gpu": setting.tokens,
         "ulysses_sequence_parallel_size": setting.split,
-        "optim": OptimConfig(lr=1e-4),
+        "optim": OptimConfig(lr=LEARNING_RATE),
         "fsdp_config": fsdp,
     }
     ranges = {"clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "entropy_coeff": 0.01}
@@ -217,7 +226,7 @@ def _run_rank(
     store = torch.distributed.FileStore(str(out / "store"), size)
     torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=size)
     os.environ["RANK"] = str(rank)
-    with open_world("cpu") as world:
+    with in_float64(), open_world("cpu") as world:
         found = {name: outcome(world, folder, tensors, setting) for name, setting in settings.items()}
     torch.save(found, out / f"rank{rank}.pt")
     torch.distributed.destroy_process_group()
