@@ -30,13 +30,22 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
     solved = [row for row in rows if row.solution]
     scores = scorer.stream(row.sample(row.solution) for row in solved)
     for row, score in zip(solved, scores, strict=True):
-        if score.ok and score.correct is False and score.extracted:
+        if score.ok and score.correct is False and score.extracted and not _is_one_of_several(row, scorer):
             yield Contradiction(row, score.extracted, "its own solution gives another answer")
         elif score.ok and score.correct and scorer.reward_for(row.item.data_source).name in _MATHS:
             boxes = boxes_in(row.solution)
             if len(boxes) > 1 and _is_part(row, boxes, scorer):
                 why = "its solution boxes several answers, and the ground truth is the last alone"
                 yield Contradiction(row, ", ".join(boxes), why)
+
+
+def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
+    """Whether the question asks for any one of several answers, and one box has the right one."""
+    if scorer.reward_for(row.item.data_source).name not in _MATHS or not _ANY_WILL_DO.search(row.question):
+        return False
+    boxes = boxes_in(row.solution)
+    scores = scorer.score_batch([row.sample(rf"\boxed{{{box}}}") for box in boxes])
+    return len(boxes) > 1 and any(score.correct for score in scores)
 
 
 def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:

@@ -47,7 +47,7 @@ _MARKDOWN_COMMENT = re.compile(r"^[ \t]{0,3}\[//\]:[ \t]?#.*$", re.MULTILINE)
 _TURN = re.compile(
     r"\n[ \t>*_]{0,8}+(?=\#|q|pr|ex|us|hu|ins|ne|an|问|题)"  # most lines end the search here
     r"(?:(?P<heading>\#{1,6})[ \t]?)?[*_]{0,3}(?:(?:next|new|another)\s)?"
-    r"(?:question|q|problem|exercise|user|human|instruction|问题|题目)(?:\s?\#?\d{1,3})?[*_]{0,3}"
+    r"(?:question|q|problem|exercise|user|human|instruction|问题|题目)(?:\s?\#?(?P<number>\d{1,3}))?[*_]{0,3}"
     r"(?:\s?[:：]|(?(heading)[ \t]*(?=\n|\Z)|(?!)))[*_]{0,3}\s*(?P<said>[^\n]{0,400})",
     re.IGNORECASE,
 )
@@ -183,9 +183,16 @@ def _cut(text: str, opening: str, closing: str) -> str:
 
 
 def _before_next_turn(text: str, prompt: Prompt) -> str:
-    """The text up to a line that opens a next turn behind something, unless that line is in the prompt."""
+    """The text up to a line that opens a next turn behind something, unless that line is in the prompt.
+
+    `Question 1:`, `Question 2:` and so on are a list of the response's own.
+    """
     asked: str | None = None
+    listed = 0
     for turn in _TURN.finditer(text):
+        if turn["number"] and int(turn["number"]) == listed + 1:
+            listed += 1
+            continue
         if _SAYS.search(text, 0, turn.start()) is None:
             continue
         asked = " ".join(question_of(prompt).split()) if asked is None else asked

@@ -82,7 +82,8 @@ def test_a_line_that_opens_a_next_turn_ends_the_own_text(after: str) -> None:
 @pytest.mark.parametrize(
     "said",
     ["Question: What is asked?\nAnswer: Canberra", f"Sure.\n\nQuestion: {PROMPT}\nAnswer: Canberra", "Users like it.\nUser friendly.\nCanberra",
-     "It is asked:\nthe question is what the capital is.\nCanberra", "Questions:\nnone\nCanberra"],
+     "It is asked:\nthe question is what the capital is.\nCanberra", "Questions:\nnone\nCanberra",
+     "Step by step.\n\nQuestion 1: no.\n\nQuestion 2: yes.\n\nCanberra"],
 )  # fmt: skip
 def test_a_first_line_the_prompt_itself_and_other_words_end_nothing(said: str) -> None:
     assert own_text(said, PROMPT).endswith("Canberra")
