@@ -22,11 +22,6 @@ END_OF_TEXT = re.compile(
 )
 """With one of these, wherever it stands, a response has ended. Tokens that announce what comes (a box, a
 channel, a call, a solution) are none of them."""
-FILLER = re.compile(
-    r"<(?:pad|PAD|unk|UNK|mask|MASK)>|\[(?:PAD|UNK|MASK)\]"
-    r"|<\|(?:\w{1,20}_)?(?:pad|unk|mask|reserved_special_token_\d{1,4})\|>"
-)
-"""Tokens that say nothing and end nothing: padding, unknown, masked and reserved ones."""
 _ELSEWHERE_TEXT = (
     r"</?(?:eos|eot|eod|EOS|EOT|EOD|PAD|UNK|endoftext|end_of_text|start_of_turn|end_of_utterance"
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rewardkit.rewards.answers.number import StatedNumber, Value, equal, last_number, number_in, stated_number
-from rewardkit.rewards.answers.place import own_text, without_prompt
+from rewardkit.rewards.answers.place import FRAME_KINDS, own_text, without_prompt
 from rewardkit.types import Sample, Score, failure
 
 
@@ -87,7 +87,7 @@ def _strict(text: str) -> tuple[StatedNumber | None, bool]:
 
 def _flexible(text: str, sample: Sample) -> tuple[StatedNumber | None, bool]:
     """The number of the last frame, else the last of the text, and whether `####` announces it."""
-    found, kind = stated_number(text, "tags", "box", "hash", "marker", "json")
+    found, kind = stated_number(text, *FRAME_KINDS)
     if kind is None:
         return last_number(without_prompt(text, sample.prompt)), False
     return found, found is not None and kind == "hash"

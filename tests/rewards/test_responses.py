@@ -65,9 +65,6 @@ def test_story_sentences_with_the_right_value_in_a_frame_all_pay(name: str) -> N
 # Changing any word outside of the frames changes no score.
 
 
-SCRAMBLED = [("gsm8k", {}), ("choice", {}), ("qa", {}), ("number", {}), ("math", {})]
-
-
 def pairs(folder: Path, name: str) -> Iterator[tuple[Score, Score, str, str]]:
     """The scores of each response that holds a frame, as it is and in other letters."""
     run = runner(name)

@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from rewardkit.json_objects import object_of_pairs
 from rewardkit.special_tokens import END_OF_TEXT, THOUGHTS, strip_end, strip_start
@@ -21,6 +21,7 @@ from rewardkit.types import Message
 
 Prompt = str | list[Message] | None
 FrameKind = Literal["tags", "box", "hash", "marker", "json"]
+FRAME_KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
 
 
 class Frame(NamedTuple):

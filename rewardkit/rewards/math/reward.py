@@ -14,7 +14,7 @@ from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
-from rewardkit.rewards.math.reading.phrases import prose_words
+from rewardkit.rewards.math.reading.phrases import is_prose
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.tree.nodes import Based
 from rewardkit.rows import GROUND_TRUTH
@@ -187,17 +187,9 @@ def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptio
     if not verdict.equal and found.slot and found.slot != found.answer:
         whole = compared(found.slot)
         verdict = whole if whole.equal and whole.tier in ("string", "words") else verdict
-    if verdict.equal and not all(_is_prose(other) or compared(other).equal for other in found.beside):
+    if verdict.equal and not all(is_prose(other) or compared(other).equal for other in found.beside):
         verdict = MathVerdict("not_equal", "none", "frames side by side that differ")
     return verdict
-
-
-def _is_prose(text: str) -> bool:
-    """Whether what stands beside an answer names no value of its own."""
-    return len(prose_words(text)) > _FEW_WORDS
-
-
-_FEW_WORDS = 3
 
 
 def _score(

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.answers.number import StatedNumber, Value, equal, number_in, stated_number
-from rewardkit.rewards.answers.place import own_text, reply, without_comments
+from rewardkit.rewards.answers.place import FRAME_KINDS, own_text, reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
 
@@ -174,7 +174,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     if not accepted or None in accepted:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not a number")
     text = own_text(sample.response, sample.prompt)
-    said, kind = stated_number(text, "tags", "box", "hash", "marker", "json")
+    said, kind = stated_number(text, *FRAME_KINDS)
     said = _alone(text) if kind is None else said
     why = kind or "no frame"
     if said is None or said.value is None:

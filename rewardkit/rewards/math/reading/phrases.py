@@ -44,6 +44,11 @@ def prose_words(text: str) -> list[str]:
     return [w for w in WORDS.findall(bare) if w not in FUNCTIONS and w not in CONSTANTS]
 
 
+def is_prose(text: str) -> bool:
+    """Return True when a text has more words than a bare answer: a phrase or a sentence."""
+    return len(prose_words(text)) > _FEW_WORDS
+
+
 def refine(segment: str) -> str:
     """Return the answer within a phrase: all of a short one, the one formula or number in a long one."""
     segment = segment.strip().strip("*_`").strip()
@@ -52,7 +57,7 @@ def refine(segment: str) -> str:
     verb = _last_verb(segment)
     if verb is not None and segment[verb:].strip(" :：."):
         return segment if NUMBER.search(segment[:verb]) else segment[verb:].strip()
-    if len(prose_words(segment)) <= _FEW_WORDS:
+    if not is_prose(segment):
         return segment
     spans = list(MATH_SPAN.finditer(segment))
     numbers = list(NUMBER.finditer(MATH_SPAN.sub(" ", segment)))
