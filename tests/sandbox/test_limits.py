@@ -38,7 +38,8 @@ ENDINGS = {
 def test_every_limit_has_its_own_status(worker: Worker, status: str) -> None:
     wall_s = 2 if status == "wall_timeout" else 200
     idle_s = 0.5 if status == "idle_timeout" else None
-    limits = Limits(cpu_s=0.15, wall_s=wall_s, idle_s=idle_s, memory_mb=256, output_bytes=1 << 16)
+    cpu_s = 0.15 if status == "cpu_timeout" else 1.0
+    limits = Limits(cpu_s, wall_s=wall_s, idle_s=idle_s, memory_mb=256, output_bytes=1 << 16)
     outcome = worker.run(Job(ENDINGS[status].encode(), limits=limits))
     assert outcome.status == status, outcome
     assert outcome.level == worker.level
