@@ -11,11 +11,11 @@ from typing import Literal
 import msgspec
 import pyarrow as pa
 
+from rewardkit.files.records import BadRowError, Records, parse
+from rewardkit.logs.layout import RowLayout
+from rewardkit.logs.samples import SampleBatch
 from rewardkit.offline.columns import score_columns, score_json, score_names
-from rewardkit.offline.layout import RowLayout
-from rewardkit.offline.records import BadRowError, Records, parse
 from rewardkit.offline.report import Report, SourceReport
-from rewardkit.offline.samples import SampleBatch
 from rewardkit.types import Sample, Score, failure
 
 BadRowPolicy = Literal["fail", "mark", "drop"]

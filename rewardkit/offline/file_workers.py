@@ -19,10 +19,10 @@ import cloudpickle
 import msgspec
 import pyarrow as pa
 
+from rewardkit.files.records import Records
+from rewardkit.logs.layout import RowLayout
+from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, Output, finish, usable
-from rewardkit.offline.layout import RowLayout
-from rewardkit.offline.records import Records
-from rewardkit.offline.samples import columns_needed, to_batch
 from rewardkit.processes import die_with_parent, kill_group, start_python, take_standard_streams
 from rewardkit.registry import Reward
 from rewardkit.scoring.pending import Pending, ScoringPlan

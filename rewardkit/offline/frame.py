@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import InputError
+from rewardkit.files.inputs import Input
+from rewardkit.files.records import RawRow, Records
+from rewardkit.logs.layout import ReadOptions, layout_of
+from rewardkit.logs.reader import PLAIN
+from rewardkit.logs.samples import to_batch
 from rewardkit.offline.chunk import usable
 from rewardkit.offline.columns import conform, parts_of, score_columns, score_fields, score_names
-from rewardkit.offline.inputs import Input
-from rewardkit.offline.layout import ReadOptions, layout_of
-from rewardkit.offline.reader import PLAIN
-from rewardkit.offline.records import RawRow, Records
-from rewardkit.offline.samples import to_batch
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import failure
 

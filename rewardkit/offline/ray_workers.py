@@ -22,10 +22,10 @@ import cloudpickle
 import msgspec
 
 from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.files.records import Records
+from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, finish, usable
 from rewardkit.offline.file_workers import FileSetup
-from rewardkit.offline.records import Records
-from rewardkit.offline.samples import columns_needed, to_batch
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 

@@ -20,18 +20,18 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.files.formats import RowFile, columns_of
+from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
+from rewardkit.files.records import Records
+from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
+from rewardkit.logs.layout import ReadOptions, RowLayout
+from rewardkit.logs.reader import PLAIN, opened
+from rewardkit.logs.samples import ALL, SampleBatch, to_batch
 from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish, usable
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
-from rewardkit.offline.formats import RowFile, columns_of
-from rewardkit.offline.inputs import STDIN, Input, find_inputs, format_of
-from rewardkit.offline.known import bytes_of, data_sources_of, identity_of
-from rewardkit.offline.layout import ReadOptions, RowLayout
 from rewardkit.offline.progress import Progress
-from rewardkit.offline.reader import PLAIN, opened
-from rewardkit.offline.records import Records
 from rewardkit.offline.report import Report, SourceReport
-from rewardkit.offline.samples import ALL, SampleBatch, to_batch
 from rewardkit.offline.writing import (
     RUN_KEY,
     CsvWriter,

@@ -14,7 +14,8 @@ import pytest
 from rewardkit import Scorer
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError
-from rewardkit.offline import formats, ray_workers, score_file
+from rewardkit.files import formats
+from rewardkit.offline import ray_workers, score_file
 from rewardkit.offline.ray_workers import RaySettings, RayWorkers, connected
 from rewardkit.offline.verl_evaluation import read_evaluation_config
 from tests.generation.endpoints import Server

@@ -20,10 +20,10 @@ from rewardkit import Scorer
 from rewardkit.cli import run
 from rewardkit.offline import ReadOptions, file_workers, score, score_file
 from tests.living import alive, until
-from tests.offline import logs
+from tests.logs import written as logs
+from tests.logs.test_reader import write
+from tests.logs.written import RIGHT, WRONG
 from tests.offline.holding import write_reward
-from tests.offline.logs import RIGHT, WRONG
-from tests.offline.test_reader import write
 
 Rows = list[dict[str, Any]]
 

@@ -1,0 +1,146 @@
+"""The data of the page: packed in blocks, so that a browser inflates no more than it shows.
+
+Numbers of all rows are one block; texts are blocks of a thousand rows; each prompt is there once.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.evaluation.chat import heading, is_chat
+from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
+
+BLOCK = 1_000
+"""Rows, or prompts, in one block of texts."""
+LONGEST = 20_000
+"""Characters of a response that are kept; of a longer one both ends."""
+BUDGET = 28_000_000
+"""Bytes of packed texts; the responses after that are shortened more, and the page says so."""
+SHORT = 400
+"""Characters that are kept of a response once the budget is spent."""
+STATUSES = ("ok", "timeout", "error", "invalid", "unscored")
+
+
+@dataclass
+class Payload:
+    """What goes into the page."""
+
+    numbers: str
+    """One packed block: lists by column, a value for each row."""
+    texts: list[str]
+    """Packed blocks of [response, extracted, detail, parts, turns] for each row."""
+    prompts: list[str]
+    """Packed blocks of [prompt, ground truth] for each prompt."""
+    sources: list[str]
+    responses: list[ScoredResponse] = field(default_factory=list)
+    """The rows without their texts, for the figures."""
+    shortened: int = 0
+    """Responses of which a part was left out."""
+
+
+def pack(value: Any) -> str:
+    """Return JSON, gzipped, in base64: text that can stand in a script element as it is."""
+    raw = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str).encode()
+    return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()
+
+
+def collect(rows: Iterable[ScoredRow]) -> Payload:
+    """Return the payload of all rows; what it holds in memory is packed, but for the numbers."""
+    builder = _Builder()
+    for row in rows:
+        builder.add(row)
+    return builder.payload()
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {
+            name: [] for name in ("source", "prompt", "score", "status", "correct", "length")
+        }
+        self._sources: dict[str, int] = {}
+        self._prompts: dict[tuple[str, str, str], int] = {}
+        self._texts = _Blocks()
+        self._prompt_texts = _Blocks()
+        self._responses: list[ScoredResponse] = []
+        self._shortened = 0
+
+    def add(self, row: ScoredRow) -> None:
+        one = scored_response(row)
+        self._responses.append(one)
+        source = self._sources.setdefault(one.data_source, len(self._sources))
+        key = (one.data_source, one.prompt, one.ground_truth)
+        prompt = self._prompts.get(key)
+        if prompt is None:
+            prompt = self._prompts[key] = len(self._prompts)
+            self._prompt_texts.add([row.get("prompt"), row.get("ground_truth")])
+        values = {
+            "source": source,
+            "prompt": prompt,
+            "score": None if one.score is None else round(one.score, 6),
+            "status": STATUSES.index(one.status) if one.status in STATUSES else 2,
+            "correct": -1 if one.correct is None else int(one.correct),
+            "length": one.length,
+        }
+        for name, value in values.items():
+            self._columns[name].append(value)
+        response = self._fitting(row.get("response") or "")
+        self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
+
+    def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
+        """An episode's turns: a heading, the text, and whether it is the model's; None where it has one."""
+        turns = row.get("turns")
+        if not is_chat(turns) or len(turns) < 2:
+            return None
+        return [
+            (heading(turn), self._fitting(str(turn["text"])), turn["role"] == "assistant") for turn in turns
+        ]
+
+    def _fitting(self, response: str) -> str:
+        longest = LONGEST if self._texts.size < BUDGET else SHORT
+        if len(response) <= longest:
+            return response
+        self._shortened += 1
+        half = longest // 2
+        left_out = len(response) - 2 * half
+        return f"{response[:half]}\n[... {left_out:,} characters left out ...]\n{response[-half:]}"
+
+    def payload(self) -> Payload:
+        return Payload(
+            pack(self._columns),
+            self._texts.finished(),
+            self._prompt_texts.finished(),
+            list(self._sources),
+            self._responses,
+            self._shortened,
+        )
+
+
+class _Blocks:
+    """Packs what is added, a block at a time."""
+
+    def __init__(self) -> None:
+        self._packed: list[str] = []
+        self._open: list[Sequence[Any]] = []
+        self.size = 0
+        """Bytes packed so far."""
+
+    def add(self, texts: Sequence[Any]) -> None:
+        self._open.append(texts)
+        if len(self._open) == BLOCK:
+            self._pack()
+
+    def finished(self) -> list[str]:
+        if self._open:
+            self._pack()
+        return self._packed
+
+    def _pack(self) -> None:
+        packed = pack(self._open)
+        self._packed.append(packed)
+        self.size += len(packed)
+        self._open = []
