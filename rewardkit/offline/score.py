@@ -96,7 +96,7 @@ def score_file(
         restart: throw away what an interrupted run has left.
         force: replace an output that exists.
         on_note: called with one line on each log of a known kind, saying what was recognised.
-        workers: what scores chunks elsewhere; None: processes of this machine.
+        workers: what scores chunks elsewhere; None: the scorer's workers.
 
     Raises:
         InputError: no such file, one that cannot be read or does not hold what is needed, an output that
@@ -107,17 +107,16 @@ def score_file(
     inputs = find_inputs(words)
     settings = _Settings(scorer, options, prefix, bad_rows, resume, restart, force, on_progress, on_note)
     target = str(out)
-    with contextlib.ExitStack() as stack:
-        workers = workers or stack.enter_context(FileWorkers(scorer.workers))
-        if target == STDIN or format_of(target):
-            return _score_to(inputs, target, settings, workers, with_keys=True)
-        _check_folder(target, words)
-        report = Report()
-        for source in inputs:
-            one = Path(target) / output_name(source.name)
-            _make_folder(one.parent)
-            _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
-        return report
+    workers = workers or FileWorkers(scorer)
+    if target == STDIN or format_of(target):
+        return _score_to(inputs, target, settings, workers, with_keys=True)
+    _check_folder(target, words)
+    report = Report()
+    for source in inputs:
+        one = Path(target) / output_name(source.name)
+        _make_folder(one.parent)
+        _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
+    return report
 
 
 def _check_folder(target: str, words: Sequence[str | Path]) -> None:
