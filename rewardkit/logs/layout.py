@@ -11,7 +11,8 @@ import pyarrow as pa
 from rewardkit.errors import InputError, NoResponseError, did_you_mean
 from rewardkit.files.formats import RowFile
 from rewardkit.files.records import BadRowError, RawRow, parse
-from rewardkit.logs.kinds import Fields, SkippedRowError, by_name, named, recognise
+from rewardkit.logs.kind import Fields, SkippedRowError
+from rewardkit.logs.kinds import by_name, named, recognise
 from rewardkit.rows import RowNames, find_names, has_value, responses_of, value_at
 from rewardkit.tables import is_list, is_text, type_of
 

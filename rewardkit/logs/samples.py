@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow, Records, parse
-from rewardkit.logs.kinds import Fields, SkippedRowError
+from rewardkit.logs.kind import Fields, SkippedRowError
 from rewardkit.logs.layout import RowLayout, batch_rows, reader_of
 from rewardkit.rows import ground_truth_text, plain_mapping, prompt_of, response_text, responses_of, value_at
 from rewardkit.tables import column_of, is_list, is_text, type_of
