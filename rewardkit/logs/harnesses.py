@@ -11,8 +11,8 @@ from rewardkit.api_answers import output_text
 from rewardkit.api_failures import error_said, why_failed
 from rewardkit.errors import InputError
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import Fields, LogKind
-from rewardkit.rows import find_names, has_value, value_at
+from rewardkit.logs.kind import LogKind
+from rewardkit.rows import Fields, find_names, has_value, value_at
 
 
 def _lm_eval(row: RawRow) -> Fields:

@@ -1,26 +1,13 @@
-"""What a kind of log is, and what one of its rows says. The kinds stand in the files of their producers."""
+"""What a kind of log is. The kinds stand in the files of their producers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from rewardkit.files.records import RawRow
-from rewardkit.rows import find_names, has_value, value_at
-
-
-class Fields(NamedTuple):
-    """What one row says, as it stands there."""
-
-    response: Any
-    """One response or several: texts, or chat messages."""
-    ground_truth: Any = None
-    prompt: Any = None
-    data_source: Any = None
-    extra_info: Any = None
-    group: Any = None
-    """What the responses to one prompt have in common, where the log says; else None."""
+from rewardkit.rows import Fields, find_names, has_value, value_at
 
 
 class SkippedRowError(Exception):

@@ -6,14 +6,14 @@ function that takes a row apart and an entry to `KINDS` in the file of those who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from rewardkit.errors import InputError
 from rewardkit.files.records import RawRow
 from rewardkit.logs import harnesses, model_apis, trainers
-from rewardkit.logs.kind import Fields, LogKind
+from rewardkit.logs.kind import LogKind
 from rewardkit.logs.model_apis import API_ANSWERS, is_answer
-from rewardkit.rows import RESPONSE, RowNames, value_at
+from rewardkit.rows import RESPONSE
 
 KINDS = (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
 
@@ -47,18 +47,3 @@ def recognise(columns: Collection[str], first: RawRow) -> LogKind | None:
 def by_name(name: str) -> LogKind:
     """Return the kind of that name."""
     return next(kind for kind in KINDS if kind.name == name)
-
-
-def named(names: RowNames) -> Callable[[RawRow], Fields]:
-    """Return what takes rows of no known kind apart, given the names of their fields."""
-
-    def read(row: RawRow) -> Fields:
-        return Fields(
-            value_at(row, names.response),
-            value_at(row, names.ground_truth),
-            value_at(row, names.prompt),
-            value_at(row, names.data_source),
-            value_at(row, names.extra_info),
-        )
-
-    return read

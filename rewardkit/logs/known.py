@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
             return _distinct(file, name)
     for records in file.chunks():
         batch = to_batch(records, layout, ())
-        found = dict.fromkeys(s.data_source for i, s in enumerate(batch.samples) if i not in batch.bad)
+        found = dict.fromkeys(map(attrgetter("data_source"), batch.usable))
         if found:
             return list(found)
     return []

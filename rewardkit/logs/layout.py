@@ -11,9 +11,9 @@ import pyarrow as pa
 from rewardkit.errors import InputError, NoResponseError, did_you_mean
 from rewardkit.files.formats import RowFile
 from rewardkit.files.records import BadRowError, RawRow, parse
-from rewardkit.logs.kind import Fields, SkippedRowError
-from rewardkit.logs.kinds import by_name, named, recognise
-from rewardkit.rows import RowNames, find_names, has_value, responses_of, value_at
+from rewardkit.logs.kind import SkippedRowError
+from rewardkit.logs.kinds import by_name, recognise
+from rewardkit.rows import Fields, RowNames, find_names, has_value, responses_of, value_at
 from rewardkit.tables import is_list, is_text, type_of
 
 
@@ -290,4 +290,4 @@ def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:
     """Return what takes a row of this layout apart."""
-    return by_name(layout.kind).read if layout.kind else named(layout.names)
+    return by_name(layout.kind).read if layout.kind else layout.names.read

@@ -9,8 +9,8 @@ from rewardkit.api_answers import answer_texts, choice_index, is_said, role_of, 
 from rewardkit.api_failures import error_said, why_broken
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import Fields, LogKind, ground_truth_in
-from rewardkit.rows import find_names, has_value, value_at
+from rewardkit.logs.kind import LogKind, ground_truth_in
+from rewardkit.rows import Fields, find_names, has_value, value_at
 
 _TURNS = ("messages", "conversations", "conversation")
 

@@ -20,10 +20,9 @@ from rewardkit.errors import InputError
 from rewardkit.files.formats import KeyedRows, RowFile, columns_of, open_rows
 from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import Fields
 from rewardkit.logs.layout import Joined, ReadOptions, RowLayout, layout_of
 from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
-from rewardkit.rows import find_names, ground_truth_text, has_value, value_at
+from rewardkit.rows import Fields, find_names, ground_truth_text, has_value, value_at
 
 PLAIN = ReadOptions()
 """The files say everything themselves."""

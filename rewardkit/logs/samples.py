@@ -11,9 +11,17 @@ import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow, Records, parse
-from rewardkit.logs.kind import Fields, SkippedRowError
+from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.layout import RowLayout, batch_rows, reader_of
-from rewardkit.rows import ground_truth_text, plain_mapping, prompt_of, response_text, responses_of, value_at
+from rewardkit.rows import (
+    Fields,
+    ground_truth_text,
+    plain_mapping,
+    prompt_of,
+    response_text,
+    responses_of,
+    value_at,
+)
 from rewardkit.tables import column_of, is_list, is_text, type_of
 from rewardkit.types import Sample
 
@@ -37,6 +45,11 @@ class SampleBatch:
     """Rows, by index, that are none or repeat another's responses: they have no samples and do not go out."""
     groups: list[str | None] | None = None
     """What the samples of one prompt have in common, where the log says; None: see `Sample.prompt`."""
+
+    @property
+    def usable(self) -> list[Sample]:
+        """The samples that can be scored."""
+        return [s for i, s in enumerate(self.samples) if i not in self.bad] if self.bad else self.samples
 
     @property
     def rows(self) -> list[int]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from rewardkit.api_failures import why_broken
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import Fields, LogKind
-from rewardkit.rows import find_names, has_value, value_at
+from rewardkit.logs.kind import LogKind
+from rewardkit.rows import Fields, find_names, has_value, value_at
 
 
 def _verl_dump(row: RawRow) -> Fields:

@@ -57,16 +57,11 @@ class ChunkResult(msgspec.Struct):
             return stream.read_next_batch()
 
 
-def usable(batch: SampleBatch) -> list[Sample]:
-    """Return the samples that can be scored."""
-    return [s for i, s in enumerate(batch.samples) if i not in batch.bad] if batch.bad else batch.samples
-
-
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
     """Return the output and the counts of a chunk.
 
     Args:
-        scores: of the `usable` samples, in order.
+        scores: of the usable samples, in order.
     """
     merged = _with_bad(batch, scores)
     kept, lengths, merged_kept, samples_kept = _kept(batch, merged, output)

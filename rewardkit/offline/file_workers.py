@@ -19,7 +19,7 @@ import pyarrow as pa
 from rewardkit.files.records import Records
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import columns_needed, to_batch
-from rewardkit.offline.chunk import ChunkResult, Output, finish, usable
+from rewardkit.offline.chunk import ChunkResult, Output, finish
 from rewardkit.registry import Reward
 from rewardkit.scoring.jobs import WorkerJob
 from rewardkit.scoring.pending import Pending, ScoringPlan
@@ -140,7 +140,7 @@ class _ChunkRunner:
         records = Records(piece.first_row, piece.count, table, lines)
         batch = to_batch(records, self._setup.layout, self._setup.reads)
         try:
-            scores = self._scores(usable(batch))
+            scores = self._scores(batch.usable)
         except _UnknownSourceError:
             return None
         return finish(batch, scores, self._setup.layout, self._setup.output)

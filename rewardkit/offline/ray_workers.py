@@ -24,7 +24,7 @@ import msgspec
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.files.records import Records
 from rewardkit.logs.samples import columns_needed, to_batch
-from rewardkit.offline.chunk import ChunkResult, finish, usable
+from rewardkit.offline.chunk import ChunkResult, finish
 from rewardkit.offline.file_workers import FileSetup
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
@@ -150,5 +150,5 @@ class _ScoringActor:
     def score(self, setup: bytes, records: Records) -> bytes:
         layout, reads, output = cloudpickle.loads(setup)
         batch = to_batch(records, layout, reads)
-        scores = self._scorer.score_batch(usable(batch))
+        scores = self._scorer.score_batch(batch.usable)
         return msgspec.msgpack.encode(finish(batch, scores, layout, output))

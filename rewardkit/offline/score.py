@@ -27,7 +27,7 @@ from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import ALL, SampleBatch, to_batch
-from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish, usable
+from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
@@ -375,7 +375,7 @@ class _FileRun:
             chunk.future = self.workers.submit(self.setups[chunk.file], chunk.records)
         else:
             chunk.batch = to_batch(chunk.records, layout, self.reads)
-            chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
+            chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
 
     def _finish(self, chunk: _ScoringChunk, progress: Progress | None) -> tuple[_ScoringChunk, ChunkResult]:
         if chunk.done is not None:
@@ -387,7 +387,7 @@ class _FileRun:
                 chunk.batch is None or chunk.pending is None
             ):  # its worker died, or met a source it does not know
                 chunk.batch = to_batch(chunk.records, layout, self.reads)
-                chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
+                chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
             result = finish(chunk.batch, chunk.pending.wait(), layout, self.output)
         if result.bad and self.settings.bad_rows == "fail":
             row, why = result.bad[0]

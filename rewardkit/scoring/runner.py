@@ -44,6 +44,8 @@ class RewardRunner:
     def __init__(self, reward: Reward, options: Any) -> None:
         self.reward = reward
         self.options = options
+        self.scorer = reward.scorer
+        self.by_group = reward.by_group
         self.is_async = is_async(reward)
         self._call = _caller(reward.function)
         self._loop: asyncio.Runner | None = None
@@ -81,7 +83,6 @@ class RewardRunner:
         """
         call = self._call
         options = self.options
-        scorer = self.reward.scorer
         scores: list[Score] = []
         before = perf_counter()
         for sample in samples:
@@ -93,7 +94,7 @@ class RewardRunner:
             else:
                 now = perf_counter()
                 if type(result) is Score and isfinite(result.score):
-                    scores.append(replace(result, scorer=scorer, seconds=now - before))
+                    scores.append(replace(result, scorer=self.scorer, seconds=now - before))
                 else:
                     scores.append(self._finish(result, now - before))
             before = now
@@ -115,7 +116,7 @@ class RewardRunner:
         except TimeoutError:
             detail = f"not done after {self.reward.timeout_s:g} s"
             seconds = perf_counter() - start
-            return failure("timeout", detail, scorer=self.reward.scorer, seconds=seconds)
+            return failure("timeout", detail, scorer=self.scorer, seconds=seconds)
         except Exception as error:
             return self._failed(error, perf_counter() - start)
         return self._finish(result, perf_counter() - start)
@@ -147,7 +148,7 @@ class RewardRunner:
         if not isinstance(error, RewardkitError):  # our own errors say all there is to say
             _log_traceback(self.reward, error)
         detail = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-        return failure("error", detail, scorer=self.reward.scorer, seconds=seconds)
+        return failure("error", detail, scorer=self.scorer, seconds=seconds)
 
     def _finish(self, result: Any, seconds: float) -> Score:
         try:
@@ -156,7 +157,7 @@ class RewardRunner:
             return self._failed(error, seconds)
         if not isfinite(score.score):
             return self._failed(ValueError(f"returned the score {score.score}"), seconds)
-        return replace(score, scorer=self.reward.scorer, seconds=seconds)
+        return replace(score, scorer=self.scorer, seconds=seconds)
 
 
 def _log_traceback(reward: Reward, error: BaseException) -> None:

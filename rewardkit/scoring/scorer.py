@@ -142,7 +142,7 @@ class Scorer:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
         be in one batch."""
         plan = self._plan(data_source)
-        return isinstance(plan, ScoringPlan) and plan.reward.by_group
+        return isinstance(plan, ScoringPlan) and plan.runner.by_group
 
     def _without_group(self, sample: Sample) -> Score | None:
         """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
