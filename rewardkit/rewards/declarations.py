@@ -111,11 +111,11 @@ def math_dapo() -> Function:
     timeout_s=1800.0,
     parts=("tests", "passed", "timed_out", "over_limit"),
     reads=(),
-    explain="rewardkit.rewards.code:explain",
+    explain="rewardkit.rewards.code.reward:explain",
 )
 def code() -> Function:
     """The program in the response, run on its tests in the sandbox: 1.0 when all pass"""
-    from rewardkit.rewards.code import score
+    from rewardkit.rewards.code.reward import score
 
     return score
 

@@ -20,7 +20,7 @@ from rewardkit import Sample, Score, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
-from rewardkit.rewards.judge import JudgeOptions, register_judge
+from rewardkit.rewards.judge.reward import JudgeOptions, register_judge
 from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict
 
 SOURCE = "test/judged"
