@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from rewardkit.calling import bound
 from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
 from rewardkit.registry import Reward
@@ -35,8 +36,6 @@ TRACEBACKS = "REWARDKIT_TRACEBACKS"
 """Environment variable: where it is set, a failing reward's traceback is logged. Servers set it, for whoever
 runs them; elsewhere the one line in `Score.detail` is what is shown."""
 
-VERL_PARAMETERS = ["data_source", "solution_str", "ground_truth"]
-
 
 class RewardRunner:
     """One reward bound to its options, ready to call."""
@@ -47,7 +46,7 @@ class RewardRunner:
         self.scorer = reward.scorer
         self.by_group = reward.by_group
         self.is_async = is_async(reward)
-        self._call = _caller(reward.function)
+        self._call = bound(reward.function, batch=bool(reward.batch))
         self._loop: asyncio.Runner | None = None
 
     def load(self) -> None:
@@ -183,20 +182,6 @@ def _log_traceback(reward: Reward, error: BaseException) -> None:
 def is_async(reward: Reward) -> bool:
     """True when the reward is an `async` function."""
     return inspect.iscoroutinefunction(reward.function)
-
-
-def _caller(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """Adapt the accepted signatures to one: the sample (or the list of samples) and the options."""
-    names = list(inspect.signature(function).parameters)
-    if names[:3] == VERL_PARAMETERS:
-        takes_extra_info = "extra_info" in names
-
-        def call_like_verl(sample: Sample, options: Any) -> Any:
-            extra = {"extra_info": sample.extra_info} if takes_extra_info else {}
-            return function(sample.data_source, sample.response, sample.ground_truth, **extra)
-
-        return call_like_verl
-    return function if len(names) > 1 else lambda sample, options: function(sample)
 
 
 def _to_score(result: Any) -> Score:
