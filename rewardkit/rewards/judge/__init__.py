@@ -1,1 +1,3 @@
 """Responses judged by a model, behind an endpoint."""
+
+from rewardkit.rewards.judge.reward import register_judge as register_judge
