@@ -39,8 +39,8 @@ class JudgeOptions:
     prompt: str = PROMPT
     """With `{response}` in it, and perhaps `{prompt}`, `{ground_truth}`, `{fence}` and `{marker}`."""
     score_pattern: str = ""
-    """A regular expression with the group `score`; its first match behind the marker counts, or without a marker
-    its last. Empty: a number, `7` or `7/10`, that stands straight behind the marker."""
+    """A regular expression with the group `score`; its first match behind the marker counts, or without
+    one its last. Empty: a number, `7` or `7/10`, that stands straight behind the marker."""
     score_field: str = ""
     """Instead: this field, `a.b` within an object, of the last JSON object."""
     verdicts: dict[str, float] = field(default_factory=dict)
