@@ -17,7 +17,7 @@ from rewardkit.cli import run as rewardkit
 from rewardkit.errors import InputError
 from rewardkit.evaluation.html import curves
 from rewardkit.evaluation.html.curves import POINTS, Curves, draw
-from rewardkit.evaluation.html.run import few, has_samples, write_run_page
+from rewardkit.evaluation.html.run_page import few, has_samples, write_run_page
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.evaluation.html.run import write_run_page
+from rewardkit.evaluation.html.run_page import write_run_page
 from tests.browsing import expect, heard, open_tab, too_wide
 
 RUN = Path(__file__).parents[1] / "data" / "run"

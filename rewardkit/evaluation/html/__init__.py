@@ -1,5 +1,1 @@
-"""A scored file as one HTML page that needs no network: figures, charts, and every response to look at."""
-
-from __future__ import annotations
-
-from rewardkit.evaluation.html.report import write_report as write_report
+"""Pages of one file that need no network: the report of a scored file, and the page of a training run."""

@@ -63,10 +63,10 @@ def _page(payload: Payload, figures: dict[str, Figures], title: str) -> str:
         "blocks": len(payload.texts),
     }
     whole = figures.get(OVERALL) or next(iter(figures.values()))
-    return _file("page.html").format(
+    return _file("report.html").format(
         policy=POLICY,
         title=escape(title),
-        style=_file("page.css"),
+        style=_file("report.css"),
         headline=_headline(whole, payload),
         table=_table(figures),
         charts=_charts(payload, figures, whole),
@@ -77,7 +77,7 @@ def _page(payload: Payload, figures: dict[str, Figures], title: str) -> str:
         prompts=_blocks("p", payload.prompts),
         temml=asset("temml.min.js"),
         maths=asset("maths.js"),
-        script=_file("page.js"),
+        script=_file("report.js"),
     )
 
 

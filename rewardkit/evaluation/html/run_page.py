@@ -122,10 +122,10 @@ def _page(
     about = {"running": running, "written": round(time.time()), "last": max(steps)}
     packed = pack(samples)
     with_maths = any(mark in json.dumps(samples) for mark in ("$", "\\\\(", "\\\\["))
-    return _file("run.html").format(
+    return _file("run_page.html").format(
         policy=POLICY,
         title=escape(_title(folder)),
-        style=_file("page.css") + _file("run.css"),
+        style=_file("report.css") + _file("run_page.css"),
         headline=_headline(steps, total),
         charts="".join(map(draw, _charts(steps))),
         further=_further(steps),
@@ -134,7 +134,7 @@ def _page(
         hidden="" if samples else "hidden",
         temml=asset("temml.min.js") if with_maths else "",
         maths=asset("maths.js"),
-        script=_file("run.js"),
+        script=_file("run_page.js"),
     )
 
 
