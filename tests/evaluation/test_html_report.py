@@ -12,7 +12,7 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.evaluation.html import payload
 from rewardkit.evaluation.html.payload import collect
-from tests.browsing import heard, open_tab, too_wide
+from tests.browsing import expect, heard, open_tab, too_wide
 from tests.living import until
 
 HOSTILE = "</script><script>document.title = 'gone'</script><img src=x onerror=\"document.title='gone'\"> \\frac{1}{2}"
@@ -85,6 +85,14 @@ def test_the_headline_has_figures_with_intervals(page: Any) -> None:
     assert "95 %" in page.inner_text(".cards")
     assert page.inner_text("#count") == "2,500 of 2,500"
     assert page.locator("figure svg").count() >= 3
+
+
+def test_the_values_of_a_bar_are_told_under_the_pointer(page: Any) -> None:
+    chart = page.locator(".chart", has_text="Scores").locator("svg")
+    chart.hover(position={"x": chart.bounding_box()["width"] - 15, "y": 20})
+    right = sum(row["score"] == 1 and row["status"] == "ok" for row in rows(2_500))
+    expect(page.locator("#tip b")).to_have_text("0.95 to 1")
+    expect(page.locator("#tip div")).to_have_text(f"responses: {right}")
 
 
 def test_rows_are_filtered_by_source_status_and_text(page: Any) -> None:

@@ -15,8 +15,7 @@ import pytest
 
 from rewardkit.cli import run as rewardkit
 from rewardkit.errors import InputError
-from rewardkit.evaluation.html import curves
-from rewardkit.evaluation.html.curves import POINTS, Curves, draw
+from rewardkit.evaluation.html.charts import POINTS, Chart, draw
 from rewardkit.evaluation.html.run_page import few, has_samples, write_run_page
 
 RUN = Path(__file__).parents[1] / "data" / "run"
@@ -144,16 +143,17 @@ def test_a_long_run_makes_no_large_page(run: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_left_out_and_constants_lie_in_the_middle() -> None:
-    assert draw(Curves("nothing", {"a": []})) == ""
-    drawn = draw(Curves("one", {"a": [(1, 5.0)], "b": []}))
-    assert "<circle" in drawn and ">2.5<" in drawn and ">7.5<" in drawn
-    assert "nan" not in draw(Curves("flat", {"a": [(0, 0.0), (1, 0.0)]}))
+    assert draw(Chart("nothing", {"a": []})) == ""
+    drawn = draw(Chart("one", {"a": [(1, 5.0)], "b": []}))
+    assert "<circle" in drawn and labels(drawn) == ["2", "4", "6", "8", "1"]
+    assert "nan" not in draw(Chart("flat", {"a": [(0, 0.0), (1, 0.0)]}))
 
 
 def test_areas_stand_on_top_of_each_other_also_where_one_has_no_value() -> None:
-    lines = {"a": [(1, 1.0), (2, 1.0)], "b": [(2, 3.0)]}
-    tops = curves._stacked(curves._aligned(lines))
-    assert tops == {"a": [(1, 1.0), (2, 1.0)], "b": [(1, 1.0), (2, 4.0)]}
+    drawn = draw(Chart("areas", {"a": [(1, 1.0), (2, 1.0)], "b": [(2, 3.0)]}, kind="areas"))
+    first, second = (points.split() for points in re.findall('<polygon points="([^"]*)"', drawn))
+    assert second[2:] == first[1::-1], "the second's ground is the first's top"
+    assert second[0] == first[0] and labels(drawn)[:3] == ["0", "2", "4"]
 
 
 def test_few_responses_go_from_the_worst_to_the_best() -> None:
@@ -183,8 +183,22 @@ def test_a_log_without_a_step_is_said_to_be_one(run: Path) -> None:
     assert not (run / "metrics.html").exists()
 
 
-def test_no_axis_says_minus_zero() -> None:
-    made = draw(Curves("KL", {"mean": [(1, -0.0004), (2, 0.02)]}))
-    ticks = re.findall(r'class="tick"[^>]*>([^<]*)<', made)
-    assert "0" in ticks
-    assert "-0" not in ticks
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((-0.0004, 0.02), ["-0.01", "0", "0.01", "0.02"]),
+        ((1_234_567.0, 1_234_567.9), ["1,234,567.0", "1,234,567.5", "1,234,568.0"]),
+        ((2e-4, 2e-4 + 1e-18), ["0.0001", "0.0002", "0.0003"]),
+        ((0.0, 3e-9), ["0", "1e-09", "2e-09", "3e-09"]),
+        ((-2e12, -1e12), ["-2.0e+12", "-1.5e+12", "-1.0e+12"]),
+    ],
+)
+def test_the_labels_of_an_axis_are_round_and_tell_its_values_apart(
+    values: tuple[float, float], said: list[str]
+) -> None:
+    drawn = draw(Chart("KL", {"mean": [(1, values[0]), (2, values[1])]}))
+    assert labels(drawn)[:-2] == said
+
+
+def labels(drawn: str) -> list[str]:
+    return re.findall(r'class="tick"[^>]*>([^<]*)<', drawn)

@@ -87,7 +87,7 @@ def test_a_hostile_response_is_text(page: Any, run: Path) -> None:
 
 def test_the_value_under_the_pointer_is_told(page: Any, run: Path) -> None:
     load(page, write_run_page(run))
-    chart = page.locator(".curve", has_text="Entropy").locator("svg")
+    chart = page.locator(".chart", has_text="Entropy").locator("svg")
     box = chart.bounding_box()
     chart.hover(position={"x": box["width"] * 0.97, "y": box["height"] / 2})
     last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])

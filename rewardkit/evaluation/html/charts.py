@@ -1,157 +1,353 @@
-"""The charts of the page as SVG text: drawn once here, so that they are there before any script runs."""
+"""Draws the charts of both pages as SVG text, so that they are there before any script runs.
+
+What a chart shows is its page's business. Its points also stand in the figure's `data-points`, where the
+script finds the values under the pointer. No label touches another: names are text around the picture that
+wraps, and of the labels of an axis those are left out that would.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
+from typing import Literal
 
-from rewardkit.evaluation.evaluation import AtK, Figures
-from rewardkit.evaluation.scored import ScoredResponse
-
-WIDTH = 420
-HEIGHT = 190
-LEFT = 46
-BOTTOM = 30
+WIDTH = 360
+"""About what a chart has on any screen, so that its text is as large as other text."""
+HEIGHT = 172
 TOP = 10
+RIGHT = 10
+BOTTOM = 26
+CHARACTER = 7.2
+"""Width of a digit in the size of page.css, at most."""
+BETWEEN = 8.0
+"""Left free between two labels."""
+POINTS = 240
+"""In one line; of more steps as many means."""
+LARGEST = 1e300
+"""Of an axis."""
+COLOURS = 12
+"""In page.css; a chart of more lines begins anew."""
+
+Points = Sequence[tuple[float, float]]
+"""x, for instance a step, and value."""
+Row = tuple[float, float | None, float | None]
+"""Value, and low and high of its interval."""
+Whiskers = Sequence[tuple[float, float, float]]
+"""x, and low and high of the interval there."""
+Range = tuple[float, float]
+Labels = Mapping[float, str]
+"""Texts by their place on an axis."""
 
 
-def histogram(scores: Sequence[float], bins: int = 20) -> str:
-    """Return how many responses have which score."""
-    if not scores:
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Lines, areas or bars over the same axes."""
+
+    title: str
+    lines: Mapping[str, Points]
+    unit: str = ""
+    kind: Literal["lines", "areas", "bars"] = "lines"
+    """Each area stands on the one before; bars are as wide as their points are apart."""
+    band: tuple[Points, Points] | None = None
+    """The least and the most around the first line."""
+    whiskers: Mapping[str, Whiskers] = field(default_factory=dict)
+    """The intervals of lines whose points are far apart, so that each has a dot."""
+    limits: Range | None = None
+    """Of the values; default: what they need."""
+    ticks: Labels | None = None
+    """Labels of the axis of x; default: the first and the last step."""
+    names: Labels = field(default_factory=dict)
+    """What each x is called; default: `step 7`."""
+
+
+def draw(chart: Chart) -> str:
+    """Return a chart as a figure; "" where there is nothing to draw."""
+    given = {name: points for name, points in chart.lines.items() if points}
+    if not given:
         return ""
-    low = min(scores)
-    high = max(scores)
-    width = (high - low) / bins or 1.0
-    counts = [0] * bins
-    for score in scores:
-        counts[min(bins - 1, int((score - low) / width))] += 1
-    most = max(counts)
-    step = (WIDTH - LEFT - 8) / bins
-    bars = "".join(
-        f'<rect x="{LEFT + i * step:.1f}" y="{_y(count, 0, most):.1f}" width="{step - 1:.1f}" '
-        f'height="{_y(0, 0, most) - _y(count, 0, most):.1f}"><title>{low + i * width:.3g} to '
-        f"{low + (i + 1) * width:.3g}: {count:,}</title></rect>"
-        for i, count in enumerate(counts)
-    )
-    ticks = _x_ticks([(LEFT, f"{low:.3g}"), (WIDTH - 8, f"{high:.3g}")])
-    return _figure("Scores", "responses", 0, most, f'<g class="bar">{bars}</g>{ticks}')
+    stacked = chart.kind == "areas"
+    lines = {name: thinned(points) for name, points in (_aligned(given) if stacked else given).items()}
+    shapes = _stacked(lines) if stacked else lines
+    band = [thinned(points) for points in chart.band or ()]
+    labels = axis(*(chart.limits or _range([*shapes.values(), *band], from_zero=stacked)))
+    ticks = chart.ticks or {x: f"{x:,.0f}" for x in _range_of_x(given.values())}
+    frame = _Frame.around(_range_of_x(given.values(), ticks), labels)
+    inside = _grid(frame, labels, ticks)
+    if band:
+        inside += _shape(0, _area(frame, *band), "band")
+    if chart.kind == "lines":
+        inside += _lines(frame, shapes, chart.whiskers)
+    else:
+        inside += _bars(frame, shapes) if chart.kind == "bars" else _areas(frame, shapes)
+    return _figure(chart, lines, frame, inside)
 
 
-def at_k_curve(figures: Figures) -> str:
-    """Return pass@k, pass^k and maj@k against k, with their intervals."""
-    names = [name for name in ("pass@k", "maj@k", "pass^k") if name in figures.at_k]
-    first = [AtK(1, figures.accuracy, 0)] if figures.accuracy is not None else []
-    if not names or not first:
+def draw_rows(title: str, rows: Mapping[str, Row], unit: str = "") -> str:
+    """Return a bar for each name, from 0 to its value, with its interval; "" for fewer than two.
+
+    A name stands above its bar, so it may be long.
+    """
+    if len(rows) < 2:
         return ""
-    largest = max(one.k for one in figures.at_k[names[0]])
-    lines = []
-    for i, name in enumerate(names):
-        points = [*first, *figures.at_k[name]]
-        lines.append(_curve(name, i, points, largest))
-    ticks = _x_ticks([(_log_x(one.k, largest), str(one.k)) for one in [*first, *figures.at_k[names[0]]]])
-    return _figure("Over k responses", "share of prompts", 0, 1, "".join(lines) + ticks)
+    ends = [0.0, 1.0, *(end for row in rows.values() for end in row if end is not None)]
+    frame = _Frame((min(ends), max(ends)), (0.0, 1.0), left=RIGHT, top=0, bottom=0, height=14)
+    items = []
+    for name, (value, low, high) in rows.items():
+        inside = _rect(frame, 0.0, value, 1.0)
+        if low is not None and high is not None:
+            inside += _segment(frame, (low, 0.5), (high, 0.5))
+        zero = _segment(frame, (0.0, 0.0), (0.0, 1.0), "grid")
+        picture = f'<svg viewBox="0 0 {WIDTH} 14" aria-hidden="true">{_shape(0, inside)}{zero}</svg>'
+        items.append(f"<div>{escape(name)} <b>{number(value)}</b></div>{picture}")
+    caption = _caption(title, unit)
+    return f'<figure>{caption}<div class="rows" tabindex="0" role="group">{"".join(items)}</div></figure>'
 
 
-def _curve(name: str, number: int, points: Sequence[AtK], largest: int) -> str:
-    places = [(_log_x(one.k, largest), _y(one.estimate.mean, 0, 1), one) for one in points]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
-    whiskers = "".join(
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(one.estimate.low, 0, 1):.1f}" '
-        f'y2="{_y(one.estimate.high, 0, 1):.1f}"/>'
-        for x, _, one in places
-        if one.estimate.low is not None and one.estimate.high is not None
-    )
-    dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{name.replace("k", str(one.k))}: '
-        f"{one.estimate.mean:.4f}</title></circle>"
-        for x, y, one in places
-    )
-    last_x, last_y, _ = places[-1]
-    label = f'<text x="{last_x - 4:.1f}" y="{last_y - 7:.1f}" text-anchor="end">{name}</text>'
-    return f'<g class="line c{number}"><polyline points="{path}"/>{whiskers}{dots}{label}</g>'
+def axis(low: float, high: float) -> dict[float, str]:
+    """Return round values from below the lowest to above the highest, each with the digits that it needs."""
+    low, high = _apart(low, high)
+    rough = high / 3 - low / 3
+    exponent = math.floor(math.log10(rough))
+    factor = next(factor for factor in (1, 2, 5, 10) if factor * 10.0**exponent >= rough * (1 - 1e-9))
+    step = factor * 10.0**exponent
+    exponent += factor == 10
+    first = math.floor(low / step + 1e-9)
+    last = math.ceil(high / step - 1e-9)
+    plain = exponent >= -4 and max(abs(first), abs(last)) * step < 1e9
+    return {i * step: _label(i * step, exponent, plain=plain) for i in range(first, last + 1)}
 
 
-def accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> str:
-    """Return the share of correct responses in tenths by length."""
-    known = sorted((one.length, one.correct) for one in responses if one.correct is not None)
-    if len(known) < 2 * bins:
-        return ""
-    step = (WIDTH - LEFT - 8) / bins
-    bars = []
-    for i in range(bins):
-        tenth = known[i * len(known) // bins : (i + 1) * len(known) // bins]
-        share = sum(1 for _, correct in tenth if correct) / len(tenth)
-        bars.append(
-            f'<rect x="{LEFT + i * step:.1f}" y="{_y(share, 0, 1):.1f}" width="{step - 2:.1f}" '
-            f'height="{_y(0, 0, 1) - _y(share, 0, 1):.1f}"><title>{tenth[0][0]:,} to {tenth[-1][0]:,} long: '
-            f"{share:.3f} of {len(tenth):,}</title></rect>"
-        )
-    ticks = _x_ticks([(LEFT, f"{known[0][0]:,}"), (WIDTH - 8, f"{known[-1][0]:,}")])
-    return _figure("Accuracy by length", "correct", 0, 1, f'<g class="bar">{"".join(bars)}</g>{ticks}')
+def thinned(points: Points) -> Points:
+    """Return at most POINTS points: of more the means of as many stretches of steps."""
+    if len(points) <= POINTS:
+        return points
+    found = []
+    for i in range(POINTS):
+        part = points[i * len(points) // POINTS : (i + 1) * len(points) // POINTS]
+        found.append((part[-1][0], sum(value for _, value in part) / len(part)))
+    return found
 
 
-def source_bars(found: dict[str, Figures]) -> str:
-    """Return the accuracy of each data source, or its mean score where the reward does not say."""
-    rows = [(name, one.accuracy or one.score) for name, one in found.items()]
-    known = [(name, estimate) for name, estimate in rows if estimate is not None]
-    if len(known) < 2:
-        return ""
-    height = 22 * len(known) + 24
-    left = 150
-    scale = (WIDTH - left - 60) / max(1.0, *(estimate.mean for _, estimate in known))
-    parts = []
-    for i, (name, estimate) in enumerate(known):
-        y = 20 + 22 * i
-        x = left + max(0.0, estimate.mean) * scale
-        parts.append(
-            f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{escape(name[-22:])}</text>'
-            f'<rect class="fill" x="{left}" y="{y}" width="{x - left:.1f}" height="15"/>'
-            f'<text x="{x + 5:.1f}" y="{y + 12}">{estimate.mean:.3f}</text>'
-        )
-        if estimate.low is not None and estimate.high is not None:
-            low = left + max(0.0, estimate.low) * scale
-            high = left + max(0.0, estimate.high) * scale
-            parts.append(
-                f'<line class="whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y + 7.5}" y2="{y + 7.5}"/>'
-            )
+def number(value: float) -> str:
+    """Return a number as it reads best in little room."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e9 or abs(value) < 1e-3:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+# --- the axes ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where values lie in the picture."""
+
+    across: Range
+    """The x at the left and at the right."""
+    up: Range
+    """The values at the bottom and at the top."""
+    left: float
+    top: float = TOP
+    bottom: float = BOTTOM
+    height: float = HEIGHT
+
+    @classmethod
+    def around(cls, across: Range, labels: Labels) -> _Frame:
+        """The frame that leaves room for the labels of the values."""
+        left = max(map(len, labels.values())) * CHARACTER + BETWEEN
+        return cls(across, (min(labels), max(labels)), left)
+
+    def x(self, value: float) -> float:
+        share = _share(value, self.across)
+        return round(self.left + share * (WIDTH - RIGHT - self.left), 1)
+
+    def y(self, value: float) -> float:
+        share = _share(value, self.up)
+        return round(self.height - self.bottom - share * (self.height - self.bottom - self.top), 1)
+
+    def path(self, points: Iterable[tuple[float, float]]) -> str:
+        return " ".join(f"{self.x(x)},{self.y(value)}" for x, value in points)
+
+
+def _share(value: float, limits: Range) -> float:
+    low, high = limits
+    return (value - low) / ((high - low) or 1.0)
+
+
+def _grid(frame: _Frame, labels: Labels, ticks: Labels) -> str:
+    found = []
+    for value, text in labels.items():
+        ends = (frame.across[0], value), (frame.across[1], value)
+        found.append(_segment(frame, *ends, "grid"))
+        place = f'x="{frame.left - 5:.1f}" y="{frame.y(value) + 4:.1f}" text-anchor="end"'
+        found.append(f'<text class="tick" {place}>{text}</text>')
+    for x, text in _standing_apart(frame, ticks):
+        place = f'x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle"'
+        found.append(f'<text class="tick" {place}>{escape(text)}</text>')
+    return "".join(found)
+
+
+def _standing_apart(frame: _Frame, ticks: Labels) -> list[tuple[float, str]]:
+    """Labels at the middles of their texts: both ends, and from the left on those that touch none before."""
+    first, *between = sorted(ticks)
+    found: list[tuple[float, str]] = []
+    for x in (first, *between[-1:], *between[:-1]):
+        half = len(ticks[x]) * CHARACTER / 2
+        middle = min(max(frame.x(x), half), WIDTH - half)
+        if all(abs(middle - other) >= half + len(text) * CHARACTER / 2 + BETWEEN for other, text in found):
+            found.append((middle, ticks[x]))
+    return found
+
+
+def _label(value: float, exponent: int, *, plain: bool) -> str:
+    """A value with as many digits as tell it from the next, which is some 10**exponent away."""
+    if value == 0:
+        return "0"
+    if plain:
+        return f"{value:,.{max(0, -exponent)}f}"
+    return f"{value:.{max(0, math.floor(math.log10(abs(value))) - exponent)}e}"
+
+
+def _range(shapes: Sequence[Points], *, from_zero: bool) -> Range:
+    values = [value for points in shapes for _, value in points]
+    low, high = min(values), max(values)
+    if from_zero or 0.0 <= low < high / 3:
+        low = 0.0
+    return low, high
+
+
+def _apart(low: float, high: float) -> Range:
+    """A range that has a length: values that differ by a rounding error lie in its middle."""
+    low, high = (max(-LARGEST, min(LARGEST, value)) for value in (low, high))
+    size = max(abs(low), abs(high))
+    if high - low > max(1e-9 * size, 1 / LARGEST):
+        return low, high
+    half = size / 2 if size > 1 / LARGEST else 0.5
+    return low - half, high + half
+
+
+def _range_of_x(lines: Iterable[Points], ticks: Labels | None = None) -> Range:
+    places = [x for points in lines for x in (points[0][0], points[-1][0])]
+    return min([*places, *(ticks or ())]), max([*places, *(ticks or ())])
+
+
+# --- the shapes --------------------------------------------------------------------------------------------
+
+
+def _shape(i: int, inside: str, kind: str = "shape") -> str:
+    return f'<g class="{kind}" style="{_colour(i)}">{inside}</g>'
+
+
+def _colour(i: int) -> str:
+    return f"--c:var(--l{i % COLOURS})"
+
+
+def _lines(frame: _Frame, lines: Mapping[str, Points], whiskers: Mapping[str, Whiskers]) -> str:
+    found = []
+    for i, (name, points) in enumerate(lines.items()):
+        inside = f'<polyline points="{frame.path(points)}"/>' if len(points) > 1 else ""
+        inside += "".join(_segment(frame, (x, low), (x, high)) for x, low, high in whiskers.get(name, ()))
+        dotted = points if name in whiskers or len(points) == 1 else ()
+        inside += "".join(f'<circle cx="{frame.x(x)}" cy="{frame.y(y)}" r="3"/>' for x, y in dotted)
+        found.append(_shape(i, inside))
+    return "".join(found)
+
+
+def _bars(frame: _Frame, lines: Mapping[str, Points]) -> str:
+    found = []
+    for i, points in enumerate(lines.values()):
+        width = points[1][0] - points[0][0] if len(points) > 1 else 1.0
+        bars = (_rect(frame, x - 0.46 * width, x + 0.46 * width, value) for x, value in points)
+        found.append(_shape(i, "".join(bars)))
+    return "".join(found)
+
+
+def _areas(frame: _Frame, sums: Mapping[str, Points]) -> str:
+    found = []
+    below: Points | None = None
+    for i, points in enumerate(sums.values()):
+        ground = below or [(x, 0.0) for x, _ in points]
+        found.append(_shape(i, _area(frame, ground, points)))
+        below = points
+    return "".join(found)
+
+
+def _area(frame: _Frame, lower: Points, upper: Points) -> str:
+    return f'<polygon points="{frame.path(upper)} {frame.path(reversed(lower))}"/>'
+
+
+def _rect(frame: _Frame, start: float, end: float, value: float) -> str:
+    left, right = sorted((frame.x(start), frame.x(end)))
+    top, bottom = sorted((frame.y(value), frame.y(0.0)))
+    return f'<rect x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}"/>'
+
+
+def _segment(frame: _Frame, start: Range, end: Range, kind: str = "whisker") -> str:
+    (x1, y1), (x2, y2) = ((frame.x(x), frame.y(y)) for x, y in (start, end))
+    return f'<line class="{kind}" x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}"/>'
+
+
+def _aligned(lines: Mapping[str, Points]) -> dict[str, Points]:
+    """The lines at the steps of all of them; 0 where one has no value."""
+    steps = sorted({step for points in lines.values() for step, _ in points})
+    known = {name: dict(points) for name, points in lines.items()}
+    return {name: [(step, known[name].get(step, 0.0)) for step in steps] for name in lines}
+
+
+def _stacked(lines: Mapping[str, Points]) -> dict[str, Points]:
+    """Aligned lines on top of each other."""
+    heights: dict[float, float] = {}
+    found: dict[str, Points] = {}
+    for name, points in lines.items():
+        for step, value in points:
+            heights[step] = heights.get(step, 0.0) + value
+        found[name] = [(step, heights[step]) for step, _ in points]
+    return found
+
+
+# --- the texts around --------------------------------------------------------------------------------------
+
+
+def _figure(chart: Chart, lines: Mapping[str, Points], frame: _Frame, inside: str) -> str:
+    said = {name: [_said(chart, point) for point in points] for name, points in lines.items()}
+    points = escape(json.dumps(said, separators=(",", ":")))
+    first, last = frame.across
+    legend = _legend(lines) if chart.kind != "bars" else ""
     return (
-        f'<figure><figcaption>By data source</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img">'
-        f'<g class="bar">{"".join(parts)}</g></svg></figure>'
+        f'<figure class="chart" data-points="{points}" data-first="{first}" data-last="{last}">'
+        f'{_caption(chart.title, chart.unit)}<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(_in_words(chart, lines))}">{inside}</svg>{legend}</figure>'
     )
 
 
-def _figure(title: str, axis: str, low: float, high: float, inside: str) -> str:
-    grid = "".join(
-        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 8}" y1="{_y(v, low, high):.1f}" '
-        f'y2="{_y(v, low, high):.1f}"/>'
-        f'<text class="tick" x="{LEFT - 5}" y="{_y(v, low, high) + 4:.1f}" text-anchor="end">'
-        f"{_tick(v)}</text>"
-        for v in (low, (low + high) / 2, high)
+def _said(chart: Chart, point: tuple[float, float]) -> list[float | str]:
+    """A point as the script reads it: x, value, and what x is called where that is not a step."""
+    x, value = point
+    name = [chart.names[x]] if x in chart.names else []
+    return [x, float(f"{value:.5g}"), *name]
+
+
+def _caption(title: str, unit: str) -> str:
+    more = f" <small>({escape(unit)})</small>" if unit else ""
+    return f"<figcaption>{escape(title)}{more}</figcaption>"
+
+
+def _legend(lines: Mapping[str, Points]) -> str:
+    items = "".join(
+        f'<div><i style="{_colour(i)}"></i><span>{escape(name)} <b>{number(points[-1][1])}</b></span></div>'
+        for i, (name, points) in enumerate(lines.items())
     )
-    return (
-        f"<figure><figcaption>{escape(title)} <small>({escape(axis)})</small></figcaption>"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{grid}{inside}</svg></figure>'
-    )
+    return f'<div class="legend">{items}</div>'
 
 
-def _tick(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}"
-
-
-def _y(value: float | None, low: float, high: float) -> float:
-    share = ((value or 0.0) - low) / ((high - low) or 1.0)
-    return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
-
-
-def _log_x(k: int, largest: int) -> float:
-    steps = max(1, largest.bit_length() - 1)
-    exact = (k.bit_length() - 1) + (k / (1 << (k.bit_length() - 1)) - 1)
-    return LEFT + 12 + min(1.0, exact / steps) * (WIDTH - LEFT - 60)
-
-
-def _x_ticks(ticks: Sequence[tuple[float, str]]) -> str:
-    anchors = ["start", *["middle"] * (len(ticks) - 2), "end"][: len(ticks)]
-    return "".join(
-        f'<text class="tick" x="{x:.1f}" y="{HEIGHT - 10}" text-anchor="{anchor}">{escape(text)}</text>'
-        for anchor, (x, text) in zip(anchors, ticks, strict=True)
-    )
+def _in_words(chart: Chart, lines: Mapping[str, Points]) -> str:
+    if chart.kind == "bars":
+        (points,) = lines.values()
+        return f"{chart.title}: {'; '.join(f'{chart.names.get(x, x)}: {number(y)}' for x, y in points)}"
+    said = (f"{name} from {number(p[0][1])} to {number(p[-1][1])}" for name, p in lines.items())
+    return f"{chart.title}: {'; '.join(said)}"

@@ -1,18 +1,16 @@
-"""The data of the page: packed in blocks, so that a browser inflates no more than it shows.
+"""The data of the report: packed in blocks, so that a browser inflates no more than it shows.
 
 Numbers of all rows are one block; texts are blocks of a thousand rows; each prompt is there once.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.evaluation.chat import heading, is_chat
+from rewardkit.evaluation.html.page import pack
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
 BLOCK = 1_000
@@ -41,12 +39,6 @@ class Payload:
     """The rows without their texts, for the figures."""
     shortened: int = 0
     """Responses of which a part was left out."""
-
-
-def pack(value: Any) -> str:
-    """Return JSON, gzipped, in base64: text that can stand in a script element as it is."""
-    raw = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str).encode()
-    return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()
 
 
 def collect(rows: Iterable[ScoredRow]) -> Payload:

@@ -1,17 +1,7 @@
 // The table of responses and one of them opened. Texts are inflated a block at a time, when they are shown.
-"use strict";
 const ROW = 28, BLOCK = 1000;
-const $ = (id) => document.getElementById(id);
-const about = JSON.parse($("about").textContent);
 const cache = new Map();
 
-async function unpack(id) {
-  const text = $(id).textContent;
-  const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text)
-    : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
 function block(id) {
   if (!cache.has(id)) cache.set(id, unpack(id));
   return cache.get(id);
@@ -112,19 +102,6 @@ async function fill(line, row, place) {
   response.textContent = text.slice(0, 300);
 }
 
-function element(name, text, className) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
-function marked(target, text, extracted) {
-  const at = extracted ? text.lastIndexOf(extracted) : -1;
-  if (at < 0) { target.append(text); return; }
-  target.append(text.slice(0, at), element("mark", extracted), text.slice(at + extracted.length));
-}
-
 async function open(row) {
   opened = row;
   draw();
@@ -142,22 +119,10 @@ async function open(row) {
   for (const [name, value] of Object.entries(facts))
     if (value !== null && value !== undefined && value !== "") list.append(element("dt", name), element("dd", String(value)));
   panel.append(list, siblings(row));
-  for (const turn of Array.isArray(question) ? question : question ? [{ role: "prompt", content: question }] : [])
-    panel.append(turnOf(turn.role, (box) => withMaths(box, contentText(turn.content))));
+  panel.append(...promptTurns(question));
   for (const [heading, text, own] of turns || []) panel.append(own ? turnOf(heading, (box) => box.append(text)) : folded(heading, text));
-  panel.append(turnOf("response, as written", (box) => marked(box, response, extracted)));
-  if (response.search(MATHS) >= 0) panel.append(turnOf("response, its maths set", (box) => withMaths(box, response)));
+  panel.append(...responseTurns(response, extracted));
   panel.scrollIntoView({ block: "nearest" });
-}
-function contentText(content) {
-  return typeof content === "string" ? content : JSON.stringify(content);
-}
-function turnOf(role, fillIn) {
-  const turn = element("div", undefined, "turn");
-  const box = element("pre");
-  fillIn(box);
-  turn.append(element("b", role), box);
-  return turn;
 }
 function folded(heading, text) {
   const turn = element("details", undefined, "turn");

@@ -1,31 +1,22 @@
-"""Puts the page together: figures and charts as markup, the data after them, one script.
-
-Responses are hostile: no text of theirs is markup here or in the script, and the page's policy runs no other
-script and loads nothing.
-"""
+"""A scored file as one HTML page: figures, charts, and every response to look at."""
 
 from __future__ import annotations
 
-import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from rewardkit.assets import asset
 from rewardkit.errors import InputError
-from rewardkit.evaluation.evaluation import OVERALL, Figures, evaluate
-from rewardkit.evaluation.html import charts
+from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, evaluate
+from rewardkit.evaluation.html.charts import Chart, axis, draw, draw_rows
+from rewardkit.evaluation.html.page import cards, page
 from rewardkit.evaluation.html.payload import STATUSES, Payload, collect
 from rewardkit.evaluation.intervals import Estimate
-from rewardkit.evaluation.scored import ScoredRow, grouped
+from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 from rewardkit.files.publishing import published
 
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
-)
 _COLUMNS = (
     "data source",
     "prompts",
@@ -49,9 +40,9 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
     if not payload.responses:
         raise InputError("no row fits: there is nothing to show")
     figures = evaluate(grouped(payload.responses))
-    page = _page(payload, figures, title)
+    text = _page(payload, figures, title)
     with published(out) as file:
-        file.write(page.encode("utf-8", "replace"))
+        file.write(text.encode("utf-8", "replace"))
     return figures
 
 
@@ -63,58 +54,30 @@ def _page(payload: Payload, figures: dict[str, Figures], title: str) -> str:
         "blocks": len(payload.texts),
     }
     whole = figures.get(OVERALL) or next(iter(figures.values()))
-    return _file("report.html").format(
-        policy=POLICY,
-        title=escape(title),
-        style=_file("report.css"),
-        headline=_headline(whole, payload),
-        table=_table(figures),
-        charts=_charts(payload, figures, whole),
-        failures=_failures(payload),
-        about=_in_script(about),
-        numbers=payload.numbers,
-        texts=_blocks("t", payload.texts),
-        prompts=_blocks("p", payload.prompts),
-        temml=asset("temml.min.js"),
-        maths=asset("maths.js"),
-        script=_file("report.js"),
-    )
-
-
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _blocks(name: str, packed: Sequence[str]) -> str:
-    return "".join(
-        f'<script type="text/plain" id="{name}{i}">{block}</script>' for i, block in enumerate(packed)
-    )
-
-
-def _in_script(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
+    parts = {
+        "headline": _headline(whole, payload),
+        "table": _table(figures),
+        "charts": _charts(payload, figures, whole),
+        "failures": _failures(payload),
+    }
+    packed = {f"t{i}": block for i, block in enumerate(payload.texts)}
+    packed |= {f"p{i}": block for i, block in enumerate(payload.prompts)}
+    return page("report", title, parts, about, {"numbers": payload.numbers, **packed})
 
 
 def _headline(whole: Figures, payload: Payload) -> str:
-    facts = [("accuracy", whole.accuracy), ("mean score", whole.score), ("in format", whole.format_rate)]
-    cards = "".join(
-        f'<div class="card"><b>{estimate.mean:.4f}</b><span>{name}</span>'
-        f"<small>{_interval(estimate)}</small></div>"
-        for name, estimate in facts
-        if estimate is not None
-    )
-    counts = (
-        f'<div class="card"><b>{whole.responses:,}</b><span>responses</span>'
-        f"<small>to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.scored:,} scored</small></div>"
-    )
+    known = [("accuracy", whole.accuracy), ("mean score", whole.score), ("in format", whole.format_rate)]
+    facts = [(name, f"{one.mean:,.4f}", _interval(one)) for name, one in known if one is not None]
+    counted = f"to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.scored:,} scored"
+    facts.append(("responses", f"{whole.responses:,}", counted))
     note = f"<p>{payload.shortened:,} long responses are shortened here.</p>" if payload.shortened else ""
-    return f'<div class="cards">{cards}{counts}</div>{note}'
+    return cards(facts) + note
 
 
 def _interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return "one prompt: no interval"
-    return f"95 %: {estimate.low:.4f} to {estimate.high:.4f}"
+    return f"95 %: {estimate.low:,.4f} to {estimate.high:,.4f}"
 
 
 def _table(figures: dict[str, Figures]) -> str:
@@ -145,15 +108,75 @@ def _cells(name: str, one: Figures) -> list[str]:
     ]
 
 
+# --- charts ------------------------------------------------------------------------------------------------
+
+
 def _charts(payload: Payload, figures: dict[str, Figures], whole: Figures) -> str:
-    scores = [one.score for one in payload.responses if one.score is not None]
-    drawn = (
-        charts.histogram(scores),
-        charts.at_k_curve(whole),
-        charts.accuracy_by_length(payload.responses),
-        charts.source_bars(figures),
+    drawn = (_scores(payload.responses), _over_k(whole), _accuracy_by_length(payload.responses))
+    return "".join(map(draw, drawn)) + _by_source(figures)
+
+
+def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
+    """How many responses have which score."""
+    scores = [one.score for one in responses if one.score is not None]
+    ticks = axis(min(scores, default=0.0), max(scores, default=0.0))
+    low = min(ticks)
+    width = (max(ticks) - low) / bins
+    counts = Counter(min(bins - 1, int((score - low) / width)) for score in scores)
+    bars: list[tuple[float, float]] = []
+    names: dict[float, str] = {}
+    for i in range(bins if scores else 0):
+        middle = low + (i + 0.5) * width
+        bars.append((middle, counts[i]))
+        names[middle] = f"{low + i * width:,.10g} to {low + (i + 1) * width:,.10g}"
+    most = max(2, *counts.values(), 0)
+    lines = {"responses": bars}
+    return Chart("Scores", lines, "responses", "bars", limits=(0, most), ticks=ticks, names=names)
+
+
+def _over_k(figures: Figures) -> Chart:
+    """pass@k, maj@k and pass^k against k, with their intervals."""
+    known = {name: figures.at_k[name] for name in ("pass@k", "maj@k", "pass^k") if name in figures.at_k}
+    if figures.accuracy is not None:
+        known = {name: [AtK(1, figures.accuracy, 0), *found] for name, found in known.items()}
+    ks = {one.k for found in known.values() for one in found}
+    return Chart(
+        "Over k responses",
+        {name: [(math.log2(one.k), one.estimate.mean) for one in found] for name, found in known.items()},
+        "share of prompts",
+        whiskers={name: _intervals(found) for name, found in known.items()},
+        limits=(0, 1),
+        ticks={math.log2(k): str(k) for k in ks},
+        names={math.log2(k): f"k = {k}" for k in ks},
     )
-    return "".join(drawn)
+
+
+def _intervals(found: Sequence[AtK]) -> list[tuple[float, float, float]]:
+    ends = ((one.k, one.estimate.low, one.estimate.high) for one in found)
+    return [(math.log2(k), low, high) for k, low, high in ends if low is not None and high is not None]
+
+
+def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> Chart:
+    """The share of correct responses in tenths by length."""
+    known = sorted((one.length, one.correct) for one in responses if one.correct is not None)
+    bars: list[tuple[float, float]] = []
+    names: dict[float, str] = {}
+    ticks: dict[float, str] = {}
+    for i in range(bins if len(known) >= 2 * bins else 0):
+        tenth = known[i * len(known) // bins : (i + 1) * len(known) // bins]
+        shortest, longest = tenth[0][0], tenth[-1][0]
+        bars.append((i + 0.5, sum(1 for _, correct in tenth if correct) / len(tenth)))
+        names[i + 0.5] = f"{shortest:,} to {longest:,} long, {len(tenth):,} responses"
+        ticks |= {i: f"{shortest:,}", i + 1: f"{longest:,}"}
+    lines = {"correct": bars}
+    return Chart("Accuracy by length", lines, "correct", "bars", limits=(0, 1), ticks=ticks, names=names)
+
+
+def _by_source(figures: dict[str, Figures]) -> str:
+    """The accuracy of each data source, or its mean score where the reward does not say."""
+    known = {name: one.accuracy or one.score for name, one in figures.items()}
+    rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
+    return draw_rows("By data source", rows, "accuracy, or mean score")
 
 
 def _failures(payload: Payload) -> str:

@@ -1,77 +1,11 @@
-// The page of a run: values under the pointer, responses by step, and a look for a newer page while it runs.
-"use strict";
-const $ = (id) => document.getElementById(id);
-const about = JSON.parse($("about").textContent);
+// The page of a run: responses by step, and a look for a newer page while it runs.
 const REFRESH_S = 6;
 let samples = [];
 
-function element(name, text, className) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
-async function unpack(id) {
-  const bytes = Uint8Array.from(atob($(id).textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
-// --- values under the pointer ---------------------------------------------------------------------------
-
-const LEFT = 46, RIGHT = 8, WIDTH = 420; // as in curves.py
-const written = (value) => String(+value.toPrecision(4));
-
-function nearest(points, step) {
-  return points.reduce((best, one) => (Math.abs(one[0] - step) < Math.abs(best[0] - step) ? one : best));
-}
-
-function follow(figure) {
-  const svg = figure.querySelector("svg"), lines = Object.entries(JSON.parse(figure.dataset.points));
-  const [first, last] = [+figure.dataset.first, +figure.dataset.last];
-  const cursor = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  for (const [name, value] of Object.entries({ class: "cursor", y1: 10, y2: 160, visibility: "hidden" })) cursor.setAttribute(name, value);
-  svg.append(cursor);
-  svg.addEventListener("pointermove", (event) => {
-    const box = svg.getBoundingClientRect();
-    const across = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
-    const wanted = first + Math.max(0, Math.min(1, across)) * (last - first);
-    const step = nearest(lines.map(([, points]) => nearest(points, wanted)), wanted)[0];
-    const x = LEFT + ((step - first) / (last - first || 1)) * (WIDTH - LEFT - RIGHT);
-    cursor.setAttribute("x1", x);
-    cursor.setAttribute("x2", x);
-    cursor.setAttribute("visibility", "visible");
-    const rows = lines.map(([name, points]) => [name, nearest(points, step)]).filter(([, one]) => one[0] === step);
-    $("tip").replaceChildren(element("b", `step ${step}`), ...rows.map(([name, one]) => element("div", `${name}: ${written(one[1])}`)));
-    $("tip").hidden = false;
-    const over = event.clientX + 16 + $("tip").offsetWidth > innerWidth;
-    $("tip").style.left = `${Math.max(4, over ? event.clientX - 16 - $("tip").offsetWidth : event.clientX + 16)}px`;
-    $("tip").style.top = `${Math.min(innerHeight - $("tip").offsetHeight - 4, event.clientY + 12)}px`;
-  });
-  svg.addEventListener("pointerleave", () => {
-    $("tip").hidden = true;
-    cursor.setAttribute("visibility", "hidden");
-  });
-}
-
 // --- responses ------------------------------------------------------------------------------------------
 
-function marked(target, text, extracted) {
-  const at = extracted ? text.lastIndexOf(extracted) : -1;
-  if (at < 0) { target.append(text); return; }
-  target.append(text.slice(0, at), element("mark", extracted), text.slice(at + extracted.length));
-}
-
-function turnOf(role, fillIn) {
-  const turn = element("div", undefined, "turn"), box = element("pre");
-  fillIn(box);
-  turn.append(element("b", role), box);
-  return turn;
-}
-
 function responseBox(row) {
-  const box = element("article", undefined, "response"), head = element("div", undefined, "head");
+  const box = element("article", undefined, "response box"), head = element("div", undefined, "head");
   const right = row.correct === true ? "right" : row.correct === false ? "wrong" : "";
   head.append(
     element("span", row.status === "ok" ? `${written(row.score)} ${right}` : `not scored: ${row.status}`, row.status === "ok" ? right : "failed"),
@@ -80,10 +14,7 @@ function responseBox(row) {
   const parts = Object.entries(row.parts ?? {}).map(([name, value]) => `${name} ${written(value)}`).join(", ");
   if (parts) head.append(element("small", parts));
   box.append(head);
-  const prompt = Array.isArray(row.prompt) ? row.prompt : [{ role: "prompt", content: row.prompt ?? "" }];
-  for (const turn of prompt) box.append(turnOf(turn.role, (place) => withMaths(place, String(turn.content))));
-  box.append(turnOf("response", (place) => marked(place, row.response, row.extracted)));
-  if (row.response.search(MATHS) >= 0) box.append(turnOf("response, its maths set", (place) => withMaths(place, row.response)));
+  box.append(...promptTurns(row.prompt), ...responseTurns(row.response, row.extracted));
   if (row.ground_truth) box.append(turnOf("ground truth", (place) => place.append(row.ground_truth.slice(0, 2000))));
   return box;
 }
@@ -148,6 +79,5 @@ function keepFresh() {
 
 $("further").open = sessionStorage.getItem("further") === "open";
 $("further").ontoggle = () => sessionStorage.setItem("further", $("further").open ? "open" : "");
-document.querySelectorAll(".curve").forEach(follow);
 keepFresh();
 responses().then(() => (document.body.dataset.ready = "yes"));

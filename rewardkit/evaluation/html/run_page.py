@@ -9,18 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rewardkit.assets import asset
 from rewardkit.errors import InputError
-from rewardkit.evaluation.html.curves import Curves, Points, draw, number
-from rewardkit.evaluation.html.payload import pack
-from rewardkit.evaluation.html.report import POLICY
+from rewardkit.evaluation.html.charts import Chart, Points, draw, number
+from rewardkit.evaluation.html.page import cards, pack, page
 from rewardkit.files.publishing import published
 
 METRICS = "metrics.jsonl"
@@ -69,9 +65,9 @@ def write_run_page(
     """
     steps = read_metrics(folder / METRICS)
     out = out or folder / PAGE
-    page = _page(folder, steps, read_samples(folder / SAMPLES, max(steps)), total_steps, running=running)
+    text = _page(folder, steps, read_samples(folder / SAMPLES, max(steps)), total_steps, running=running)
     with published(out) as file:
-        file.write(page.encode("utf-8", "replace"))
+        file.write(text.encode("utf-8", "replace"))
     return out
 
 
@@ -119,23 +115,16 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 def _page(
     folder: Path, steps: Steps, samples: Sequence[dict[str, Any]], total: int | None, *, running: bool
 ) -> str:
+    parts = {
+        "headline": _headline(steps, total),
+        "charts": "".join(map(draw, _charts(steps))),
+        "further": _further(steps),
+        "hidden": "" if samples else "hidden",
+    }
     about = {"running": running, "written": round(time.time()), "last": max(steps)}
-    packed = pack(samples)
     with_maths = any(mark in json.dumps(samples) for mark in ("$", "\\\\(", "\\\\["))
-    return _file("run_page.html").format(
-        policy=POLICY,
-        title=escape(_title(folder)),
-        style=_file("report.css") + _file("run_page.css"),
-        headline=_headline(steps, total),
-        charts="".join(map(draw, _charts(steps))),
-        further=_further(steps),
-        about=json.dumps(about),
-        samples=packed,
-        hidden="" if samples else "hidden",
-        temml=asset("temml.min.js") if with_maths else "",
-        maths=asset("maths.js"),
-        script=_file("run_page.js"),
-    )
+    packed = {"samples": pack(samples)}
+    return page("run_page", _title(folder), parts, about, packed, with_maths=with_maths)
 
 
 def _title(folder: Path) -> str:
@@ -147,68 +136,60 @@ def _title(folder: Path) -> str:
         return folder.resolve().name
 
 
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
 # --- figures -----------------------------------------------------------------------------------------------
 
 
 def _headline(steps: Steps, total: int | None) -> str:
     last = max(steps)
-    cards = [("step", f"{last:,}" + (f" of {total:,}" if total else ""), "")]
+    facts = [("step", f"{last:,}" + (f" of {total:,}" if total else ""), "")]
     score = _points(steps, "critic/score/mean")
     if score:
         tenth = max(1, len(score) // 10)
         first, now = (sum(value for _, value in part) / tenth for part in (score[:tenth], score[-tenth:]))
-        cards.append(("score", number(now), f"at first {number(first)}"))
+        facts.append(("score", number(now), f"at first {number(first)}"))
     for name in (key for key in _keys(steps) if key.startswith("val-core/")):
         points = _points(steps, name)
         before = f"at first {number(points[0][1])}" if len(points) > 1 else ""
-        cards.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
+        facts.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
     failed = sum(value for key in _failed(steps) for _, value in _points(steps, key))
-    cards.append(("not scored", f"{failed:,.0f}", "responses"))
+    facts.append(("not scored", f"{failed:,.0f}", "responses"))
     seconds = [value for _, value in _points(steps, "timing_s/step")][-10:]
     if seconds:
-        cards.append(("a step", f"{sum(seconds) / len(seconds):.3g} s", "mean of the last ten"))
-    items = "".join(
-        f'<div class="card"><small>{escape(name)}</small><b>{value}</b><small>{escape(more)}</small></div>'
-        for name, value, more in cards
-    )
-    return f'<div class="cards">{items}</div>'
+        facts.append(("a step", f"{sum(seconds) / len(seconds):.3g} s", "mean of the last ten"))
+    return cards(facts)
 
 
-def _charts(steps: Steps) -> Iterator[Curves]:
+def _charts(steps: Steps) -> Iterator[Chart]:
     """The charts that everyone looks for, in the order in which they are looked at."""
 
     def below(prefix: str) -> dict[str, Points]:
         found = [key for key in _keys(steps) if key.startswith(prefix)]
         return {key.removeprefix(prefix): _points(steps, key) for key in found}
 
-    def with_band(title: str, name: str, unit: str = "") -> Curves:
+    def with_band(title: str, name: str, unit: str = "") -> Chart:
         extremes = _points(steps, f"{name}/min"), _points(steps, f"{name}/max")
         band = extremes if extremes[0] and extremes[1] else None
-        return Curves(title, {"mean": _points(steps, f"{name}/mean")}, band, unit=unit)
+        return Chart(title, {"mean": _points(steps, f"{name}/mean")}, unit, band=band)
 
     yield with_band("Score", "critic/score", "of a response: mean, least and most")
-    yield Curves("Validation", below("val-core/"))
-    yield Curves("Parts of the score", below("reward/part/"), unit="mean")
-    yield Curves(
+    yield Chart("Validation", below("val-core/"))
+    yield Chart("Parts of the score", below("reward/part/"), unit="mean")
+    yield Chart(
         "Divergence", {said: _points(steps, name) for name, said in _KL.items()}, unit="KL, nats a token"
     )
-    yield Curves("Entropy", {"mean": _points(steps, "actor/entropy")}, unit="nats a token")
+    yield Chart("Entropy", {"mean": _points(steps, "actor/entropy")}, unit="nats a token")
     yield with_band("Length of responses", "response_length", "tokens: mean, least and most")
-    yield Curves("Cut off at the longest", {"share": _points(steps, "response_length/clip_ratio")})
+    yield Chart("Cut off at the longest", {"share": _points(steps, "response_length/clip_ratio")})
     failed = {key.removeprefix("reward/failed/"): _or_none(steps, key) for key in _failed(steps)}
-    yield Curves("Not scored, by status", failed, unit="responses a step")
-    yield Curves("Seconds of a step, by phase", _phases(steps), stacked=True)
-    yield Curves("Loss of the actor", {"loss": _points(steps, "actor/pg_loss")})
-    yield Curves("Loss of the critic", {"loss": _points(steps, "critic/vf_loss")})
-    yield Curves(
+    yield Chart("Not scored, by status", failed, unit="responses a step")
+    yield Chart("Seconds of a step, by phase", _phases(steps), kind="areas")
+    yield Chart("Loss of the actor", {"loss": _points(steps, "actor/pg_loss")})
+    yield Chart("Loss of the critic", {"loss": _points(steps, "critic/vf_loss")})
+    yield Chart(
         "Norm of the gradient",
         {"actor": _points(steps, "actor/grad_norm"), "critic": _points(steps, "critic/grad_norm")},
     )
-    yield Curves("Tokens a second", {"of one process": _points(steps, "perf/throughput")})
+    yield Chart("Tokens a second", {"of one process": _points(steps, "perf/throughput")})
 
 
 def _phases(steps: Steps) -> dict[str, Points]:
@@ -227,7 +208,7 @@ def _further(steps: Steps) -> str:
         stem, _, kind = key.rpartition("/")
         title, name = (stem, kind) if kind in ("mean", "min", "max") else (key, "value")
         groups.setdefault(title, {})[name] = _points(steps, key)
-    return "".join(draw(Curves(title, lines)) for title, lines in sorted(groups.items()))
+    return "".join(draw(Chart(title, lines)) for title, lines in sorted(groups.items()))
 
 
 def _keys(steps: Steps) -> list[str]:
