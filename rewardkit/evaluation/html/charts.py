@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 from typing import Literal
 
 WIDTH = 360
@@ -26,8 +27,6 @@ BETWEEN = 8.0
 """Left free between two labels."""
 POINTS = 240
 """In one line; of more steps as many means."""
-LARGEST = 1e300
-"""Of an axis."""
 COLOURS = 12
 """In page.css; a chart of more lines begins anew."""
 
@@ -50,7 +49,7 @@ class Chart:
     lines: Mapping[str, Points]
     unit: str = ""
     kind: Literal["lines", "areas", "bars"] = "lines"
-    """Each area stands on the one before; bars are as wide as their points are apart."""
+    """Each area stands on the one before. Of bars there is one line, whose points are equally far apart."""
     band: tuple[Points, Points] | None = None
     """The least and the most around the first line."""
     whiskers: Mapping[str, Whiskers] = field(default_factory=dict)
@@ -73,15 +72,20 @@ def draw(chart: Chart) -> str:
     shapes = _stacked(lines) if stacked else lines
     band = [thinned(points) for points in chart.band or ()]
     labels = axis(*(chart.limits or _range([*shapes.values(), *band], from_zero=stacked)))
-    ticks = chart.ticks or {x: f"{x:,.0f}" for x in _range_of_x(given.values())}
-    frame = _Frame.around(_range_of_x(given.values(), ticks), labels)
+    steps = [x for points in given.values() for x in (points[0][0], points[-1][0])]
+    ticks = chart.ticks or {x: f"{x:,.0f}" for x in (min(steps), max(steps))}
+    left = max(map(len, labels.values())) * CHARACTER + BETWEEN
+    across = min([*steps, *ticks]), max([*steps, *ticks])
+    frame = _Frame(across, (min(labels), max(labels)), left)
     inside = _grid(frame, labels, ticks)
     if band:
         inside += _shape(0, _area(frame, *band), "band")
-    if chart.kind == "lines":
-        inside += _lines(frame, shapes, chart.whiskers)
+    if chart.kind == "bars":
+        inside += "".join(_bars(frame, points) for points in shapes.values())
+    elif stacked:
+        inside += _areas(frame, list(shapes.values()))
     else:
-        inside += _bars(frame, shapes) if chart.kind == "bars" else _areas(frame, shapes)
+        inside += _lines(frame, shapes, chart.whiskers)
     return _figure(chart, lines, frame, inside)
 
 
@@ -93,17 +97,18 @@ def draw_rows(title: str, rows: Mapping[str, Row], unit: str = "") -> str:
     if len(rows) < 2:
         return ""
     ends = [0.0, 1.0, *(end for row in rows.values() for end in row if end is not None)]
-    frame = _Frame((min(ends), max(ends)), (0.0, 1.0), left=RIGHT, top=0, bottom=0, height=14)
+    limits = min(ends), max(ends)
     items = []
     for name, (value, low, high) in rows.items():
-        inside = _rect(frame, 0.0, value, 1.0)
+        start, end = sorted((_share(0.0, limits), _share(value, limits)))
+        inside = f'<rect x="{start:.1%}" width="{end - start:.1%}" height="14"/>'
         if low is not None and high is not None:
-            inside += _segment(frame, (low, 0.5), (high, 0.5))
-        zero = _segment(frame, (0.0, 0.0), (0.0, 1.0), "grid")
-        picture = f'<svg viewBox="0 0 {WIDTH} 14" aria-hidden="true">{_shape(0, inside)}{zero}</svg>'
-        items.append(f"<div>{escape(name)} <b>{number(value)}</b></div>{picture}")
-    caption = _caption(title, unit)
-    return f'<figure>{caption}<div class="rows" tabindex="0" role="group">{"".join(items)}</div></figure>'
+            places = f'x1="{_share(low, limits):.1%}" x2="{_share(high, limits):.1%}"'
+            inside += f'<line class="whisker" {places} y1="7" y2="7"/>'
+        items.append(f"<div>{escape(name)} <b>{number(value)}</b></div>")
+        items.append(f'<svg height="14" aria-hidden="true">{_shape(0, inside)}</svg>')
+    shown = f'<div class="rows" tabindex="0" role="group">{"".join(items)}</div>'
+    return f"<figure>{_caption(title, unit)}{shown}</figure>"
 
 
 def axis(low: float, high: float) -> dict[float, str]:
@@ -152,15 +157,6 @@ class _Frame:
     up: Range
     """The values at the bottom and at the top."""
     left: float
-    top: float = TOP
-    bottom: float = BOTTOM
-    height: float = HEIGHT
-
-    @classmethod
-    def around(cls, across: Range, labels: Labels) -> _Frame:
-        """The frame that leaves room for the labels of the values."""
-        left = max(map(len, labels.values())) * CHARACTER + BETWEEN
-        return cls(across, (min(labels), max(labels)), left)
 
     def x(self, value: float) -> float:
         share = _share(value, self.across)
@@ -168,7 +164,7 @@ class _Frame:
 
     def y(self, value: float) -> float:
         share = _share(value, self.up)
-        return round(self.height - self.bottom - share * (self.height - self.bottom - self.top), 1)
+        return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
 
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         return " ".join(f"{self.x(x)},{self.y(value)}" for x, value in points)
@@ -223,17 +219,11 @@ def _range(shapes: Sequence[Points], *, from_zero: bool) -> Range:
 
 def _apart(low: float, high: float) -> Range:
     """A range that has a length: values that differ by a rounding error lie in its middle."""
-    low, high = (max(-LARGEST, min(LARGEST, value)) for value in (low, high))
     size = max(abs(low), abs(high))
-    if high - low > max(1e-9 * size, 1 / LARGEST):
+    if high - low > max(1e-9 * size, 1e-300):
         return low, high
-    half = size / 2 if size > 1 / LARGEST else 0.5
+    half = size / 2 if size > 1e-300 else 0.5
     return low - half, high + half
-
-
-def _range_of_x(lines: Iterable[Points], ticks: Labels | None = None) -> Range:
-    places = [x for points in lines for x in (points[0][0], points[-1][0])]
-    return min([*places, *(ticks or ())]), max([*places, *(ticks or ())])
 
 
 # --- the shapes --------------------------------------------------------------------------------------------
@@ -258,33 +248,25 @@ def _lines(frame: _Frame, lines: Mapping[str, Points], whiskers: Mapping[str, Wh
     return "".join(found)
 
 
-def _bars(frame: _Frame, lines: Mapping[str, Points]) -> str:
-    found = []
-    for i, points in enumerate(lines.values()):
-        width = points[1][0] - points[0][0] if len(points) > 1 else 1.0
-        bars = (_rect(frame, x - 0.46 * width, x + 0.46 * width, value) for x, value in points)
-        found.append(_shape(i, "".join(bars)))
-    return "".join(found)
+def _bars(frame: _Frame, points: Points) -> str:
+    width = 0.92 * (points[1][0] - points[0][0])
+    return _shape(0, "".join(_bar(frame, x - width / 2, x + width / 2, value) for x, value in points))
 
 
-def _areas(frame: _Frame, sums: Mapping[str, Points]) -> str:
-    found = []
-    below: Points | None = None
-    for i, points in enumerate(sums.values()):
-        ground = below or [(x, 0.0) for x, _ in points]
-        found.append(_shape(i, _area(frame, ground, points)))
-        below = points
-    return "".join(found)
+def _bar(frame: _Frame, start: float, end: float, value: float) -> str:
+    left, right = frame.x(start), frame.x(end)
+    top, bottom = frame.y(value), frame.y(0.0)
+    return f'<rect x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}"/>'
+
+
+def _areas(frame: _Frame, sums: Sequence[Points]) -> str:
+    ground = [(x, 0.0) for x, _ in sums[0]]
+    between = enumerate(pairwise([ground, *sums]))
+    return "".join(_shape(i, _area(frame, lower, upper)) for i, (lower, upper) in between)
 
 
 def _area(frame: _Frame, lower: Points, upper: Points) -> str:
     return f'<polygon points="{frame.path(upper)} {frame.path(reversed(lower))}"/>'
-
-
-def _rect(frame: _Frame, start: float, end: float, value: float) -> str:
-    left, right = sorted((frame.x(start), frame.x(end)))
-    top, bottom = sorted((frame.y(value), frame.y(0.0)))
-    return f'<rect x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}"/>'
 
 
 def _segment(frame: _Frame, start: Range, end: Range, kind: str = "whisker") -> str:
@@ -301,12 +283,11 @@ def _aligned(lines: Mapping[str, Points]) -> dict[str, Points]:
 
 def _stacked(lines: Mapping[str, Points]) -> dict[str, Points]:
     """Aligned lines on top of each other."""
-    heights: dict[float, float] = {}
     found: dict[str, Points] = {}
+    below = [0.0] * len(next(iter(lines.values())))
     for name, points in lines.items():
-        for step, value in points:
-            heights[step] = heights.get(step, 0.0) + value
-        found[name] = [(step, heights[step]) for step, _ in points]
+        below = [height + value for height, (_, value) in zip(below, points, strict=True)]
+        found[name] = [(x, height) for height, (x, _) in zip(below, points, strict=True)]
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit import types
 from rewardkit.evaluation.chat import heading, is_chat
 from rewardkit.evaluation.html.page import pack
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
@@ -21,19 +22,16 @@ BUDGET = 28_000_000
 """Bytes of packed texts; the responses after that are shortened more, and the page says so."""
 SHORT = 400
 """Characters that are kept of a response once the budget is spent."""
-STATUSES = ("ok", "timeout", "error", "invalid", "unscored")
+STATUSES = (*types.STATUSES, "unscored")
 
 
 @dataclass
 class Payload:
     """What goes into the page."""
 
-    numbers: str
-    """One packed block: lists by column, a value for each row."""
-    texts: list[str]
-    """Packed blocks of [response, extracted, detail, parts, turns] for each row."""
-    prompts: list[str]
-    """Packed blocks of [prompt, ground truth] for each prompt."""
+    packed: dict[str, str]
+    """Blocks by the ids that the script knows: `numbers`, lists by column, one value a row; `t0`, ...,
+    [response, extracted, detail, parts, turns] of each row; `p0`, ..., [prompt, ground truth] of each."""
     sources: list[str]
     responses: list[ScoredResponse] = field(default_factory=list)
     """The rows without their texts, for the figures."""
@@ -56,8 +54,8 @@ class _Builder:
         }
         self._sources: dict[str, int] = {}
         self._prompts: dict[tuple[str, str, str], int] = {}
-        self._texts = _Blocks()
-        self._prompt_texts = _Blocks()
+        self._texts = _Blocks("t")
+        self._prompt_texts = _Blocks("p")
         self._responses: list[ScoredResponse] = []
         self._shortened = 0
 
@@ -103,9 +101,7 @@ class _Builder:
 
     def payload(self) -> Payload:
         return Payload(
-            pack(self._columns),
-            self._texts.finished(),
-            self._prompt_texts.finished(),
+            {"numbers": pack(self._columns), **self._texts.finished(), **self._prompt_texts.finished()},
             list(self._sources),
             self._responses,
             self._shortened,
@@ -115,8 +111,9 @@ class _Builder:
 class _Blocks:
     """Packs what is added, a block at a time."""
 
-    def __init__(self) -> None:
-        self._packed: list[str] = []
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._packed: dict[str, str] = {}
         self._open: list[Sequence[Any]] = []
         self.size = 0
         """Bytes packed so far."""
@@ -126,13 +123,13 @@ class _Blocks:
         if len(self._open) == BLOCK:
             self._pack()
 
-    def finished(self) -> list[str]:
+    def finished(self) -> dict[str, str]:
         if self._open:
             self._pack()
         return self._packed
 
     def _pack(self) -> None:
         packed = pack(self._open)
-        self._packed.append(packed)
+        self._packed[f"{self._name}{len(self._packed)}"] = packed
         self.size += len(packed)
         self._open = []

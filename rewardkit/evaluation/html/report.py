@@ -17,18 +17,6 @@ from rewardkit.evaluation.intervals import Estimate
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 from rewardkit.files.publishing import published
 
-_COLUMNS = (
-    "data source",
-    "prompts",
-    "responses",
-    "scored",
-    "accuracy",
-    "mean score",
-    "format",
-    "length",
-    "failures",
-)
-
 
 def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
     """Write the page of these scored rows to `out`, whole or not at all; return the figures that it shows.
@@ -51,18 +39,14 @@ def _page(payload: Payload, figures: dict[str, Figures], title: str) -> str:
         "sources": payload.sources,
         "statuses": STATUSES,
         "rows": len(payload.responses),
-        "blocks": len(payload.texts),
     }
     whole = figures.get(OVERALL) or next(iter(figures.values()))
     parts = {
         "headline": _headline(whole, payload),
         "table": _table(figures),
         "charts": _charts(payload, figures, whole),
-        "failures": _failures(payload),
     }
-    packed = {f"t{i}": block for i, block in enumerate(payload.texts)}
-    packed |= {f"p{i}": block for i, block in enumerate(payload.prompts)}
-    return page("report", title, parts, about, {"numbers": payload.numbers, **packed})
+    return page("report", title, parts, about, payload.packed)
 
 
 def _headline(whole: Figures, payload: Payload) -> str:
@@ -81,31 +65,33 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _table(figures: dict[str, Figures]) -> str:
-    head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
-    rows = ("".join(f"<td>{cell}</td>" for cell in _cells(name, one)) for name, one in figures.items())
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+    rows = [_cells(name, one) for name, one in figures.items()]
+    head = "".join(f"<th>{name}</th>" for name in rows[0])
+    body = ("".join(f"<td>{cell}</td>" for cell in row.values()) for row in rows)
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
 
 
-def _cells(name: str, one: Figures) -> list[str]:
-    def with_interval(estimate: Estimate | None) -> str:
-        if estimate is None:
-            return "-"
-        if estimate.low is None or estimate.high is None:
-            return f"{estimate.mean:.4f}"
-        return f"{estimate.mean:.4f} <small>{estimate.low:.3f} to {estimate.high:.3f}</small>"
-
+def _cells(name: str, one: Figures) -> dict[str, str]:
     failures = ", ".join(f"{n:,} {escape(status)}" for status, n in one.failures.items())
-    return [
-        escape(name),
-        f"{one.prompts:,}",
-        f"{one.responses:,}",
-        f"{one.scored:,}",
-        with_interval(one.accuracy),
-        with_interval(one.score),
-        with_interval(one.format_rate),
-        f"{one.mean_length or 0:,.0f}",
-        failures or "0",
-    ]
+    return {
+        "data source": escape(name),
+        "prompts": f"{one.prompts:,}",
+        "responses": f"{one.responses:,}",
+        "scored": f"{one.scored:,}",
+        "accuracy": _with_interval(one.accuracy),
+        "mean score": _with_interval(one.score),
+        "format": _with_interval(one.format_rate),
+        "length": f"{one.mean_length or 0:,.0f}",
+        "failures": failures or "0",
+    }
+
+
+def _with_interval(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:,.4f}"
+    return f"{estimate.mean:,.4f} <small>{estimate.low:,.3f} to {estimate.high:,.3f}</small>"
 
 
 # --- charts ------------------------------------------------------------------------------------------------
@@ -123,15 +109,16 @@ def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
     low = min(ticks)
     width = (max(ticks) - low) / bins
     counts = Counter(min(bins - 1, int((score - low) / width)) for score in scores)
-    bars: list[tuple[float, float]] = []
-    names: dict[float, str] = {}
-    for i in range(bins if scores else 0):
-        middle = low + (i + 0.5) * width
-        bars.append((middle, counts[i]))
-        names[middle] = f"{low + i * width:,.10g} to {low + (i + 1) * width:,.10g}"
-    most = max(2, *counts.values(), 0)
-    lines = {"responses": bars}
-    return Chart("Scores", lines, "responses", "bars", limits=(0, most), ticks=ticks, names=names)
+    middles = [low + (i + 0.5) * width for i in range(bins)] if scores else []
+    return Chart(
+        "Scores",
+        {"responses": [(x, counts[i]) for i, x in enumerate(middles)]},
+        "responses",
+        "bars",
+        limits=(0, max(2, *counts.values(), 0)),
+        ticks=ticks,
+        names={x: f"{x - width / 2:,.10g} to {x + width / 2:,.10g}" for x in middles},
+    )
 
 
 def _over_k(figures: Figures) -> Chart:
@@ -177,11 +164,3 @@ def _by_source(figures: dict[str, Figures]) -> str:
     known = {name: one.accuracy or one.score for name, one in figures.items()}
     rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
     return draw_rows("By data source", rows, "accuracy, or mean score")
-
-
-def _failures(payload: Payload) -> str:
-    counts = Counter(one.status for one in payload.responses if not one.ok)
-    if not counts:
-        return ""
-    items = "".join(f"<li>{n:,} {escape(status)}</li>" for status, n in counts.most_common())
-    return f"<h2>Not scored</h2><ul>{items}</ul>"
