@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.html.run_page import write_run_page
-from tests.browsing import open_tab
+from tests.browsing import open_tab, overprinted
 
 LONG = (
     "openai/a-very-long-data-source-name/with-a-subset-that-nobody-types",
@@ -21,14 +21,6 @@ LONG = (
 )
 WIDTHS = (390, 768, 1200)
 
-OVERPRINTED = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
-  const around = svg.getBoundingClientRect();
-  const texts = [...svg.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
-  const cut = texts.filter(([, box]) => box.left < around.left - 0.5 || box.right > around.right + 0.5 || box.bottom > around.bottom + 1);
-  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-  const touching = texts.flatMap(([said, a], i) => texts.slice(i + 1).filter(([, b]) => !apart(a, b)).map(([other]) => `${said} on ${other}`));
-  return [...touching, ...cut.map(([said]) => `${said} cut`)];
-})"""
 TOO_WIDE = """() => {
   const scrolls = (one) => one && (getComputedStyle(one).overflowX !== "visible" || scrolls(one.parentElement));
   return [...document.body.querySelectorAll("*")]
@@ -103,7 +95,7 @@ def badly_set(tab: Any) -> dict[int, list[str]]:
     found = {}
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 900})
-        wrong = tab.evaluate(OVERPRINTED) + tab.evaluate(TOO_WIDE)
+        wrong = overprinted(tab) + tab.evaluate(TOO_WIDE)
         if wrong or tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found[width] = wrong
     return found
