@@ -12,16 +12,19 @@ import json
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from rewardkit.assets import asset
+from rewardkit.files.publishing import published
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
 )
 
 
-def page(
+def write_page(
+    out: Path,
     name: str,
     title: str,
     parts: Mapping[str, str],
@@ -29,8 +32,8 @@ def page(
     packed: Mapping[str, str],
     *,
     with_maths: bool = True,
-) -> str:
-    """Return the page `name`, as text that can be written as it is.
+) -> None:
+    """Write the page `name` to `out`, whole or not at all.
 
     Args:
         name: of its body, style and script, beside this file.
@@ -38,9 +41,12 @@ def page(
         about: a little data that its script reads at once.
         packed: blocks of data from `pack`, by the id of their element.
         with_maths: whether there may be formulas, which take 150 kB of script.
+
+    Raises:
+        InputError: the folder cannot be written.
     """
     blocks = (f'<script type="text/plain" id="{key}">{block}</script>\n' for key, block in packed.items())
-    return _file("page.html").format(
+    text = _file("page.html").format(
         policy=POLICY,
         title=escape(title),
         style=_file("page.css") + _file(f"{name}.css"),
@@ -51,6 +57,8 @@ def page(
         maths=asset("maths.js"),
         script=_file("page.js") + _file(f"{name}.js"),
     )
+    with published(out) as file:
+        file.write(text.encode("utf-8", "replace"))
 
 
 def pack(value: Any) -> str:

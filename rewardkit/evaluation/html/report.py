@@ -11,11 +11,10 @@ from pathlib import Path
 from rewardkit.errors import InputError
 from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, evaluate
 from rewardkit.evaluation.html.charts import Chart, axis, draw, draw_rows
-from rewardkit.evaluation.html.page import cards, page
+from rewardkit.evaluation.html.page import cards, write_page
 from rewardkit.evaluation.html.payload import STATUSES, Payload, collect
 from rewardkit.evaluation.intervals import Estimate
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
-from rewardkit.files.publishing import published
 
 
 def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
@@ -28,25 +27,19 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
     if not payload.responses:
         raise InputError("no row fits: there is nothing to show")
     figures = evaluate(grouped(payload.responses))
-    text = _page(payload, figures, title)
-    with published(out) as file:
-        file.write(text.encode("utf-8", "replace"))
+    about = {"sources": payload.sources, "statuses": STATUSES, "rows": len(payload.responses)}
+    write_page(out, "report", title, _parts(payload, figures), about, payload.packed)
     return figures
 
 
-def _page(payload: Payload, figures: dict[str, Figures], title: str) -> str:
-    about = {
-        "sources": payload.sources,
-        "statuses": STATUSES,
-        "rows": len(payload.responses),
-    }
+def _parts(payload: Payload, figures: dict[str, Figures]) -> dict[str, str]:
     whole = figures.get(OVERALL) or next(iter(figures.values()))
-    parts = {
+    drawn = (_scores(payload.responses), _over_k(whole), _accuracy_by_length(payload.responses))
+    return {
         "headline": _headline(whole, payload),
         "table": _table(figures),
-        "charts": _charts(payload, figures, whole),
+        "charts": "".join(map(draw, drawn)) + _by_source(figures),
     }
-    return page("report", title, parts, about, payload.packed)
 
 
 def _headline(whole: Figures, payload: Payload) -> str:
@@ -95,11 +88,6 @@ def _with_interval(estimate: Estimate | None) -> str:
 
 
 # --- charts ------------------------------------------------------------------------------------------------
-
-
-def _charts(payload: Payload, figures: dict[str, Figures], whole: Figures) -> str:
-    drawn = (_scores(payload.responses), _over_k(whole), _accuracy_by_length(payload.responses))
-    return "".join(map(draw, drawn)) + _by_source(figures)
 
 
 def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:

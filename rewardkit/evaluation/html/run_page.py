@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.evaluation.html.charts import Chart, Points, draw, number
-from rewardkit.evaluation.html.page import cards, pack, page
-from rewardkit.files.publishing import published
+from rewardkit.evaluation.html.page import cards, pack, write_page
 
 METRICS = "metrics.jsonl"
 SAMPLES = "samples.jsonl"
@@ -65,9 +64,17 @@ def write_run_page(
     """
     steps = read_metrics(folder / METRICS)
     out = out or folder / PAGE
-    text = _page(folder, steps, read_samples(folder / SAMPLES, max(steps)), total_steps, running=running)
-    with published(out) as file:
-        file.write(text.encode("utf-8", "replace"))
+    samples = read_samples(folder / SAMPLES, max(steps))
+    parts = {
+        "headline": _headline(steps, total_steps),
+        "charts": "".join(map(draw, _charts(steps))),
+        "further": _further(steps),
+        "hidden": "" if samples else "hidden",
+    }
+    about = {"running": running, "written": round(time.time()), "last": max(steps)}
+    with_maths = any(mark in json.dumps(samples) for mark in ("$", "\\\\(", "\\\\["))
+    packed = {"samples": pack(samples)}
+    write_page(out, "run_page", _title(folder), parts, about, packed, with_maths=with_maths)
     return out
 
 
@@ -110,21 +117,6 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(row, dict):
             yield row
-
-
-def _page(
-    folder: Path, steps: Steps, samples: Sequence[dict[str, Any]], total: int | None, *, running: bool
-) -> str:
-    parts = {
-        "headline": _headline(steps, total),
-        "charts": "".join(map(draw, _charts(steps))),
-        "further": _further(steps),
-        "hidden": "" if samples else "hidden",
-    }
-    about = {"running": running, "written": round(time.time()), "last": max(steps)}
-    with_maths = any(mark in json.dumps(samples) for mark in ("$", "\\\\(", "\\\\["))
-    packed = {"samples": pack(samples)}
-    return page("run_page", _title(folder), parts, about, packed, with_maths=with_maths)
 
 
 def _title(folder: Path) -> str:
