@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.evaluation.html import payload
-from rewardkit.evaluation.html.payload import collect
+from rewardkit.evaluation.html.payload import Payload
 from tests.browsing import expect, heard, open_tab, too_wide
 from tests.living import until
 
@@ -170,8 +170,7 @@ def test_a_single_chart_is_no_larger_than_one_of_three(tab: Any, tmp_path: Path)
 def test_long_responses_are_shortened_once_the_page_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "BUDGET", 0)
     row = {"row": 0, "file_row": 0, "response": "a" * 5_000 + "b", "score": 1.0, "prompt": "p"}
-    found = collect([row])
-    assert found.shortened == 1
+    assert Payload([row]).shortened == 1
 
 
 def test_nothing_to_show_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,8 @@ Numbers of all rows are one block; texts are blocks of a thousand rows; each pro
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit import types
@@ -25,44 +25,35 @@ SHORT = 400
 STATUSES = (*types.STATUSES, "unscored")
 
 
-@dataclass
 class Payload:
-    """What goes into the page."""
+    """What goes into the page of some rows; what it holds in memory is packed, but for the numbers."""
 
-    packed: dict[str, str]
-    """Blocks by the ids that the script knows: `numbers`, lists by column, one value a row; `t0`, ...,
-    [response, extracted, detail, parts, turns] of each row; `p0`, ..., [prompt, ground truth] of each."""
-    sources: list[str]
-    responses: list[ScoredResponse] = field(default_factory=list)
-    """The rows without their texts, for the figures."""
-    shortened: int = 0
-    """Responses of which a part was left out."""
-
-
-def collect(rows: Iterable[ScoredRow]) -> Payload:
-    """Return the payload of all rows; what it holds in memory is packed, but for the numbers."""
-    builder = _Builder()
-    for row in rows:
-        builder.add(row)
-    return builder.payload()
-
-
-class _Builder:
-    def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {
-            name: [] for name in ("source", "prompt", "score", "status", "correct", "length")
-        }
-        self._sources: dict[str, int] = {}
+    def __init__(self, rows: Iterable[ScoredRow]) -> None:
+        self.responses: list[ScoredResponse] = []
+        """The rows without their texts, for the figures."""
+        self.sources: dict[str, int] = {}
+        """The number of each data source."""
+        self.shortened = 0
+        """Responses of which a part was left out."""
+        self._columns: defaultdict[str, list[Any]] = defaultdict(list)
         self._prompts: dict[tuple[str, str, str], int] = {}
         self._texts = _Blocks("t")
         self._prompt_texts = _Blocks("p")
-        self._responses: list[ScoredResponse] = []
-        self._shortened = 0
+        for row in rows:
+            self._add(row)
 
-    def add(self, row: ScoredRow) -> None:
+    def packed(self) -> dict[str, str]:
+        """Return the blocks by the ids that the script knows.
+
+        `numbers`: lists by column, one value a row. `t0`, `t1`, ...: of each row the response, extracted,
+        detail, parts and turns. `p0`, ...: each prompt and its ground truth.
+        """
+        return {"numbers": pack(self._columns), **self._texts.finished(), **self._prompt_texts.finished()}
+
+    def _add(self, row: ScoredRow) -> None:
         one = scored_response(row)
-        self._responses.append(one)
-        source = self._sources.setdefault(one.data_source, len(self._sources))
+        self.responses.append(one)
+        source = self.sources.setdefault(one.data_source, len(self.sources))
         key = (one.data_source, one.prompt, one.ground_truth)
         prompt = self._prompts.get(key)
         if prompt is None:
@@ -94,18 +85,10 @@ class _Builder:
         longest = LONGEST if self._texts.size < BUDGET else SHORT
         if len(response) <= longest:
             return response
-        self._shortened += 1
+        self.shortened += 1
         half = longest // 2
         left_out = len(response) - 2 * half
         return f"{response[:half]}\n[... {left_out:,} characters left out ...]\n{response[-half:]}"
-
-    def payload(self) -> Payload:
-        return Payload(
-            {"numbers": pack(self._columns), **self._texts.finished(), **self._prompt_texts.finished()},
-            list(self._sources),
-            self._responses,
-            self._shortened,
-        )
 
 
 class _Blocks:

@@ -12,7 +12,7 @@ from rewardkit.errors import InputError
 from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, evaluate
 from rewardkit.evaluation.html.charts import Chart, axis, draw, draw_rows
 from rewardkit.evaluation.html.page import cards, write_page
-from rewardkit.evaluation.html.payload import STATUSES, Payload, collect
+from rewardkit.evaluation.html.payload import STATUSES, Payload
 from rewardkit.evaluation.intervals import Estimate
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 
@@ -23,12 +23,12 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
     Raises:
         InputError: there are no rows, or the folder cannot be written.
     """
-    payload = collect(rows)
+    payload = Payload(rows)
     if not payload.responses:
         raise InputError("no row fits: there is nothing to show")
     figures = evaluate(grouped(payload.responses))
-    about = {"sources": payload.sources, "statuses": STATUSES, "rows": len(payload.responses)}
-    write_page(out, "report", title, _parts(payload, figures), about, payload.packed)
+    about = {"sources": list(payload.sources), "statuses": STATUSES, "rows": len(payload.responses)}
+    write_page(out, "report", title, _parts(payload, figures), about, payload.packed())
     return figures
 
 
