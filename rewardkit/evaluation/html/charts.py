@@ -80,12 +80,7 @@ def draw(chart: Chart) -> str:
     inside = _grid(frame, labels, ticks)
     if band:
         inside += _shape(0, _area(frame, *band), "band")
-    if chart.kind == "bars":
-        inside += "".join(_bars(frame, points) for points in shapes.values())
-    elif stacked:
-        inside += _areas(frame, list(shapes.values()))
-    else:
-        inside += _lines(frame, shapes, chart.whiskers)
+    inside += _shapes(chart, frame, shapes)
     return _figure(chart, lines, frame, inside)
 
 
@@ -227,6 +222,14 @@ def _apart(low: float, high: float) -> Range:
 
 
 # --- the shapes --------------------------------------------------------------------------------------------
+
+
+def _shapes(chart: Chart, frame: _Frame, shapes: Mapping[str, Points]) -> str:
+    if chart.kind == "bars":
+        return "".join(_bars(frame, points) for points in shapes.values())
+    if chart.kind == "areas":
+        return _areas(frame, list(shapes.values()))
+    return _lines(frame, shapes, chart.whiskers)
 
 
 def _shape(i: int, inside: str, kind: str = "shape") -> str:
