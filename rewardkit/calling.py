@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.types import Sample
 
-Call = Callable[[Any, Any], Any]
+RewardCall = Callable[[Any, Any], Any]
 """(Sample, options), or (list of samples, options): what the function returns."""
 
 Given = Mapping[str, Callable[[Any, Any], Any]]
@@ -51,7 +51,7 @@ _OF_VERL = ("data_source", "solution_str", "ground_truth", "extra_info")
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def bound(function: Callable[..., Any], *, batch: bool) -> Call:
+def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
     """Return the call of a reward's function: `(sample)`, `(sample, options)`, or any of the names in
     `OF_A_SAMPLE`, verl's among them; of a batch those in `OF_A_BATCH`.
 
@@ -89,7 +89,7 @@ def options_parameter(function: Callable[..., Any]) -> Parameter | None:
 
 def _by_name(
     function: Callable[..., Any], parameters: Sequence[Parameter], given: Given, *, batch: bool
-) -> Call:
+) -> RewardCall:
     names = [one.name for one in parameters if one.name in given]
     takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters)
     strange = [one.name for one in parameters if _is_needed(one) and one.name not in given]
@@ -108,7 +108,7 @@ def _by_name(
 
 def _by_place(
     function: Callable[..., Any], parameters: Sequence[Parameter], places: Sequence[Parameter], *, batch: bool
-) -> Call:
+) -> RewardCall:
     needed = [one.name for one in parameters if _is_needed(one)]
     if len(needed) > 2 or any(name not in [one.name for one in places[:2]] for name in needed):
         raise _refused(function, needed[1:], batch=batch)

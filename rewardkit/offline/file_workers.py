@@ -35,7 +35,7 @@ Rewards = Mapping[str, tuple[Reward, Any]]
 """The reward of each data source, and its options."""
 
 
-class _Piece(msgspec.Struct):
+class _SentRecords(msgspec.Struct):
     """Records on their way to a worker."""
 
     first_row: int
@@ -47,7 +47,7 @@ class _Piece(msgspec.Struct):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_pieces = msgspec.msgpack.Decoder(_Piece)
+_pieces = msgspec.msgpack.Decoder(_SentRecords)
 _results = msgspec.msgpack.Decoder(ChunkResult | None)
 
 
@@ -96,7 +96,7 @@ class FileWorkers:
         table = b""
         if records.table is not None:
             table = _stream(columns_needed(records.table, setup.layout, setup.reads))
-        piece = _Piece(records.first_row, records.count, table, b"\n".join(records.lines))
+        piece = _SentRecords(records.first_row, records.count, table, b"\n".join(records.lines))
         found: Future[ChunkResult | None] = Future()
         asked = self._scorer.submit_piece(self._jobs[setup], _encoder.encode(piece))
         asked.add_done_callback(lambda done: _hand_over(done, found))
@@ -134,7 +134,7 @@ class _ChunkRunner:
     def run(self, work: Sequence[bytes]) -> list[bytes]:
         return [_encoder.encode(self._score(_pieces.decode(piece))) for piece in work]
 
-    def _score(self, piece: _Piece) -> ChunkResult | None:
+    def _score(self, piece: _SentRecords) -> ChunkResult | None:
         table = pa.ipc.open_stream(piece.table).read_all() if piece.table else None
         lines = () if piece.table else tuple(piece.lines.split(b"\n"))
         records = Records(piece.first_row, piece.count, table, lines)

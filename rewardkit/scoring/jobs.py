@@ -17,7 +17,7 @@ import msgspec
 
 from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
-from rewardkit.scoring.worker import Answer, Load, Runner, frame
+from rewardkit.scoring.worker import Load, Runner, WorkResult, frame
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, user_reward_file
 
@@ -166,7 +166,7 @@ class Chunk:
         self.done = 0
         self.deaths = 0
 
-    def put(self, answer: Answer) -> None:
+    def put(self, answer: WorkResult) -> None:
         """Deliver what came of the next sample to the batch that waits for it."""
         batch, position = self.slots[self.done]
         batch.put(position, answer)
@@ -236,7 +236,7 @@ class IncomingScores:
         self.future = Scores(size)
         self._missing = size
 
-    def put(self, position: int, answer: Answer) -> None:
+    def put(self, position: int, answer: WorkResult) -> None:
         """Note a score; with the last one the future is done."""
         self.future.so_far[position] = cast("Score", answer)  # whoever sent pieces expects bytes
         self._missing -= 1

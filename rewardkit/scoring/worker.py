@@ -22,7 +22,7 @@ from rewardkit.user_files import UserFile, import_as_read
 Work = Sample | bytes
 """What is done at a time: a sample, or a piece of something larger."""
 
-Answer = Score | bytes
+WorkResult = Score | bytes
 """What comes of it: of a sample a Score, of a piece bytes."""
 
 
@@ -32,7 +32,7 @@ class Runner(Protocol):
     def load(self) -> None:
         """Make it ready."""
 
-    def run(self, work: Sequence[Any], /) -> Sequence[Answer]:
+    def run(self, work: Sequence[Any], /) -> Sequence[WorkResult]:
         """Do it; one answer for each."""
         ...
 
@@ -62,7 +62,7 @@ class Loaded(msgspec.Struct, tag="loaded"):
 class Scored(msgspec.Struct, tag="scored"):
     """Scores of the next samples of the chunk, or what came of its next pieces."""
 
-    scores: list[Answer]
+    scores: list[WorkResult]
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -32,7 +32,7 @@ COLOURS = 12
 
 Points = Sequence[tuple[float, float]]
 """x, for instance a step, and value."""
-Row = tuple[float, float | None, float | None]
+NamedBar = tuple[float, float | None, float | None]
 """Value, and low and high of its interval."""
 Whiskers = Sequence[tuple[float, float, float]]
 """x, and low and high of the interval there."""
@@ -84,7 +84,7 @@ def draw(chart: Chart) -> str:
     return _figure(chart, lines, frame, inside)
 
 
-def draw_rows(title: str, rows: Mapping[str, Row], unit: str = "") -> str:
+def draw_rows(title: str, rows: Mapping[str, NamedBar], unit: str = "") -> str:
     """Return a bar for each name, from 0 to its value, with its interval; "" for fewer than two.
 
     A name stands above its bar, so it may be long.
