@@ -11,7 +11,8 @@ import re
 import warnings
 from typing import Any
 
-from rewardkit.rewards.structure.ground_truth import fences, in_answer
+from rewardkit.fences import fences
+from rewardkit.rewards.structure.ground_truth import in_answer
 from rewardkit.rewards.tool_call.calls import (
     UnreadableCall,
     WrittenCall,

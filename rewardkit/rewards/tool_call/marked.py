@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from rewardkit.fences import last_fence
 from rewardkit.rewards.answers.place import outside_thoughts
-from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall, loads, object_of
 
 _ENDS = re.compile(

@@ -13,7 +13,7 @@ import ast
 import re
 from typing import Any, NamedTuple
 
-from rewardkit.rewards.structure.ground_truth import last_fence
+from rewardkit.fences import last_fence
 from rewardkit.rewards.tool_call.bare import in_python, literal
 from rewardkit.rewards.tool_call.calls import PLAIN, UnreadableCall, WrittenCall, loads, object_of
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from rewardkit.rewards.structure.ground_truth import last_fence
+from rewardkit.fences import last_fence
 from rewardkit.rewards.tool_call import marked, react
 from rewardkit.rewards.tool_call.bare import in_json, in_python
 from rewardkit.rewards.tool_call.calls import (
