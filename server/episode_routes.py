@@ -24,7 +24,6 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from rewardkit.agents.types import Call
 from rewardkit.errors import InputError, OverloadedError
 from rewardkit.rows import ground_truth_text
 from rewardkit.server.dialects.background import elsewhere
@@ -32,6 +31,7 @@ from rewardkit.server.episodes import EpisodeFailed, Episodes, EpisodeStart, Unk
 from rewardkit.server.request import CURRENT
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.wire import BodyDecoder, refusal, reply
+from rewardkit.tool_calls.call import Call
 
 _MORE_S = 30.0
 """How much longer than a call may take its holder may need to answer, on a busy machine."""

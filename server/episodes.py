@@ -20,8 +20,9 @@ from rewardkit.agents.executing import describe, execute_call, within
 from rewardkit.agents.interactions.opening import Maker, OpenInteraction
 from rewardkit.agents.rows import tools_of
 from rewardkit.agents.tools import OpenTool, Toolbox
-from rewardkit.agents.types import Call, EpisodeLimits
+from rewardkit.agents.types import EpisodeLimits
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, did_you_mean
+from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message
 
 _log = logging.getLogger("rewardkit.server")

@@ -54,7 +54,7 @@ _EPISODE_OPTIONS = (
     click.option("--agent", help="Loop of rows that name none; path.py:name is one of your own."),
     click.option("--tools", help="Tools that the model may call: names with commas, or verl's tool YAML."),
     click.option("--interactions", help="What answers the model, by the rows' interaction_kwargs: a YAML."),
-    click.option("--tool-format", "calls", help="hermes, llama3_json, ...  [default: the template's]"),
+    click.option("--tool-format", "calls", help="hermes, llama3, ...  [default: the template's]"),
     click.option("--max-assistant-turns", type=click.IntRange(min=1), help="Of an episode."),
     click.option("--max-user-turns", type=click.IntRange(min=0), help="Rounds of tools count."),
     click.option("--max-turn-tokens", type=click.IntRange(min=1), help="Of one turn of the model."),

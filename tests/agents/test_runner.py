@@ -16,8 +16,9 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS, Agent, agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, drive, run_episode, run_episodes
-from rewardkit.agents.types import Call, EpisodeLimits, Observation, Reply
+from rewardkit.agents.types import EpisodeLimits, Observation, Reply
 from rewardkit.errors import InputError, OptionsError
+from rewardkit.tool_calls.call import Call
 from tests.agents.conftest import Counted, Echo
 
 ASKED = [{"role": "user", "content": "Go."}]

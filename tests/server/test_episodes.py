@@ -20,10 +20,10 @@ from rewardkit import Scorer
 from rewardkit.agents.interactions import load_interactions
 from rewardkit.agents.tools import Toolbox, tool
 from rewardkit.agents.tools.declaring import kind_of
-from rewardkit.agents.types import Call
 from rewardkit.cli import run
 from rewardkit.server.app import create_app
 from rewardkit.server.episodes import Episodes, EpisodeServiceSettings, EpisodeStart
+from rewardkit.tool_calls.call import Call
 from tests.living import until
 from tests.server.serving import serve
 

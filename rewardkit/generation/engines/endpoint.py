@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 
 from rewardkit.agents.runner import drive
-from rewardkit.agents.types import Call, Reply
+from rewardkit.agents.types import Reply
 from rewardkit.api_answers import content_text
 from rewardkit.api_failures import broken_choice, why_failed
 from rewardkit.errors import ConfigError
@@ -26,6 +26,7 @@ from rewardkit.generation.types import (
     GenerationSettings,
 )
 from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message
 
 _EXAMPLE = "http://127.0.0.1:8000/v1"

@@ -14,7 +14,7 @@ from rewardkit.agents.tools import BadCall, tool
 from rewardkit.agents.tools.declaring import OpenTool, kind_of
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
-from rewardkit.rewards.tool_call.calls import PLAIN
+from rewardkit.tool_calls.call import PLAIN
 
 
 @dataclass

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.agents.calls import FORMATS, MAX_CALLS, detect_format, parse
+from rewardkit.agents.model_turns import parse
 from rewardkit.errors import ConfigError
-from rewardkit.rewards.tool_call.calls import PLAIN
+from rewardkit.tool_calls.call import MAX_CALLS, PLAIN
+from rewardkit.tool_calls.formats import FORMATS, detect
 
 PIECES = (
     *("<tool_call>", "</tool_call>", "<function=f>", "<function=", "</function>", "<parameter=x>"),
@@ -20,7 +21,7 @@ PIECES = (
 ADD = {"name": "add", "arguments": {"a": 1, "b": [2, {"c": None}]}}
 WRITTEN = {
     "hermes": "<tool_call>\n" + json.dumps(ADD) + "\n</tool_call>",
-    "llama3_json": json.dumps({"name": "add", "parameters": ADD["arguments"]}),
+    "llama3": json.dumps({"name": "add", "parameters": ADD["arguments"]}),
     "qwen3_coder": "<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
     "react": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": [2, {"c": null}]}\n',
 }
@@ -69,9 +70,9 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
             '<tool_call>{"name": "f", "arguments": {"a": ' + "9" * 5_000 + "}}</tool_call>",
             "not JSON",
         ),
-        ("llama3_json", '{"name": "add", "parameters": {"a": 1}', "not JSON"),
-        ("llama3_json", '<|python_tag|>brave_search.call(query="x")', "not JSON"),
-        ("llama3_json", "<|python_tag|>", "nothing comes after"),
+        ("llama3", '{"name": "add", "parameters": {"a": 1}', "not JSON"),
+        ("llama3", '<|python_tag|>brave_search.call(query="x")', "not JSON"),
+        ("llama3", "<|python_tag|>", "nothing comes after"),
         ("qwen3_coder", "<tool_call>\n<function=add>\n<parameter=a>\n1\n", "</parameter> is missing"),
         ("qwen3_coder", "<function=add>\n<parameter=a>\n1\n</parameter>\n", "</function> is missing"),
         ("qwen3_coder", "<tool_call>\n</tool_call>", "begins with <function=NAME>"),
@@ -115,7 +116,7 @@ def test_several_calls_keep_their_order() -> None:
     text = (
         '<|python_tag|>{"name": "f", "parameters": {}}; {"name": "g", "parameters": {"x": "a;b"}}<|eom_id|>'
     )
-    assert [(c.name, dict(c.arguments)) for c in parse("llama3_json", text)[1]] == [
+    assert [(c.name, dict(c.arguments)) for c in parse("llama3", text)[1]] == [
         ("f", {}),
         ("g", {"x": "a;b"}),
     ]
@@ -172,11 +173,11 @@ def test_only_an_object_with_arguments_is_a_call_within_prose() -> None:
         'x\n{"name": "Ann", "age": 3}',
         'x\n{"name": "Ann", "ag',
     ):
-        assert parse("llama3_json", text) == (text, [])
-    (call,) = parse("llama3_json", 'x\n{"name": "Ann"}\n{"name": "f", "parameters": {"a": 1}}')[1]
+        assert parse("llama3", text) == (text, [])
+    (call,) = parse("llama3", 'x\n{"name": "Ann"}\n{"name": "f", "parameters": {"a": 1}}')[1]
     assert (call.name, call.arguments) == ("f", {"a": 1})
-    assert parse("llama3_json", '{"name": "f"}')[1][0].name == "f"
-    assert parse("llama3_json", 'x\n{"name": "f", "parameters": {"a": ')[1][0].error
+    assert parse("llama3", '{"name": "f"}')[1][0].name == "f"
+    assert parse("llama3", 'x\n{"name": "f", "parameters": {"a": ')[1][0].error
 
 
 def test_calls_in_no_thought_are_made_and_those_outside_of_all_are() -> None:
@@ -212,8 +213,8 @@ def test_a_final_answer_in_markdown_ends_a_react_turn() -> None:
 
 
 def test_a_turn_of_calls_alone_is_bounded() -> None:
-    for name in ("hermes", "qwen3_coder", "llama3_json"):
-        _, calls = parse(name, (WRITTEN[name] + ";" * (name == "llama3_json")) * 1_000)
+    for name in ("hermes", "qwen3_coder", "llama3"):
+        _, calls = parse(name, (WRITTEN[name] + ";" * (name == "llama3")) * 1_000)
         assert len(calls) == MAX_CALLS + 1
         assert "at most 64" in (calls[-1].error or "")
 
@@ -224,14 +225,15 @@ def test_an_unknown_format_names_the_nearest() -> None:
 
 
 def test_the_format_is_told_by_the_chat_template() -> None:
-    assert detect_format('{{ tools }}<tool_call>{"name": ...}</tool_call>') == "hermes"
-    assert detect_format("{{ tools }}<tool_call>\n<function=f>") == "qwen3_coder"
-    assert detect_format("{{ tools }}<|python_tag|>") == "llama3_json"
-    assert detect_format("{% if tools %}[TOOL_CALLS]") is None
-    assert detect_format("{% if tools %}<tool_call>{name}\n<arg_key>") is None
-    assert detect_format("{{ tools }}<|start|>assistant<|channel|>final") == "gpt-oss"
-    assert detect_format("{{ messages }}") == "react"
-    assert detect_format(None) == "react"
+    assert detect('{{ tools }}<tool_call>{"name": ...}</tool_call>') == "hermes"
+    assert detect("{{ tools }}<tool_call>\n<function=f>") == "qwen3_coder"
+    assert detect("{{ tools }}<|python_tag|>") == "llama3"
+    assert detect("{% if tools %}[TOOL_CALLS]") == "mistral"
+    assert detect("{% if tools %}<tool_call>{name}\n<arg_key>") == "glm"
+    assert detect("{% if tools %}<|action_start|>") is None
+    assert detect("{{ tools }}<|start|>assistant<|channel|>final") == "harmony"
+    assert detect("{{ messages }}") == "react"
+    assert detect(None) == "react"
 
 
 @settings(max_examples=150, deadline=None)
@@ -266,15 +268,15 @@ def test_gpt_oss_makes_calls_of_its_messages_to_tools() -> None:
     thought = "<|channel|>analysis<|message|>Perhaps to=functions.f {}<|end|><|start|>assistant"
     look = "<|channel|>commentary<|message|>I will look.<|end|><|start|>assistant"
     later = '<|start|>assistant<|channel|>commentary to=functions.g <|constrain|>json<|message|>{"y": [2]}'
-    said, calls = parse("gpt-oss", thought + look + _calling("f", '{"x": "<|"}') + later)
+    said, calls = parse("harmony", thought + look + _calling("f", '{"x": "<|"}') + later)
     assert said == "I will look."
     assert [(c.name, c.arguments, c.error) for c in calls] == [
         ("f", {"x": "<|"}, None),
         ("g", {"y": [2]}, None),  # the token that ends a turn is no part of its text
     ]
-    assert parse("gpt-oss", thought + _FINAL.removeprefix("<|start|>assistant")) == ("It is 5.", [])
+    assert parse("harmony", thought + _FINAL.removeprefix("<|start|>assistant")) == ("It is 5.", [])
     made_up = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>72<|end|>"
-    assert [c.name for c in parse("gpt-oss", _calling("f", "{}") + made_up)[1]] == ["f"]
+    assert [c.name for c in parse("harmony", _calling("f", "{}") + made_up)[1]] == ["f"]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +290,7 @@ def test_gpt_oss_makes_calls_of_its_messages_to_tools() -> None:
     ],
 )
 def test_a_call_of_gpt_oss_that_cannot_be_read_says_why(text: str, why: str) -> None:
-    (call,) = parse("gpt-oss", text)[1]
+    (call,) = parse("harmony", text)[1]
     assert call.name == "f" and why in str(call.error)
 
 
