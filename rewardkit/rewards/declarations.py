@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=7,
+    version=8,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),
