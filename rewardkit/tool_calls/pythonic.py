@@ -38,6 +38,8 @@ def read(text: str) -> tuple[str, list[Call]]:
         except UnreadableCall as error:
             calls = [failed(str(error))]
         return said_before(body, start), calls
+    if opening is not None and not body[: opening.start()].strip() and ")]" not in body:
+        return "", [failed("the call is not finished: )] is missing")]
     calls = _without_brackets(text, body)
     before, fence, _ = text.partition("```")
     return (before if fence else "").strip() if calls else text.strip(), calls

@@ -106,7 +106,7 @@ def _told(text: str, parts: Sequence[_Part], told: list[_Part]) -> Call | None:
         raise UnreadableCall("an Action that calls nothing, and no answer")
     if not real or real[0].label == "final answer":
         return None
-    if any(text.count("```", 0, part.start) % 2 for part in real):
+    if any(text.count("```", 0, part.start) % 2 for part in real[:2]):
         raise UnreadableCall("an Action within a code fence")
     labels = [part.label for part in real]
     if labels == ["action"]:
