@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe, within
+from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
 from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
@@ -25,6 +26,7 @@ from rewardkit.tool_calls.formats import format_named
 from rewardkit.types import Message
 
 T = TypeVar("T")
+AGENTS.offer(BUILT_IN)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewardkit.agents import interactions
+from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
 from rewardkit.agents.tools import opening
 from rewardkit.errors import InputError
@@ -14,6 +15,8 @@ INTERACTIONS = frozenset(interactions.SHIPPED)
 """The interactions that ship with rewardkit. They have the names that verl's examples use."""
 VERL_TOOLS = ("calc_gsm8k_reward", "calc_geo3k_reward", "code_interpreter", "search")
 """The tools for which `prep` writes `tools_kwargs`."""
+
+AGENTS.offer(BUILT_IN)
 
 
 def agent_names() -> tuple[str, ...]:

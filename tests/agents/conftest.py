@@ -10,10 +10,12 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.registry import AGENTS, Agents
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import Observation, Reply
 
+AGENTS.offer(BUILT_IN)
 CHATML = """
 {%- if tools %}{{ '<|im_start|>system\\nTools: ' ~ (tools | map(attribute='function.name') | join(' ')) ~ '<|im_end|>\\n' }}{% endif -%}
 {%- for m in messages %}
