@@ -6,9 +6,9 @@ Named as a tool by `agents_calculator.py:Calculator`; what it says is what the s
 from __future__ import annotations
 
 from rewardkit.agents.tools.arguments import BadCall
+from rewardkit.agents.tools.arithmetic import BadExpression, calculate
 from rewardkit.agents.tools.declaring import tool
 from rewardkit.agents.types import Observation
-from rewardkit.arithmetic import BadExpression, calculate
 
 REWARD = 0.5
 """Of a call that comes to the answer."""

@@ -34,10 +34,10 @@ from smollm2 import GSM8K, make_model
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.tools.arithmetic import BadExpression, calculate
 from rewardkit.agents.tools.declaring import kind_of, tool
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, TokenModel
-from rewardkit.arithmetic import BadExpression, calculate
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import open_world
 from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer

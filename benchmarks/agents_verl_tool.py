@@ -7,7 +7,7 @@ from typing import Any
 from verl.tools.base_tool import BaseTool  # type: ignore[import-not-found]
 from verl.tools.schemas import ToolResponse  # type: ignore[import-not-found]
 
-from rewardkit.arithmetic import BadExpression, calculate
+from rewardkit.agents.tools.arithmetic import BadExpression, calculate
 
 
 class Calculator(BaseTool):  # type: ignore[misc]
