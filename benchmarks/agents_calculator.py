@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rewardkit.agents.tools.arguments import BadCall
 from rewardkit.agents.tools.arithmetic import BadExpression, calculate
-from rewardkit.agents.tools.declaring import tool
+from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.types import Observation
 
 REWARD = 0.5

@@ -35,7 +35,7 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.tools.arithmetic import BadExpression, calculate
-from rewardkit.agents.tools.declaring import kind_of, tool
+from rewardkit.agents.tools.declare import kind_of, tool
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, TokenModel
 from rewardkit.trainer.config.load import load_config

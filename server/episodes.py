@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rewardkit.agents.executing import describe, execute_call, within
-from rewardkit.agents.interactions.opening import Maker, OpenInteraction
+from rewardkit.agents.interactions.interaction import OpenInteraction
+from rewardkit.agents.loading import Maker, Toolbox
 from rewardkit.agents.rows import tools_of
-from rewardkit.agents.tools import OpenTool, Toolbox
+from rewardkit.agents.tools import OpenTool
 from rewardkit.agents.types import EpisodeLimits
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, did_you_mean
 from rewardkit.tool_calls.call import Call

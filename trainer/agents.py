@@ -13,12 +13,11 @@ from typing import Any
 
 import yaml
 
-from rewardkit.agents.interactions.opening import load_interactions
+from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, prompt_ids
-from rewardkit.agents.tools.opening import load_tools
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError, reason_of

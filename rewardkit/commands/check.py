@@ -13,8 +13,7 @@ import click
 import msgspec
 from rich.table import Table
 
-from rewardkit.agents.interactions.opening import interaction_names
-from rewardkit.agents.tools.opening import tool_names
+from rewardkit.agents.loading import interaction_names, tool_names
 from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings

@@ -304,8 +304,7 @@ def _check_agents(tools: str | None, interactions: str | None) -> None:
     """Make sure that tools and interactions are there, before a port is opened. The processes open them."""
     if tools is None and interactions is None:
         return
-    from rewardkit.agents.interactions.opening import check_interactions
-    from rewardkit.agents.tools.opening import check_tools
+    from rewardkit.agents.loading import check_interactions, check_tools
 
     check_tools(tools or "")
     check_interactions(interactions or "")
@@ -324,8 +323,7 @@ def _episodes(
     """The episodes of one server process. Opened there: sandboxes and connections are not inherited."""
     if tools is None and interactions is None:
         return None
-    from rewardkit.agents.interactions import load_interactions
-    from rewardkit.agents.tools import load_tools
+    from rewardkit.agents.loading import load_interactions, load_tools
     from rewardkit.server.episodes import Episodes, EpisodeServiceSettings
 
     most, idle_s = limits

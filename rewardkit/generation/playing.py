@@ -193,7 +193,7 @@ def _turn(turn: Turn) -> TurnRecord:
 def _tools(source: str) -> dict[str, Any]:
     if not source:
         return {}
-    from rewardkit.agents.tools import load_tools
+    from rewardkit.agents.loading import load_tools
 
     return {name: kind.open for name, kind in load_tools(source).kinds.items()}
 
@@ -202,6 +202,6 @@ def _tools(source: str) -> dict[str, Any]:
 def _interactions(source: str) -> dict[str, Any]:
     if not source:
         return {}
-    from rewardkit.agents.interactions import load_interactions
+    from rewardkit.agents.loading import load_interactions
 
     return dict(load_interactions(source))

@@ -17,9 +17,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rewardkit import Scorer
-from rewardkit.agents.interactions import load_interactions
-from rewardkit.agents.tools import Toolbox, tool
-from rewardkit.agents.tools.declaring import kind_of
+from rewardkit.agents.loading import Toolbox, load_interactions
+from rewardkit.agents.tools import tool
+from rewardkit.agents.tools.declare import kind_of
 from rewardkit.cli import run
 from rewardkit.server.app import create_app
 from rewardkit.server.episodes import Episodes, EpisodeServiceSettings, EpisodeStart

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.agents.interactions import open_interaction
-from rewardkit.agents.tools import load_tools, open_tools
+from rewardkit.agents.loading import load_tools, open_interaction, open_tools
 from rewardkit.agents.types import Observation
 from rewardkit.errors import RewardkitError
 

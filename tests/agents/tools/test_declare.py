@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from rewardkit.agents.tools import BadCall, tool
-from rewardkit.agents.tools.declaring import OpenTool, kind_of
+from rewardkit.agents.tools.declare import OpenTool, kind_of
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
 from rewardkit.tool_calls.call import PLAIN

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rewardkit.agents.tools import SHIPPED, load_tools, open_tools
-from rewardkit.agents.tools.opening import tool_names
+from rewardkit.agents.loading import TOOLS, load_tools, open_tools, tool_names
 from rewardkit.errors import ConfigError, InputError, RewardkitError
 
 GSM8K_YAML = """
@@ -153,7 +152,7 @@ def test_a_class_with_verls_methods_keeps_its_state_for_the_episode(users: Path,
 
 
 def test_the_names_that_ship_are_their_tools() -> None:
-    for name in SHIPPED:
+    for name in TOOLS:
         if name != "search":  # which needs documents
             assert list(load_tools(name).kinds) == [name]
 
@@ -170,7 +169,7 @@ def test_the_names_that_ship_are_their_tools() -> None:
         ("tools: [{class_name: calculator}, {class_name: calculator}]", "two tools of the name 'calculator'"),
         ("tools: [{class_name: verl.tools.nothing.Nothing}]", "cannot be imported"),
         ("tools: [{class_name: 'none.py:x'}]", "none.py"),
-        ("tools: [{class_name: rewardkit.agents.tools.opening.Nothing}]", "has no tool 'Nothing'"),
+        ("tools: [{class_name: rewardkit.agents.loading.Nothing}]", "has no tool 'Nothing'"),
         ("tools: [{class_name: code_interpreter, config: {cpus: 1}}]", "tool 1: .*does not fit.*cpus"),
         ("tools: [{class_name: search}]", "search needs one of path"),
         ("tools: [{class_name: mcp}]", "mcp needs mcp_servers_config_path"),
