@@ -29,7 +29,7 @@ from rewardkit.agents.tools.declare import Declared, OpenTool, ToolKind, declare
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
 
 T = TypeVar("T")
-Source = str | Path | Sequence[str]
+SourceNames = str | Path | Sequence[str]
 """A path, a text of names and paths with commas between them, or a list of them."""
 Maker = Callable[[], OpenInteraction]
 """Makes the interaction of an episode."""
@@ -109,7 +109,7 @@ class Toolbox:
         return [_of(self.kinds, name, "selects the tool").open() for name in chosen]
 
 
-def load_tools(source: Source) -> Toolbox:
+def load_tools(source: SourceNames) -> Toolbox:
     """Return the tools of a source. Their code is imported, their indexes are read and their servers asked.
 
     Raises:
@@ -120,7 +120,7 @@ def load_tools(source: Source) -> Toolbox:
     return _load_tools(_parts(source))
 
 
-def open_tools(source: Source, extra_info: Mapping[str, Any] | None = None) -> list[OpenTool]:
+def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None) -> list[OpenTool]:
     """Return new tools for one episode.
 
     Args:
@@ -165,7 +165,7 @@ def tool_names(path: Path) -> list[str]:
     return names
 
 
-def load_interactions(source: Source) -> Mapping[str, Maker]:
+def load_interactions(source: SourceNames) -> Mapping[str, Maker]:
     """Return the interactions of a source: by name, a function that makes a new one for an episode.
 
     Raises:
@@ -175,7 +175,7 @@ def load_interactions(source: Source) -> Mapping[str, Maker]:
     return _load_interactions(_parts(source))
 
 
-def open_interaction(source: Source, name: str) -> OpenInteraction:
+def open_interaction(source: SourceNames, name: str) -> OpenInteraction:
     """Return a new interaction for one episode.
 
     Args:
@@ -353,7 +353,7 @@ def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
         raise ConfigError(f"{name} cannot be imported: {error}") from None
 
 
-def _parts(source: Source) -> tuple[str, ...]:
+def _parts(source: SourceNames) -> tuple[str, ...]:
     if isinstance(source, Path):
         return (str(source),)
     parts = source.split(",") if isinstance(source, str) else source

@@ -22,7 +22,7 @@ _MARK = re.compile(r"<\|\w+\|>")
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _TurnMessage:
     """One message of a turn."""
 
     channel: str
@@ -37,17 +37,17 @@ def read(text: str) -> tuple[str, list[Call]]:
     """Return what is said to the user, and the calls, whatever their channel."""
     said: list[str] = []
     calls: list[Call] = []
-    for part in _parts(text):
-        if part.recipient:
-            calls.append(_call(part))
-        elif part.channel != "analysis" and part.body is not None:
-            said.append(part.body.strip())
+    for message in _messages(text):
+        if message.recipient:
+            calls.append(_call(message))
+        elif message.channel != "analysis" and message.body is not None:
+            said.append(message.body.strip())
         if len(calls) > MAX_CALLS:
             break
     return "\n".join(filter(None, said)), calls
 
 
-def _parts(text: str) -> Iterator[_Part]:
+def _messages(text: str) -> Iterator[_TurnMessage]:
     """The messages of the model's turn, up to one of another's, which the model made up."""
     position = 0
     while (mark := text.find(_BEGIN, position)) >= 0:
@@ -56,25 +56,25 @@ def _parts(text: str) -> Iterator[_Part]:
             return
         begin = mark + len(_BEGIN)
         end = _END.search(text, begin)
-        yield _part(text[position:mark], text[begin : end.start() if end else len(text)])
+        yield _message(text[position:mark], text[begin : end.start() if end else len(text)])
         position = end.end() if end else len(text)
     rest = text[position:]
     if rest.strip():
         is_head = _MARK.search(rest) is not None or _RECIPIENT.match(rest.strip()) is not None
-        yield _part(rest, None) if is_head else _Part("", "", rest)
+        yield _message(rest, None) if is_head else _TurnMessage("", "", rest)
 
 
-def _part(head: str, body: str | None) -> _Part:
+def _message(head: str, body: str | None) -> _TurnMessage:
     channel = _CHANNEL.search(head)
     recipient = _RECIPIENT.search(head)
-    return _Part(channel[1] if channel else "", recipient[1] if recipient else "", body)
+    return _TurnMessage(channel[1] if channel else "", recipient[1] if recipient else "", body)
 
 
-def _call(part: _Part) -> Call:
-    name = part.recipient.removeprefix("functions.")
+def _call(message: _TurnMessage) -> Call:
+    name = message.recipient.removeprefix("functions.")
     try:
-        if part.body is None:
+        if message.body is None:
             raise UnreadableCall("the call is not finished: <|message|> and its arguments are missing")
-        return checked(name, json_of(part.body))
+        return checked(name, json_of(message.body))
     except UnreadableCall as error:
         return failed(str(error), name)
