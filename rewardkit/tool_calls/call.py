@@ -124,28 +124,34 @@ def json_of(text: str) -> Any:
     return value
 
 
-def blocks(text: str, opening: str, closing: str, read: Callable[[str], Call]) -> tuple[str, list[Call]]:
+def blocks(
+    text: str, opening: re.Pattern[str], closing: str, form: str, read: Callable[[str, str], Call]
+) -> tuple[str, list[Call]]:
     """Return the text outside of all blocks, and the call in each.
 
     Args:
-        read: Returns the call of the text in a block, or raises UnreadableCall.
+        opening: What begins a block, with the name of its function; the text that `form` begins with is its
+            mark.
+        form: What a block looks like, for messages.
+        read: Returns the call of a name and the text in its block, or raises UnreadableCall.
     """
     outside: list[str] = []
     calls: list[Call] = []
     position = 0
-    while (start := text.find(opening, position)) >= 0 and len(calls) <= MAX_CALLS:
-        outside.append(text[position:start])
-        start += len(opening)
-        end = text.find(closing, start)
-        if end < 0:
-            calls.append(failed(f"the call is not finished: {closing} is missing", name_in(text[start:])))
-            return "".join(outside), calls
+    while len(calls) <= MAX_CALLS and (head := opening.search(text, position)) is not None:
+        outside.append(text[position : head.start()])
+        end = text.find(closing, head.end())
         try:
-            calls.append(read(text[start:end]))
+            if end < 0:
+                raise UnreadableCall(f"the call is not finished: {closing} is missing")
+            calls.append(read(head[1], text[head.end() : end]))
         except UnreadableCall as error:
-            calls.append(failed(str(error)))
-        position = end + len(closing)
-    return "".join([*outside, text[position:]]), calls
+            calls.append(failed(str(error), head[1]))
+        position = end + len(closing) if end >= 0 else len(text)
+    rest = "".join([*outside, text[position:]])
+    if form.partition(" ")[0] in rest:
+        calls.append(failed(f"a call is {form}"))
+    return rest, calls
 
 
 def by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

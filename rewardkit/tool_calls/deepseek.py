@@ -8,26 +8,24 @@ from __future__ import annotations
 import re
 
 from rewardkit.fences import last_fence
-from rewardkit.tool_calls.call import Call, UnreadableCall, blocks, checked, failed, json_of
+from rewardkit.tool_calls.call import Call, blocks, checked, failed, json_of
 
 MARK = "<｜tool▁"
-_SEPARATOR = "<｜tool▁sep｜>"
+_OPENING = re.compile(r"<｜tool▁call▁begin｜>([^<]{0,200})<｜tool▁sep｜>")
+_FORM = "<｜tool▁call▁begin｜> NAME <｜tool▁sep｜> ARGUMENTS <｜tool▁call▁end｜>"
 _AROUND = re.compile(r"<｜tool▁calls▁(?:begin|end)｜>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
     """Return the text beside the calls, and the calls."""
-    content, calls = blocks(text, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", _call)
-    if MARK in text and not calls:
-        calls.append(failed("the call is not finished: <｜tool▁call▁begin｜> is missing"))
+    content, calls = blocks(text, _OPENING, "<｜tool▁call▁end｜>", _FORM, _call)
+    if MARK in content and not calls:
+        calls.append(failed(f"the call is not finished: it is {_FORM}"))
     return _AROUND.sub("", content).strip(), calls
 
 
-def _call(block: str) -> Call:
-    name, separator, rest = block.partition(_SEPARATOR)
-    if not separator:
-        raise UnreadableCall(f"a call is NAME{_SEPARATOR}ARGUMENTS; {_SEPARATOR} is missing")
-    if name.strip() == "function" and "```" in rest:
-        name, _, rest = rest.partition("\n")
-        rest = last_fence(rest, "json")
-    return checked(name, json_of(rest))
+def _call(name: str, body: str) -> Call:
+    if name.strip() == "function" and "```" in body:
+        name, _, body = body.partition("\n")
+        body = last_fence(body, "json")
+    return checked(name, json_of(body))

@@ -8,48 +8,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rewardkit.tool_calls.call import (
-    MAX_CALLS,
-    Call,
-    UnreadableCall,
-    by_name,
-    checked,
-    failed,
-    json_of,
-    shown,
-)
+from rewardkit.tool_calls.call import Call, UnreadableCall, blocks, by_name, checked, json_of, shown
 
-MARK = "invoke name="
+MARK = "<invoke name="
 DSML = "｜DSML｜"
-_OPEN = re.compile(r'<(?:｜DSML｜)?invoke name="?([^">\n]{1,200})"?>')
-_CLOSE = re.compile(r"</(?:｜DSML｜)?invoke>")
+_OPENING = re.compile(r'<invoke name="?([^">\n]{1,200})"?>')
+_FORM = '<invoke name="NAME"> <parameter name="KEY">VALUE</parameter> </invoke>'
 _PARAMETER = re.compile(
-    r'<(?:｜DSML｜)?parameter name="?([^">\n]{1,200}?)"?(?:\s+string="(?P<text>true|false)")?>(?P<value>.*?)'
-    r"</(?:｜DSML｜)?parameter>",
+    r'<parameter name="?([^">\n]{1,200}?)"?(?:\s+string="(?P<text>true|false)")?>(?P<value>.*?)</parameter>',
     re.DOTALL,
 )
-_AROUND = re.compile(r"</?(?:｜DSML｜function_calls|minimax:tool_call|function_calls)>")
+_AROUND = re.compile(r"</?(?:minimax:tool_call|function_calls)>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
     """Return the text beside the calls, and the calls."""
-    content: list[str] = []
-    calls: list[Call] = []
-    position = 0
-    while len(calls) <= MAX_CALLS and (head := _OPEN.search(text, position)) is not None:
-        content.append(text[position : head.start()])
-        close = _CLOSE.search(text, head.end())
-        position = close.end() if close else len(text)
-        try:
-            if close is None:
-                raise UnreadableCall("the call is not finished: </invoke> is missing")
-            calls.append(_call(head[1], text[head.end() : close.start()]))
-        except UnreadableCall as error:
-            calls.append(failed(str(error), head[1]))
-    outside = "".join([*content, text[position:]])
-    if MARK in outside:
-        calls.append(failed('a call begins with <invoke name="NAME">'))
-    return _AROUND.sub("", outside).strip(), calls
+    content, calls = blocks(text.replace(DSML, ""), _OPENING, "</invoke>", _FORM, _call)
+    return _AROUND.sub("", content).strip(), calls
 
 
 def _call(name: str, body: str) -> Call:
