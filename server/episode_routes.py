@@ -17,7 +17,6 @@ many 503, and a tool that cannot begin or an interaction that fails 502. Without
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -31,7 +30,7 @@ from rewardkit.server.episodes import EpisodeFailed, Episodes, EpisodeStart, Unk
 from rewardkit.server.request import CURRENT
 from rewardkit.server.siblings import Siblings
 from rewardkit.server.wire import BodyDecoder, refusal, reply
-from rewardkit.tool_calls.call import Call
+from rewardkit.tool_calls.call import call_of
 
 _MORE_S = 30.0
 """How much longer than a call may take its holder may need to answer, on a busy machine."""
@@ -148,23 +147,12 @@ class _Routes:
     async def _here(self, what: str, session: str, argument: Any) -> Mapping[str, Any]:
         episodes = self._episodes
         if what == "call":
-            return await episodes.call(session, _call(*argument))
+            return await episodes.call(session, call_of(*argument))
         if what == "respond":
             return await episodes.respond(session, argument)
         if what == "reward":
             return await episodes.reward(session)
         return {"released": await episodes.release(session)}
-
-
-def _call(name: str, arguments: Any) -> Call:
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return Call(name, {}, error="the call's arguments are not JSON")
-    if not isinstance(arguments, dict):
-        return Call(name, {}, error="the call's arguments are not a JSON object")
-    return Call(name, arguments)
 
 
 async def _answer(work: Awaitable[Mapping[str, Any]]) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.json_objects import object_of_pairs
@@ -57,6 +57,19 @@ def with_one_argument(name: Any, value: Any, *, untyped: bool = False) -> Call:
     return _checked(name, {PLAIN: value}, untyped)
 
 
+def call_of(name: Any, arguments: Any, id: str = "") -> Call:
+    """Return the call that a program hands over; with an error where its arguments are no object.
+
+    Args:
+        arguments: An object, or its JSON, as in OpenAI's messages.
+    """
+    try:
+        given = json_of(arguments) if isinstance(arguments, str) and arguments else arguments or {}
+        return replace(checked(name, given), id=id)
+    except UnreadableCall as error:
+        return replace(failed(str(error), name if isinstance(name, str) else ""), id=id)
+
+
 def failed(why: str, name: str = "") -> Call:
     """Return a call that cannot be read."""
     printable = name.strip()[:_NAME_CHARS].encode(errors="replace").decode()
@@ -73,7 +86,7 @@ def calls_of(value: Any) -> list[Call]:
         value = value["tool_calls"]
     if value == []:
         raise UnreadableCall("the list of calls is empty")
-    return [_call_of(one) for one in (value if isinstance(value, list) else [value])]
+    return [_from_object(one) for one in (value if isinstance(value, list) else [value])]
 
 
 def is_call(value: Any) -> bool:
@@ -186,7 +199,7 @@ def shown(text: str) -> str:
     return repr(stripped[:40] + ("..." if len(stripped) > 40 else ""))
 
 
-def _call_of(value: Any) -> Call:
+def _from_object(value: Any) -> Call:
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
         value = value["function"]  # OpenAI's form
     if not isinstance(value, dict):

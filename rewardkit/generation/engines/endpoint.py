@@ -26,7 +26,7 @@ from rewardkit.generation.types import (
     GenerationSettings,
 )
 from rewardkit.http_retry import RETRIED, retry_after_s
-from rewardkit.tool_calls.call import Call
+from rewardkit.tool_calls.call import Call, call_of
 from rewardkit.types import Message
 
 _EXAMPLE = "http://127.0.0.1:8000/v1"
@@ -270,18 +270,6 @@ def _answer(content: bytes) -> EndpointAnswer:
 
 
 def _call(one: Mapping[str, Any]) -> Call:
-    """Return a call that the server found. If its arguments are no JSON object, the call has an `error`."""
+    """Return a call that the server found."""
     function = one["function"]
-    name = str(function.get("name") or "")
-    error = None if name else "the call has no name"
-    arguments: Any = {}
-    try:
-        arguments = function.get("arguments") or "{}"
-        if isinstance(arguments, str):  # some servers send the object itself
-            arguments = msgspec.json.decode(arguments)
-        if not isinstance(arguments, dict):
-            raise msgspec.DecodeError("no object")
-    except msgspec.DecodeError:
-        arguments = {}
-        error = "the arguments are no JSON object"
-    return Call(name, arguments, str(one.get("id") or ""), error)
+    return call_of(function.get("name"), function.get("arguments"), str(one.get("id") or ""))
