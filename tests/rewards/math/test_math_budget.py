@@ -7,7 +7,6 @@ has a part in.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -18,10 +17,7 @@ from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.rewards.math.guards import MAX_STEPS, Exhausted, budget, spend
 from rewardkit.rewards.math.reading.prepared import clear_caches
 from rewardkit.types import Sample
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
-
-from math_inputs import CONSTRUCTORS, nested
+from tests.rewards.math.math_inputs import CONSTRUCTORS, nested
 
 INLINE = MathOptions(symbolic=False)
 MOST_CALLS = 600_000

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-from pathlib import Path
 
 from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.types import Sample
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
-
-from math_inputs import pathological
+from tests.rewards.math.math_inputs import pathological
 
 INLINE = MathOptions(symbolic=False)
 EQUAL = {

@@ -1,5 +1,5 @@
-"""Inputs that make mathematical graders hang, crash or execute: `(name, gold, answer)`, shared by the math
-benchmarks. Rebuilt from their descriptions; the answers are compared as they stand or as whole responses.
+"""Inputs that make mathematical graders hang, crash or execute: `(name, gold, answer)`, for the tests of
+time and work. Rebuilt from their descriptions; the answers are compared as they stand or as whole responses.
 """
 
 from __future__ import annotations

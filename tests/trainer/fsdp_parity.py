@@ -1,6 +1,6 @@
 """One process against two: the same losses? Trains a tiny model twice, by torchrun, and compares every step.
 
-    python benchmarks/fsdp_parity.py [--steps 5] [--processes 2] [--json] [KEY=VALUE ...]
+    python -m tests.trainer.fsdp_parity [--steps 5] [--processes 2] [--json] [KEY=VALUE ...]
 
 float32 on CPU (gloo), the whole `rewardkit train` path: generation, rewards, FSDP2 updates.
 """
@@ -50,7 +50,7 @@ def settings(folder: Path, processes: int, steps: int) -> list[str]:
         f"data.train_files={folder}/data/train.parquet",
         "data.train_batch_size=16",
         # A response is rewarded for containing a digit: an untrained model never answers in format.
-        f"custom_reward_function.path={Path(__file__).resolve().parent}/digits.py",
+        f"custom_reward_function.path={Path(__file__).resolve().parents[2]}/benchmarks/digits.py",
         "custom_reward_function.name=digits",
         f"actor_rollout_ref.model.path={folder}/model",
         "actor_rollout_ref.actor.ppo_mini_batch_size=8",
