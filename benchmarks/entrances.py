@@ -1,6 +1,6 @@
 """The same rows through every entrance: Python, a file, HTTP, trainers' functions and protocols, the trainer.
 
-    python benchmarks/entrances.py [--rows 200] [--only REWARD ...]
+    PYTHONPATH=. python benchmarks/entrances.py [--rows 200] [--only REWARD ...]
 
 Of every registered reward that needs no model, `--rows` rows: right, wrong and malformed responses in several
 dressings, and ground truths as texts and as the lists, objects and numbers that tables hold. Each entrance is

@@ -1,50 +1,74 @@
-"""Accuracy of the math reward beside other graders: labelled cases, MATH's own solutions, AIME.
+"""Right and wrong verdicts of the maths rewards: labelled cases beside other graders, attacks, mutations.
 
-python benchmarks/math_accuracy.py --data ../shared/data --peer-python /path/to/venv/bin/python
+    python benchmarks/grader.py [--data ../shared/data] [--peer-python PYTHON]
+                                [--only accuracy attacks mutations rewrites] [--seed 0]
+
+`accuracy`: labelled cases, beside Math-Verify and verl where PYTHON has them, MATH's and AIME's own
+solutions, and every ground truth in each form of answer. `attacks` (`math_attacks`): the known classes on
+real questions. `mutations` (`math_mutations`): answers that are certainly wrong, made from ground truths;
+`rewrites`: the reverse. Ends with 1 where a wrong answer is paid that no policy in docs/math.md names, or a
+rewrite is not.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from pathlib import Path
 
+import math_attacks
+import math_mutations
 from math_common import SHARED, Row, held_out, ours, peers, read_jsonl
 
 from rewardkit.rewards.math import MathOptions, compare, extract, score
 from rewardkit.types import Sample
 
 Verdicts = dict[str, list[bool]]
+PARTS = ("accuracy", "attacks", "mutations", "rewrites")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=SHARED, help="folder with math_cases, math and aime24")
+    parser.add_argument(
+        "--data", type=Path, default=SHARED, help="folder with math_cases, math, gsm8k, aime24"
+    )
     parser.add_argument("--peer-python", help="Python of an environment with math-verify and verl")
-    arguments = parser.parse_args()
-    rows = read_jsonl(arguments.data / "math_cases" / "cases.jsonl")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    paid = 0
+    if "accuracy" in args.only:
+        accuracy(args.data, args.peer_python)
+    if "attacks" in args.only:
+        paid += math_attacks.report(args.data, args.seed)
+    if "mutations" in args.only:
+        paid += math_mutations.report(args.data, args.seed)
+    if "rewrites" in args.only:
+        paid += math_mutations.report_rewrites(args.data, args.seed)
+    sys.exit(int(paid > 0))
+
+
+def accuracy(data: Path, peer_python: str | None) -> None:
+    """Print how many labelled cases each grader gets right, and what ours says of ground truths."""
+    rows = read_jsonl(data / "math_cases" / "cases.jsonl")
     for row in rows:
         row["response"] = row["pred"]
     verdicts: Verdicts = {"rewardkit": [v for v, _ in ours(rows, MathOptions())]}
-    if arguments.peer_python:
-        for graded in peers(arguments.peer_python, rows):
-            for name, (verdict, _) in graded.items():
-                verdicts.setdefault(name, []).append(verdict is True)
+    for graded in peers(peer_python, rows) if peer_python else ():
+        for name, (verdict, _) in graded.items():
+            verdicts.setdefault(name, []).append(verdict is True)
     core = [i for i, row in enumerate(rows) if not row["disputed"]]
+    tuned = [i for i in core if not held_out(rows[i])]
     report("core", core, rows, verdicts)
-    report(
-        "core, the two thirds that rules may be tuned on",
-        [i for i in core if not held_out(rows[i])],
-        rows,
-        verdicts,
-    )
+    report("core, the two thirds that rules may be tuned on", tuned, rows, verdicts)
     report("core, the held-out third", [i for i in core if held_out(rows[i])], rows, verdicts)
     report("disputed", [i for i, row in enumerate(rows) if row["disputed"]], rows, verdicts)
     by_category(rows, verdicts)
-    self_consistency(arguments.data)
-    verbatim(arguments.data)
+    self_consistency(data)
+    verbatim(data)
 
 
 def report(title: str, chosen: list[int], rows: list[Row], verdicts: Verdicts) -> None:

@@ -1,9 +1,14 @@
-"""IFEval's 25 checkers beside the public reference checker (lm-eval's `tasks/ifeval`) on 2,000 responses.
+"""The instructions of IFEval and IFBench beside their public reference checkers.
 
-    NLTK_DATA=... python benchmarks/ifeval.py --peer PYTHON
+    NLTK_DATA=... PYTHONPATH=. python benchmarks/instructions.py --peer PYTHON
+                                          [--ifbench FOLDER] [--open-instruct FOLDER]
 
-PYTHON is an interpreter with lm-eval, langdetect, nltk (with `punkt_tab` under NLTK_DATA) and immutabledict.
-Prints every difference with its kind; the reference is seeded, since langdetect answers by chance.
+IFEval's 25 types on 2,000 responses beside lm-eval's `tasks/ifeval`, which PYTHON has, with langdetect
+(seeded, since it answers by chance), immutabledict and nltk (`punkt_tab` and `stopwords` under NLTK_DATA).
+With --ifbench beside allenai/IFBench, and with --open-instruct beside IFEvalG, on twenty cases of each
+instruction (`tests/rewards/instructions/ifbench_drawn.py`): PYTHON then has emoji, syllapy and absl-py too,
+FOLDER holds the package `ifbench`, or `open_instruct` with an empty `__init__.py`. Their sentences are split
+with an untrained Punkt here; no drawn case has an abbreviation. Prints every difference.
 """
 
 from __future__ import annotations
@@ -14,8 +19,15 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from time import process_time
+from collections.abc import Iterable
 from typing import Any
+
+from rewardkit.rewards.instructions.reward import Instruction
+from rewardkit.rewards.instructions.table import find
+from tests.rewards.instructions.ifbench_drawn import PAIRS, TEST, TRAINING, draw
+
+Case = tuple[str, dict[str, Any], str]
+"""An instruction, its arguments and a response."""
 
 TEXTS = (
     "The cat sat on the mat. It was warm, and nobody minded. Dr. Smith said so!",
@@ -113,7 +125,7 @@ def response(draw: random.Random) -> str:
     return text.replace(",", "") if change == "strip comma" else f"**{text}**" if change == "stars" else text
 
 
-def cases(n: int, seed: int) -> list[tuple[str, dict[str, Any], str]]:
+def cases(n: int, seed: int) -> list[Case]:
     """`n` triples of instruction, arguments and response."""
     draw = random.Random(seed)
     kinds = [KINDS[i % len(KINDS)] for i in range(n)]
@@ -124,7 +136,7 @@ def cases(n: int, seed: int) -> list[tuple[str, dict[str, Any], str]]:
     ]
 
 
-PEER = """
+IFEVAL = """
 import glob, importlib.util, json, sys, types
 from langdetect import DetectorFactory
 DetectorFactory.seed = 0
@@ -140,40 +152,90 @@ for kind, arguments, response in json.load(sys.stdin):
     verdicts.append(bool(response.strip()) and bool(checker.check_following(response)))
 json.dump(verdicts, sys.stdout)
 """
+IFBENCH = """
+import importlib, json, sys
+import nltk
+from nltk.tokenize import NLTKWordTokenizer, PunktSentenceTokenizer
+nltk.download = lambda *args, **kwargs: True
+sys.path.insert(0, sys.argv[1])
+util = importlib.import_module(sys.argv[2] + ".instructions_util")
+punkt, treebank = PunktSentenceTokenizer(), NLTKWordTokenizer()
+nltk.sent_tokenize = nltk.tokenize.sent_tokenize = punkt.tokenize
+nltk.word_tokenize = nltk.tokenize.word_tokenize = treebank.tokenize
+util.split_into_sentences = punkt.tokenize
+registry = importlib.import_module(sys.argv[2] + ".instructions_registry")
+verdicts = []
+for kind, arguments, response in json.load(sys.stdin):
+    try:
+        checker = registry.INSTRUCTION_DICT[kind](kind)
+        checker.build_description(**arguments)
+        verdicts.append(bool(response.strip()) and bool(checker.check_following(response)))
+    except Exception as error:
+        verdicts.append(f"{type(error).__name__}: {error}"[:120])
+print()
+json.dump(verdicts, sys.stdout)
+"""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer", required=True, help="interpreter that has the reference checker")
-    parser.add_argument("-n", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", type=int, default=5, help="differences of each kind to print")
-    args = parser.parse_args()
-    from rewardkit.rewards.instructions.reward import Instruction
-    from rewardkit.rewards.instructions.table import find
-
-    drawn = cases(args.n, args.seed)
-    before = process_time()
-    ours = []
-    for kind, arguments, text in drawn:
-        checker = find(kind)
-        assert checker is not None
-        ours.append(Instruction(kind, checker, arguments).kept(text))
-    seconds = process_time() - before
-    answer = subprocess.run([args.peer, "-c", PEER], input=json.dumps(drawn), capture_output=True, text=True)
-    if answer.returncode:
-        sys.exit(answer.stderr)
-    theirs = json.loads(answer.stdout.splitlines()[-1])
-    differences: Counter[str] = Counter()
-    for (kind, arguments, text), we, they in zip(drawn, ours, theirs, strict=True):
-        if we != they:
-            differences[kind] += 1
-            if differences[kind] <= args.show:
-                print(f"{kind} {arguments} ours {we}, theirs {they}: {text[:300]!r}")
-    print(
-        f"{args.n} responses, {sum(ours)} kept, {sum(differences.values())} differences {dict(differences)}"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    print(f"ours: {args.n / seconds:,.0f} checks per CPU second, languages included")
+    parser.add_argument("--peer", required=True, help="interpreter that has what the references need")
+    parser.add_argument("--ifbench", help="folder that holds `ifbench`")
+    parser.add_argument("--open-instruct", help="folder that holds `open_instruct/IFEvalG`")
+    parser.add_argument("-n", type=int, default=2_000, help="responses to IFEval's instructions")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    drawn = cases(args.n, args.seed)
+    compare("IFEval", drawn, [kept(*case) for case in drawn], verdicts(args.peer, IFEVAL, drawn))
+    for name, folder, package, kinds in (
+        ("IFBench", args.ifbench, "ifbench", TEST),
+        ("IFEvalG", args.open_instruct, "open_instruct.IFEvalG", TRAINING),
+    ):
+        if folder:
+            made, wanted = twenty_of_each(kinds)
+            compare(name, made, wanted, verdicts(args.peer, IFBENCH, made, folder, package))
+
+
+def kept(kind: str, arguments: dict[str, Any], text: str) -> bool:
+    """Our verdict."""
+    checker = find(kind)
+    assert checker is not None, kind
+    return Instruction(kind, checker, arguments).kept(text)
+
+
+def twenty_of_each(kinds: Iterable[str]) -> tuple[list[Case], list[bool]]:
+    """Responses that keep and break each instruction, and which of them do."""
+    made: list[Case] = []
+    for kind in kinds:
+        for i in range(PAIRS):
+            arguments, keeping, breaking = draw(kind, i)
+            made += [(kind, arguments, keeping), (kind, arguments, breaking)]
+    return made, [i % 2 == 0 for i in range(len(made))]
+
+
+def verdicts(python: str, checker: str, made: list[Case], *arguments: str) -> list[Any]:
+    """The reference's verdicts: True, False, or the text of its error."""
+    done = subprocess.run(
+        [python, "-c", checker, *arguments], input=json.dumps(made), capture_output=True, text=True
+    )
+    if done.returncode:
+        sys.exit(done.stderr)
+    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def compare(name: str, made: list[Case], ours: list[bool], theirs: list[Any], show: int = 5) -> None:
+    """Print how many verdicts differ, by instruction, and some of each."""
+    differences: Counter[str] = Counter()
+    for (kind, arguments, text), we, they in zip(made, ours, theirs, strict=True):
+        if they is not we:
+            differences[kind] += 1
+            if differences[kind] <= show:
+                print(f"{kind} {str(arguments)[:80]} ours {we}, theirs {they}: {text[:300]!r}")
+    total = differences.total()
+    print(f"{name}: {len(made)} responses, {sum(ours)} kept, {total} differences {dict(differences)}")
 
 
 if __name__ == "__main__":
