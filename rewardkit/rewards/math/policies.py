@@ -44,8 +44,6 @@ class MathOptions:
     """Whether `x=5` equals 5."""
     text_case: bool = False
     """Whether letter case matters in words and choice letters. It always does in variables."""
-    simplified: bool = False
-    """Demand that both sides are worked out: no unreduced fraction, no arithmetic on plain numbers left."""
     symbolic: bool = True
     """Ask the SymPy worker about what the tiers before it leave open."""
     deadline_s: float = 2.0

@@ -101,7 +101,6 @@ def test_each_policy_can_be_changed() -> None:
     assert not same("(1,2)", "[1,2]") and same("(1,2)", "[1,2]", brackets="free")
     assert same("x=5", "5") and not same("x=5", "5", assignment=False)
     assert same("East", "east") and not same("East", "east", text_case=True)
-    assert same("2/4", "1/2") and not same("1/2", "2/4", simplified=True)
 
 
 def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:

@@ -81,7 +81,7 @@ def _by_number(
     second = answer.number
     if first is not None and first.places and options.decimal_comma and second is None:
         second = answer.as_decimal()
-    if first is None or second is None or options.simplified:
+    if first is None or second is None:
         return None
     if first.num == second.num and first.den == second.den:
         return MathVerdict("equal", "number", "the same rational number")
@@ -239,9 +239,8 @@ def _by_tree(
 
 
 def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
-    from rewardkit.rewards.math.comparing import sequences, vectors
+    from rewardkit.rewards.math.comparing import sequences
     from rewardkit.rewards.math.comparing.equality import equal
-    from rewardkit.rewards.math.comparing.simplified import is_simplified
 
     first = ground_truth.reading
     second = answer.reading
@@ -252,20 +251,14 @@ def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Mat
         return _unparsed(ground_truth, answer, f"the {side} is not in the grammar: {problem}")
     if options.brackets == "exact" and sequences.is_point_for_list(first, second):
         return MathVerdict("not_equal", "tree", "a point or an interval, and no list")
-    if "\\hat" in ground_truth.text or "\\hat" in answer.text:
-        aligned = vectors.aligned(first, second)
-    else:
-        aligned = (first, second)
     try:
-        found = equal(*aligned, options)
-        if not found and sequences.is_restated(*aligned, options, equal):
+        found = equal(first, second, options)
+        if not found and sequences.is_restated(first, second, options, equal):
             found = True
     except TooLarge as error:
         return MathVerdict("undecided", "tree", f"too large to work out: {error}")
     except (ArithmeticError, ValueError, RecursionError) as error:
         return MathVerdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
-    if found and options.simplified and not (is_simplified(first) and is_simplified(second)):
-        return MathVerdict("not_equal", "tree", "the same value, but not worked out")
     if found is None:
         return _by_sympy(ground_truth, answer, options)
     return MathVerdict(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.rewards.math.comparing import linear, relations, scalar
-from rewardkit.rewards.math.comparing.progressions import same_progression, same_union
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rounding import as_decimal
 from rewardkit.rewards.math.comparing.rule import Rule
@@ -207,17 +206,7 @@ def _with_integers(
         new = Sym(mine.pop())
         second = tuple(substitute(item, old, new) for item in second)
         right = {new.name}
-    if len(left | right) != 1 or not all(names.values()):
-        return matched(first, second, options, equal)
-    (name,) = left | right
-
-    def same(a: Node, b: Node, options: MathOptions) -> bool | None:
-        verdict = equal(a, b, options)
-        return verdict or same_progression(a, b, name, options, equal) or verdict
-
-    return matched(first, second, options, same) or (
-        len(_labels((*first, *second))) < 2 and same_union(first, second, name)
-    )
+    return matched(first, second, options, equal)
 
 
 def counted_alike(

@@ -5,13 +5,13 @@ How the ends of spans compare is passed in.
 
 from __future__ import annotations
 
-from rewardkit.rewards.math.comparing import builders, realset, sequences
+from rewardkit.rewards.math.comparing import realset, sequences
 from rewardkit.rewards.math.comparing.families import family
 from rewardkit.rewards.math.comparing.realset import NotASet
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.comparing.texts import text
 from rewardkit.rewards.math.policies import MathOptions
-from rewardkit.rewards.math.tree.nodes import Builder, Const, Logic, Node, Rel, Seq, SetOp, Text
+from rewardkit.rewards.math.tree.nodes import Const, Logic, Node, Rel, Seq, SetOp, Text
 
 
 def named_set(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -43,8 +43,6 @@ def set_of_reals(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | 
             if a.op != "minus"
             else sequences.in_order(a.parts, b.parts, options, equal)
         )
-    if isinstance(a, Builder) and isinstance(b, Builder):
-        return builders.same_builder(a, b, options, equal)
     return None
 
 
