@@ -98,9 +98,9 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
             return sequences.in_order(
                 [found[1]] * len(b.items), b.items, options, equal
             )  # x = y = z = 1 and (1, 1, 1)
-        return equal(found[1], b, options) if options.assignment else False
+        return equal(found[1], b, options)
     if a.ops == ("mod", "modulus") and family(b) == "scalar":
-        return equal(a.sides[1], b, options) if options.assignment and _is_residue(a) else False
+        return equal(a.sides[1], b, options) if _is_residue(a) else False
     if a.ops == ("in",) and relations.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE

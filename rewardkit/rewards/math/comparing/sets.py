@@ -70,7 +70,7 @@ def _same_spans(a: realset.Spans, b: realset.Spans, options: MathOptions, equal:
         return False
     found: bool | None = True
     for x, y in zip(a, b, strict=True):
-        if (x.low_closed, x.high_closed) != (y.low_closed, y.high_closed) and options.brackets == "exact":
+        if (x.low_closed, x.high_closed) != (y.low_closed, y.high_closed):
             return False
         for one, other in ((x.low, y.low), (x.high, y.high)):
             verdict = equal(one, other, options)
