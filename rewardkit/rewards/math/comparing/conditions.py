@@ -6,9 +6,8 @@ What a relation says is in `relations`; how its parts compare is passed in.
 from __future__ import annotations
 
 from rewardkit.rewards.math.comparing import relations, sequences
-from rewardkit.rewards.math.comparing.families import family
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.sets import set_of_reals
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import MathOptions

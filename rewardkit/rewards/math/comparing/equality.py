@@ -18,8 +18,7 @@ from rewardkit.rewards.math.comparing import (
     sets,
     texts,
 )
-from rewardkit.rewards.math.comparing.families import family
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.signs import has_pm, with_signs
 from rewardkit.rewards.math.guards import spend
 from rewardkit.rewards.math.policies import MathOptions

@@ -6,9 +6,8 @@ How the ends of spans compare is passed in.
 from __future__ import annotations
 
 from rewardkit.rewards.math.comparing import realset, sequences
-from rewardkit.rewards.math.comparing.families import family
 from rewardkit.rewards.math.comparing.realset import NotASet
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.texts import text
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import Const, Logic, Node, Rel, Seq, SetOp, Text

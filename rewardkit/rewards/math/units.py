@@ -1,4 +1,7 @@
-"""Units of measure and the nouns that follow a number: what may go, what converts, what conflicts."""
+"""Units of measure: their table, powers and products of them, and what the words after a number mean.
+
+Reading and comparing both ask here; how two values with units compare is in `comparing/quantities`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,54 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from rewardkit.rewards.math.reading.nouns import harmless
-from rewardkit.rewards.math.reading.words import ORDINALS, PLAIN_NOUNS, UNITS
+from rewardkit.rewards.math.reading.nouns import harmless, table
 
+_UNIT_TABLE = {
+    "length": "mm .001 millimeter;cm .01 centimeter 厘米;dm .1 decimeter 分米;m 1 meter metre 米;"
+    "km 1000 kilometer kilometre 千米 公里;in .0254 inch inches;ft .3048 foot feet;yd .9144 yard;"
+    "mi 1609.344 mile",
+    "time": "s 1 sec second 秒;min 60 minute 分钟;h 3600 hr hour 小时;day 86400 天;week 604800 周;"
+    "ms .001 millisecond",
+    "mass": "mg .000001 milligram;g .001 gram gm 克;kg 1 kilogram kgs 千克 公斤;t 1000 ton tonne 吨;"
+    "lb .45359237 lbs pound;oz .028349523125 ounce",
+    "volume": "ml .001 milliliter mL 毫升;l 1 liter litre L 升;"
+    "gal 3.785411784 gallon;qt .946352946 quart;pint .473176473",
+    "year": "year 12 yr 年;month 1 个月",
+    "money$": "$ 1 dollar usd 美元 buck;cent .01 ¢",
+    "money¥": "¥ 1 yuan rmb 元 cny",
+    "money€": "€ 1 euro eur",
+    "money£": "£ 1 gbp",
+    "°C": "°C 1 celsius;",
+    "°F": "°F 1 fahrenheit;",
+    "K": "K 1 kelvin;",
+    "angle": "rad 1 radian",
+}
+"""By dimension: in each piece a unit, its factor to the dimension's base unit, and its other names."""
+PLAIN_NOUNS = table(
+    "unit units way ways time times people person student students point points item items piece pieces "
+    "个 种 人 次 只 条 本 件 名 张 页 块 颗 位 棵 头 辆 支 瓶 组 项 步 岁 th st nd rd sq square"
+)
+ORDINALS = frozenset({"th", "st", "nd", "rd"})
 _PHRASE = re.compile(r"[A-Za-z\s'.,()/-]*(?:\^?[23])?")
 _COMPOUND = {"mph": "mi / h", "kph": "km / h", "kmh": "km / h", "kmph": "km / h"}
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "平方": 2, "立方": 3}
 _PIECE = re.compile(r"(平方|立方)?([^\W\d_]+|[$€£¥¢°][CF]?)(?:\^?([-−]?\d))?|(/|每)")
+
+
+def _build_units() -> dict[str, tuple[str, float]]:
+    units: dict[str, tuple[str, float]] = {}
+    for dimension, rows in _UNIT_TABLE.items():
+        for row in filter(None, rows.split(";")):
+            first, factor, *names = row.split()
+            for name in (first, *names):
+                units[name] = (dimension, float(factor))
+                if len(name) > 2 and name.isascii() and name.isalpha():
+                    units[name + "s"] = (dimension, float(factor))
+    return units
+
+
+UNITS = _build_units()
+"""By name: dimension, and factor to its base unit."""
 
 
 class Unit(NamedTuple):
