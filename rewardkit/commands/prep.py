@@ -32,7 +32,7 @@ from rewardkit.errors import did_you_mean
 
 if typing.TYPE_CHECKING:
     from rewardkit.datasets_prep.common.recipe import PrepResult
-    from rewardkit.datasets_prep.common.verify import Verification
+    from rewardkit.datasets_prep.common.verification import Verification
 
 
 class _DatasetGroup(click.Group):
@@ -141,7 +141,7 @@ def _run(
 
 
 def _verify(prepared: PrepResult, wanted: QualityOptions, bar: Progress) -> dict[str, Verification]:
-    from rewardkit.datasets_prep.common.verify import is_quick, sum_up, verify_file
+    from rewardkit.datasets_prep.common.verification import is_quick, sum_up, verify_file
     from rewardkit.scoring.scorer import Scorer
 
     if not wanted.verifies_later:

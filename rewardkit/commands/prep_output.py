@@ -19,7 +19,7 @@ from rewardkit.datasets_prep import DATASETS, Dataset
 
 if typing.TYPE_CHECKING:
     from rewardkit.datasets_prep.common.recipe import PrepResult
-    from rewardkit.datasets_prep.common.verify import Verification
+    from rewardkit.datasets_prep.common.verification import Verification
 
 _SHOWN_UNREAD = 5
 

@@ -108,7 +108,7 @@ def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
 
     Where nothing is published because solutions fail, they are listed.
     """
-    from rewardkit.datasets_prep.common.solutions import solutions_scored_by
+    from rewardkit.datasets_prep.common.verification import solutions_scored_by
     from rewardkit.datasets_prep.common.writer import screened
     from rewardkit.datasets_prep.quality.decontaminate import Decontaminate
     from rewardkit.datasets_prep.quality.dedup import Dedup
