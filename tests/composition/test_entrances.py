@@ -37,7 +37,7 @@ nested:
     - {product: [{reward: exact, weight: 0.5}, contains], weight: 0.2}
 grouped:
   data_sources: [entered/grouped]
-  sum: [{gate: {reward: gsm8k, then: [{reward: diversity, weight: 0.1}]}}, {normalize: gsm8k, weight: 0.05}]
+  gate: {reward: gsm8k, then: [{reward: diversity, weight: 0.1}]}
 """
 RESPONSES = (
     "#### 72", "<think>6 * 12</think>\n#### 72", "72", "#### 7", "", "again " * 200, "７２", "#### 72 or 73", "日本語 #### 72",

@@ -34,7 +34,6 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("sum: []", 1, "nothing to combine"),
     ("sum:", 1, "expected a list of items, found None"),
     ("sum:\n  -\n  - math", 1, "expected a reward's name or a mapping, found None"),
-    ("normalize: [math]", 1, "expected a reward's name or a mapping"),
     ("first: [math, gsm8k]\nuntil: rigth", 1, "expected decided or right"),
     ("sum: [math]\nuntil: right", 1, "unknown key 'until'; expected sum, threshold"),
     ("all: [math]\nthreshold: high", 1, "expected a number"),
