@@ -19,7 +19,8 @@ from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
-from rewardkit.commands.common import read_reward_options, results_console, reward_options
+from rewardkit.commands.options.printing import results_console
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import GROUND_TRUTH, RowNames

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.serve_file import Serving, ServingCommand, config_option, in_file
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
 from rewardkit.groups import LOOKS_AT_GROUPS, needs_group

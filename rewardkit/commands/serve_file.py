@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from rewardkit.commands.common import read_mapping
+from rewardkit.commands.options.rewards import read_mapping
 from rewardkit.errors import ConfigError, RewardkitError, did_you_mean
 from rewardkit.processes import adopts_orphans, unsearched_imports
 

@@ -1,18 +1,16 @@
-"""What several commands share: the options that say which rewards to use, and how, and the consoles."""
+"""The options that say which rewards to use, and how."""
 
 from __future__ import annotations
 
 import functools
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import msgspec
-from rich.console import Console
 
-from rewardkit.checks.findings import CheckFinding
+from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
 from rewardkit.registry import load_reward_file
@@ -20,21 +18,7 @@ from rewardkit.rewards.judge.reward import register_judge
 from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 
-err = Console(stderr=True)
-"""Progress and notes; what a command is for goes to stdout."""
-
-WITHOUT_TERMINAL = 160
-"""Columns of what goes to a file or another program, where nothing has to be broken to be seen."""
-
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def results_console(*, stderr: bool = False) -> Console:
-    """Return the console that results are printed on: a terminal's width, or `COLUMNS`, else a wide one."""
-    console = Console(stderr=stderr, highlight=False)
-    if not console.is_terminal and not os.environ.get("COLUMNS"):
-        console.width = WITHOUT_TERMINAL
-    return console
 
 
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,12 +100,6 @@ def register_compositions(files: tuple[Path, ...]) -> None:
             for warning in check(made):
                 line = f"warning: composition '{made.name}': {warning}"
                 err.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def print_findings(findings: Iterable[CheckFinding]) -> None:
-    """Print the findings of a first look at the files, before scoring begins."""
-    for finding in findings:
-        err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)
 
 
 def register_neural_rewards(
@@ -231,18 +209,3 @@ def read_mapping(path: Path, kind: Any, what: str) -> Any:
     except msgspec.DecodeError as error:
         reason = str(error).replace("\n", " ")
         raise InputError(f"{path} is not a YAML mapping of {what}: {reason}") from None
-
-
-def figure(value: float | None) -> str:
-    """Return a mean as it stands in a table."""
-    return "-" if value is None else f"{value:.4f}"
-
-
-def signed(value: float) -> str:
-    """Return a difference as it stands in a table."""
-    return f"{value:+.4f}"
-
-
-def interval(low: float | None, high: float | None, show: Callable[[float], str] = figure) -> str:
-    """Return the ends of an interval as they stand in a table; a dash where one prompt gives none."""
-    return "-" if low is None or high is None else f"{show(low)} to {show(high)}"

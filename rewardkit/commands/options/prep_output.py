@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.common import results_console
-from rewardkit.commands.quality_options import print_rows
+from rewardkit.commands.options.prep import print_rows
+from rewardkit.commands.options.printing import results_console
 from rewardkit.datasets_prep import DATASETS, Dataset
 
 if typing.TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rewardkit.checks.first_look import look_at_responses
-from rewardkit.commands.common import err, figure, print_findings
+from rewardkit.commands.options.printing import err, figure, print_findings
 from rewardkit.errors import OptionsError
 from rewardkit.files.inputs import STDIN
 from rewardkit.offline import ReadOptions, Report, score_file
