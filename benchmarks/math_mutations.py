@@ -5,7 +5,7 @@ with the reward) finds the two apart in every reading, or the words added change
 stand on. What says the same to a reader (a unit, base, percent or degree sign left out that the question
 names, a decimal of at least four digits that is correctly rounded) is no mutation, and is listed apart: paid
 by default, as `docs/math.md` says, and never under `preset=strict`. `gsm8k flexible`, which takes the last
-number of whatever is said, is reported and not counted. A part of `grader.py`.
+number of whatever is said, is reported and not counted, nor are words. A part of `grader.py`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from rewardkit.types import Sample
 PRESETS = {"default": MathOptions(), "strict": MathOptions(preset="strict")}
 GSM8K = {"gsm8k": gsm8k.Gsm8kOptions(), "gsm8k flexible": gsm8k.Gsm8kOptions(method="flexible")}
 _BY_CHOICE = "gsm8k flexible"
+PROSE = ("words_after", "words_before", "retracted")
+"""Families of words around a right number, which no reward reads: reported, and not counted."""
 _FORMS = {
     "box": "So we get $\\boxed{{answer}}$.", "tags": "Thus <answer>{answer}</answer>",
     "marker": "Answer: {answer}",
@@ -153,16 +155,17 @@ def hunt(made: Sequence[Pair], preset: str) -> list[Pair]:
 
 
 def report(folder: Path, seed: int, count: int = 50_000) -> int:
-    """Print which wrong answers are paid; return how many, but for those of `gsm8k flexible`."""
+    """Print which wrong answers are paid; return how many, but for `PROSE` and those of `gsm8k flexible`."""
     made = pairs(count, seed, folder)
     families = Counter(pair.family for pair in made)
     print(f"\n{len(made)} pairs: {', '.join(f'{name} {n}' for name, n in families.most_common())}\n")
     wrong = 0
     for preset in (*PRESETS, *GSM8K):
         found = hunt(made, preset)
-        print(f"{preset}: {len(found)} of {len(made)} paid")
+        others = [pair for pair in found if pair.family not in PROSE]
+        print(f"{preset}: {len(found)} of {len(made)} paid, {len(found) - len(others)} of them for words")
         _list(found)
-        wrong += len(found) if preset != _BY_CHOICE else 0
+        wrong += len(others) if preset != _BY_CHOICE else 0
     same = readings(seed, folder)
     strict = len(hunt(same, "strict"))
     print(

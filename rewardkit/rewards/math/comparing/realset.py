@@ -35,7 +35,6 @@ from rewardkit.rewards.math.tree.rebuild import substitute
 INFINITY = Const("inf")
 _REALS = (Const("R"), Sym("R"))
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-_NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "=": "!=", "!=": "="}
 
 
 class NotASet(Exception):
