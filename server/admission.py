@@ -80,11 +80,6 @@ class Admission:
         )
         return busy_s / self.workers
 
-    def has_room(self, n: int) -> bool:
-        """Whether `take_bytes` would reserve so many."""
-        held = self.bytes + self._elsewhere()[1]
-        return not held or held + n <= self.max_bytes
-
     def take_bytes(self, n: int) -> None:
         """Reserve bytes for a request body; the caller releases them with `give_back_bytes`.
 

@@ -151,7 +151,6 @@ def create_app(
         hot=dict.fromkeys(SCORE_PATHS, score),
         begin_trace=begin_trace,
     )
-    app.state.at_once = guard.at_once
     if cors_origins:
         app.entrance = _letting_in(cors_origins, guard)
     return app

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from starlette.types import ASGIApp
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 MAX_HEADER_BYTES = 64 << 10
@@ -28,10 +28,6 @@ MAX_PIPELINED = 500
 
 ADDRESS_SHARE = 0.8
 """Of all places one address may have so many."""
-
-AtOnce = Callable[[Any, bytes | bytearray], tuple[list[tuple[bytes, bytes]], bytes] | None]
-"""Gives the headers and the body of the answer to a whole request, its status being 200; None: it takes time,
-or is none of those."""
 
 _log = logging.getLogger("rewardkit.server")
 
@@ -159,7 +155,6 @@ class LimitedConnection(HttpToolsProtocol):
     """One connection within the limits. `with_places` makes the class that uvicorn is given."""
 
     places: Places
-    answer_at_once: AtOnce | None = None
 
     def __init__(
         self,
@@ -172,13 +167,8 @@ class LimitedConnection(HttpToolsProtocol):
         self._unread = 0
         """Bytes since the last that were of a body or ended a request's headers."""
         self._timer: asyncio.TimerHandle | None = None
-        self._reading = False
         self._handled: RequestResponseCycle | None = None
         """The request whose answer is due; others may have been sent after it."""
-        self._put_off: ASGIApp | None = None
-        """What is to handle the request of which parts are still being read."""
-        self._piece = b""
-        """What has come of its body: the first piece, as it came. Most have no other."""
         self._idle_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -203,12 +193,7 @@ class LimitedConnection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse received bytes, within the limit on bytes of headers."""
         self._unread += len(data)
-        self._reading = self.answer_at_once is not None
-        try:
-            super().data_received(data)
-        finally:
-            self._reading = False
-            self._start_put_off()
+        super().data_received(data)
         if self._unread > MAX_HEADER_BYTES:
             self._too_large()
         elif self._unread and self._timer is None and self._is_idle():
@@ -233,68 +218,14 @@ class LimitedConnection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
         self._unread = 0
-        if self._put_off is not None and not self._piece:
-            self._piece = body
-            return
-        self._keep_piece()
         super().on_body(body)
 
-    def on_message_complete(self) -> None:
-        """Answer the request, if it has come as a whole and needs no task; one each time that data comes."""
-        if self._put_off is not None:
-            self._reading = False
-            if self._answered():
-                self._put_off = None
-                self._piece = b""
-                return
-            self._start_put_off()
-        super().on_message_complete()
-
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
-        """Handle a request, once what has come together with its headers is read."""
-        if self._reading and cycle is self.cycle:
-            self._put_off = app
-        else:
-            self._handled = cycle
-            if cycle.scope["method"] != "HEAD":  # which has a length and no body
-                cycle.transport = _Corked(self.transport, cycle)  # type: ignore[assignment]
-            super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
-
-    def _start_put_off(self) -> None:
-        app = self._put_off
-        if app is not None:
-            self._put_off = None
-            self._keep_piece()
-            self._start_asgi_task(self.cycle, app)
-
-    def _keep_piece(self) -> None:
-        if self._piece:
-            super().on_body(self._piece)
-            self._piece = b""
-
-    def _answered(self) -> bool:
-        cycle = self.cycle
-        at_once = type(self).answer_at_once
-        if (
-            at_once is None
-            or not cycle.keep_alive
-            or self.flow.write_paused
-            or cycle.waiting_for_100_continue
-        ):
-            return False
-        answer = at_once(self.scope, cycle.body or self._piece)
-        if answer is None:
-            return False
-        headers, body = answer
-        pieces = [STATUS_LINE[200]]
-        for name, value in (*self.server_state.default_headers, *headers):
-            pieces += (name, b": ", value, b"\r\n")
-        self.transport.write(b"".join((*pieces, b"\r\n", body)))
-        cycle.response_started = True
-        cycle.response_complete = True
-        cycle.on_response = _nothing
-        self.on_response_complete()
-        return True
+        """Handle a request, whose answer goes out in one piece."""
+        self._handled = cycle
+        if cycle.scope["method"] != "HEAD":  # which has a length and no body
+            cycle.transport = _Corked(self.transport, cycle)  # type: ignore[assignment]
+        super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -369,15 +300,6 @@ class LimitedConnection(HttpToolsProtocol):
         _log.warning("closed a connection whose headers are over %d KiB", limit)
 
 
-def _nothing() -> None:
-    pass
-
-
-def with_places(places: Places, at_once: AtOnce | None = None) -> type[LimitedConnection]:
-    """The protocol class for one server.
-
-    Args:
-        at_once: what answers requests that need no task of their own.
-    """
-    answer = None if at_once is None else staticmethod(at_once)
-    return type("LimitedConnection", (LimitedConnection,), {"places": places, "answer_at_once": answer})
+def with_places(places: Places) -> type[LimitedConnection]:
+    """The protocol class for one server."""
+    return type("LimitedConnection", (LimitedConnection,), {"places": places})

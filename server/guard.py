@@ -13,7 +13,6 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from typing import Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -28,8 +27,8 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.bodies import Body, Patience
 from rewardkit.server.health import Health
 from rewardkit.server.metrics import Metrics
-from rewardkit.server.request import ALLOWED, CURRENT, BeginTrace, CurrentRequest, disconnected
-from rewardkit.server.wire import JSON, NDJSON, answer_to, refusal
+from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
+from rewardkit.server.wire import NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
 """Paths that probes and browsers may ask for without a token."""
@@ -49,22 +48,9 @@ _MAX_CLIENT_ID = 100
 CLIENT_GONE = 499
 """The status under which a request is recorded whose client did not wait for the answer."""
 
-_NOT_AT_ONCE = frozenset({b"content-encoding", b"origin", b"traceparent", b"x-timeout-s"})
-"""Headers of requests that take the usual way: what they ask for is rare, and looked at there."""
-
-_JSON = JSON.encode()
 _NDJSON = NDJSON.encode()
 _GOOD_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
 _log = logging.getLogger("rewardkit.server")
-
-
-class HotRoute(Protocol):
-    """What answers a POST without going through the rest of the stack."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
-
-    def at_once(self, scope: Scope, body: bytes | bytearray) -> bytes | None:
-        """Return the JSON of an answer with status 200, or None where that takes time or is another."""
 
 
 class Guard:
@@ -75,7 +61,7 @@ class Guard:
         max_body_bytes: larger bodies get 413.
         body_timeout_s: how long each piece of a body may take to arrive.
         access_log: write one line for every request.
-        hot: by path, what answers a POST fast.
+        hot: by path, what answers a POST without going through the rest of the stack.
         begin_trace: begins a span for each request; None: there are none.
     """
 
@@ -90,7 +76,7 @@ class Guard:
         max_body_bytes: int = 64 << 20,
         body_timeout_s: float = 60.0,
         access_log: bool = False,
-        hot: Mapping[str, HotRoute] | None = None,
+        hot: Mapping[str, ASGIApp] | None = None,
         begin_trace: BeginTrace | None = None,
     ) -> None:
         self.app = app
@@ -155,48 +141,6 @@ class Guard:
             request.let_go()
             self._record(request, scope)
 
-    def at_once(
-        self, scope: Scope, body: bytes | bytearray
-    ) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
-        """Answer a request that is here as a whole, with status 200; return the answer's headers and body.
-
-        None: it has to go the usual way, as if this had not been called. The task, the messages and the
-        waiting of that cost as much as all else that is done for a small request.
-        """
-        route = self.hot.get(scope["path"])
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        if (
-            route is None
-            or scope["method"] != "POST"
-            or not _NOT_AT_ONCE.isdisjoint(headers)
-            or self.begin_trace is not None
-            or self.health.draining
-            or len(body) > self.max_body_bytes
-            or not self.admission.has_room(len(body))
-            or headers.get(b"content-type", b"").startswith(_NDJSON)
-            or self.access.refused(headers, open_path=False) is not None
-        ):
-            return None
-        scope[ALLOWED] = True
-        id_ = self._id(headers)
-        request = CurrentRequest(id_.decode(), disconnected, _client(scope, headers), body_read=True)
-        was = CURRENT.set(request)
-        try:
-            answer = route.at_once(scope, body)
-        except Exception:  # the usual way meets it again, and knows what to do
-            return None
-        finally:
-            CURRENT.reset(was)
-        if answer is None:
-            return None
-        request.status = 200
-        self._record(request, scope)
-        return [
-            (b"content-type", _JSON),
-            (b"content-length", b"%d" % len(answer)),
-            (b"x-request-id", id_),
-        ], answer
-
     def _id(self, headers: Mapping[bytes, bytes]) -> bytes:
         given = headers.get(b"x-request-id")
         return given if given and _GOOD_ID.fullmatch(given) else next(self._ids)
@@ -233,10 +177,9 @@ class Guard:
         self, scope: Scope, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
     ) -> Response | None:
         """The refusal that needs no look at the body, if there is reason for one."""
-        if ALLOWED not in scope:
-            refused = self.access.refused(headers, open_path=scope["path"] in OPEN_PATHS)
-            if refused is not None:
-                return refused
+        refused = self.access.refused(headers, open_path=scope["path"] in OPEN_PATHS)
+        if refused is not None:
+            return refused
         asked = headers.get(b"x-timeout-s")
         if asked is not None:
             request.timeout_s = _seconds(asked)

@@ -22,7 +22,7 @@ from rewardkit.errors import InputError, OverloadedError, RewardkitError, Unknow
 from rewardkit.groups import group_of
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import with_failures
-from rewardkit.server.request import CURRENT, DECODED
+from rewardkit.server.request import CURRENT
 from rewardkit.server.scoring import RequestScorer
 from rewardkit.server.wire import (
     JSON,
@@ -31,7 +31,6 @@ from rewardkit.server.wire import (
     answer_to,
     decode_asked,
     decode_line,
-    decode_samples,
     encode,
     refusal,
     reply,
@@ -72,27 +71,9 @@ class ScoreRoute:
         except (InputError, OverloadedError, HTTPException) as error:
             await answer_to(error)(scope, receive, send)
 
-    def at_once(self, scope: Scope, body: bytes | bytearray) -> bytes | None:
-        """Return the answer to a whole body whose samples need no waiting for; None: call this instead.
-
-        What it has decoded in vain is left in the scope for that call.
-        """
-        try:
-            asked = decode_samples(body)
-        except InputError:
-            return None
-        samples = asked if isinstance(asked, list) else [asked]
-        scores = self.request_scorer.at_once(samples, each=_each_by_itself(scope, asked))
-        if scores is None:
-            scope[DECODED] = asked
-            return None
-        scope["route"] = self
-        return encode(scores if asked is samples else scores[0])
-
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole = await _read(receive)
-        decoded = scope.pop(DECODED, None)
-        asked = decode_asked(whole) if decoded is None else decoded
+        asked = decode_asked(whole)
         one_by_one = asked if isinstance(asked, list) else [asked]
         score = self.request_scorer.each if _each_by_itself(scope, asked) else self.request_scorer
         scored = await score([one for one in one_by_one if isinstance(one, Sample)])

@@ -96,7 +96,7 @@ def serve(
             access_log=False,
             server_header=False,
             ws="websockets-sansio",
-            http=with_places(Places(connections), app.state.at_once),
+            http=with_places(Places(connections)),
             backlog=BACKLOG,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=max(1, round(listening.drain_s)),
