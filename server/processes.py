@@ -25,7 +25,7 @@ from fastapi import FastAPI
 
 from rewardkit.errors import ConfigError
 from rewardkit.processes import die_with_parent, unsearched_imports
-from rewardkit.server.connections import REQUEST_TIMEOUT_S, Places, with_places
+from rewardkit.server.connections import REQUEST_TIMEOUT_S, LimitedHeaders
 from rewardkit.server.health import Health
 from rewardkit.server.listening import BACKLOG, Listening, raise_file_limit
 from rewardkit.server.logs import write_line
@@ -96,7 +96,8 @@ def serve(
             access_log=False,
             server_header=False,
             ws="websockets-sansio",
-            http=with_places(Places(connections)),
+            http=LimitedHeaders,
+            limit_concurrency=connections,
             backlog=BACKLOG,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=max(1, round(listening.drain_s)),
