@@ -274,7 +274,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     if found:
         logs.write_line(
             f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}; trainers that send one response a request "
-            f"(slime, ROLL, NeMo-Gym, reward-kit) are refused: {SEND_GROUP}"
+            f"(slime, ROLL, NeMo-Gym) are refused: {SEND_GROUP}"
         )
 
 

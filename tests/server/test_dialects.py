@@ -360,43 +360,6 @@ def test_roll_is_told_of_ids_that_are_unknown(http: TestClient) -> None:
     assert poll(http, "0")["errcode"] == 2
 
 
-# --- reward-kit and eval-protocol -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("path", "extra"),
-    [
-        ("/evaluate", {"ground_truth": "72", "kwargs": {"data_source": "gsm8k"}}),
-        ("/reward", {"ground_truth": "72", "data_source": "gsm8k"}),
-        ("/reward", {"ground_truth": [{"role": "assistant", "content": "72"}], "data_source": "gsm8k"}),
-        ("/reward_kit/openai/gsm8k/evaluate", {"ground_truth": "72"}),
-        ("/evaluate", {"kwargs": None}),
-    ],
-)
-def test_reward_kit_gets_an_evaluate_result(http: TestClient, path: str, extra: dict[str, Any]) -> None:
-    messages = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": RIGHT}]
-    if extra.get("ground_truth"):
-        messages[0]["content"] = "Unknown?"
-    answer = post(http, path, {"messages": messages, **extra})
-    assert (answer["score"], answer["is_score_valid"], answer["error"]) == (1.0, True, None)
-    assert answer["metrics"]["format"]["score"] == 1.0
-    assert answer["metrics"]["format"]["is_score_valid"] is True
-
-
-def test_reward_kit_takes_extra_info_and_ground_truths_that_are_lists_of_objects(http: TestClient) -> None:
-    budget = {
-        "ground_truth": "x",
-        "data_source": "length_budget",
-        "extra_info": {"budget": 3, "response_tokens": 3},
-    }
-    call = {"ground_truth": [{"weather": {"city": ["Paris"]}}], "data_source": "tool_call"}
-    for said, label in (("a b c", budget), ("[weather(city='Paris')]", call)):
-        messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": said}]
-        for request in ({"messages": messages, **label}, {"messages": messages, "kwargs": label}):
-            answer = post(http, "/evaluate", request)
-            assert (answer["score"], answer["is_score_valid"]) == (1.0, True), answer
-
-
 def test_roll_takes_extra_info(http: TestClient) -> None:
     info = {"ground_truth": "x", "extra_info": {"budget": 3, "response_tokens": 3}}
     submitted = post(http, "/roll/submit/length_budget", roll(response="a b c", reward_info=info))
@@ -408,18 +371,8 @@ def test_roll_takes_extra_info(http: TestClient) -> None:
 def test_what_others_say_last_is_not_paid(http: TestClient, role: str) -> None:
     messages = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": WRONG}]
     messages.append({"role": role, "content": RIGHT})
-    request = {"messages": messages, "ground_truth": "72", "kwargs": {"data_source": "gsm8k"}}
-    answer = post(http, "/evaluate", request)
-    assert (answer["score"], answer["is_score_valid"]) == (FALLBACK, False)
-    assert f"the role '{role}'" in answer["error"]
     vllm = http.post("/vllm/classify", json={"model": "gsm8k", "messages": messages})
     assert vllm.headers["X-Rewardkit-Failed"] == "1"
-
-
-def test_reward_kit_is_told_when_a_score_is_not_valid(http: TestClient) -> None:
-    answer = post(http, "/evaluate", {"messages": [{"role": "assistant", "content": RIGHT}]})
-    assert (answer["score"], answer["is_score_valid"]) == (FALLBACK, False)
-    assert answer["error"].startswith("invalid: nothing says which data source this is")
 
 
 # --- vLLM and SGLang ---------------------------------------------------------------------------------
@@ -489,8 +442,6 @@ UNREADABLE = [
     ("/verify", []),
     ("/aggregate_metrics", {"verify_responses": 3}),
     ("/roll/submit", {}),
-    ("/evaluate", {"messages": []}),
-    ("/evaluate", {"messages": "a"}),
     ("/classify", {"model": "m", "input": [[1, 2]]}),
     ("/classify", {"model": "m", "input": []}),
     ("/vllm/score", {"text_1": "a"}),
@@ -520,7 +471,6 @@ SHAPES = {
     "/verify": ("data_source", "ground_truth", "reward_model", "responses_create_params", "response"),
     "/aggregate_metrics": ("verify_responses",),
     "/roll/submit": ("prompt", "response", "reward_info", "timeout"),
-    "/evaluate": ("messages", "ground_truth", "kwargs", "data_source"),
     "/classify": ("model", "input", "messages"),
     "/vllm/score": ("model", "text_1", "text_2"),
     "/rerank": ("model", "query", "documents", "top_n"),

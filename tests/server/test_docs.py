@@ -78,7 +78,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 
 def test_the_page_has_an_example_of_every_protocol() -> None:
-    expected = ["LLaMA-Factory", "NeMo-Gym", "OpenRLHF", "ROLL", "SGLang", "reward-kit", "slime", "vLLM"]
+    expected = ["LLaMA-Factory", "NeMo-Gym", "OpenRLHF", "ROLL", "SGLang", "slime", "vLLM"]
     assert sorted(wires()) == expected
 
 

@@ -106,9 +106,6 @@ def test_a_trainers_request_of_one_response_is_refused(http: TestClient, path: s
 
 
 def test_where_a_protocol_has_failures_it_is_one(http: TestClient) -> None:
-    messages = [{"role": "user", "content": "6 * 12?"}, {"role": "assistant", "content": "\\boxed{72}"}]
-    kept = http.post("/reward_kit/rank/evaluate", json={"messages": messages, "ground_truth": "72"}).json()
-    assert not kept["is_score_valid"] and NEEDS in kept["error"]
     output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "72"}]}]
     row = {**ENVELOPE, "responses_create_params": {"input": "6 * 12?"}, "response": {"output": output}}
     verified = http.post("/verify", json=row).json()

@@ -120,9 +120,6 @@ def test_a_protocol_with_a_field_for_it_says_it_there(http: TestClient) -> None:
     body = {"data_source": "gms8k", "ground_truth": "1", "response": {"output": []}}
     verdict = http.post("/verify", json=body).json()
     assert (verdict["mask_sample"], verdict["failure_kind"]) == (True, "invalid")
-    messages = [{"role": "assistant", "content": "#### 1"}]
-    answer = http.post("/evaluate", json={"messages": messages, "kwargs": {"data_source": "gsm8k"}}).json()
-    assert not answer["is_score_valid"]
 
 
 def test_what_is_wrong_is_logged_once(http: TestClient, caplog: pytest.LogCaptureFixture) -> None:
