@@ -22,12 +22,11 @@ from rewardkit.errors import InputError, OverloadedError, did_you_mean
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server import episode_routes, health, native, page
+from rewardkit.server import health, native, page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, DialectContext
 from rewardkit.server.dialects.base import described
-from rewardkit.server.episodes import Episodes
 from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT, BeginTrace
@@ -56,8 +55,6 @@ _SHOWN_PATH = 200
 """Characters of a path that are said again."""
 _ELSEWHERE = {
     "/run_code": "start the server with --run-code for it",
-    "/episodes": "start the server with --tools or --interactions for it",
-    "/interaction": "start the server with --interactions for it",
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
 """Paths that people ask for and that are not there, each with what to do."""
@@ -84,7 +81,6 @@ def create_app(
     siblings: Siblings | None = None,
     tasks: Mapping[str, TaskSet] | None = None,
     begin_trace: BeginTrace | None = None,
-    episodes: Episodes | None = None,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
@@ -105,7 +101,6 @@ def create_app(
         siblings: the other processes of this server; the limits hold for all of them together.
         tasks: the task sets that environment protocols serve, by name; without any those routes are left out.
         begin_trace: begins a span for each request, as `traces.Traces.begin` does; None: there are none.
-        episodes: tools and interactions for trainers with a loop of their own; None: no route runs them.
     """
     shared = SharedLoad(siblings) if siblings else None
     admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers, shared=shared)
@@ -125,7 +120,7 @@ def create_app(
         held=state.held,
     )
     _answer_siblings(context, traffic, metrics)
-    lifespan = _lifespan(state, metrics, context, shared, episodes)
+    lifespan = _lifespan(state, metrics, context, shared)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
@@ -136,9 +131,6 @@ def create_app(
     _add_metrics(app, metrics, siblings)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
-    if episodes is not None:
-        state.held.append(episodes.__len__)
-        app.include_router(episode_routes.router(episodes, siblings, context.answers))
     _add_routes(app, request_scorer, context, state)
     app.entrance = guard = Guard(
         app.unguarded,
@@ -226,7 +218,6 @@ def _lifespan(
     metrics: Metrics,
     context: DialectContext,
     shared: SharedLoad | None,
-    episodes: Episodes | None,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """What runs beside the requests: preparing, fresh gauges, answers to the other processes."""
 
@@ -235,8 +226,6 @@ def _lifespan(
         tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
         answering = await context.siblings.listen(context.answers) if context.siblings else None
         yield
-        if episodes is not None:
-            await episodes.close()
         if answering is not None:
             answering.close()
         for task in tasks:

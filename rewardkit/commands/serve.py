@@ -25,7 +25,6 @@ from rewardkit.scoring.scorer import Scorer
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from rewardkit.server.episodes import Episodes
     from rewardkit.server.ground_truths import GroundTruthIndex
     from rewardkit.server.siblings import Siblings
     from rewardkit.server.tasks import TaskSet
@@ -117,23 +116,6 @@ _SHIPPED_GROUPS = {"rank", "diversity"}
     help="Prepared parquet, a file or a folder, served as an environment (Open Reward Standard). Repeatable.",
 )
 @click.option(
-    "--tools",
-    metavar="SOURCE",
-    help="Tools for episodes over HTTP: names with commas between, or a YAML in verl's form.",
-)
-@click.option(
-    "--interactions",
-    metavar="SOURCE",
-    help="Interactions for episodes over HTTP: names with commas between, or a YAML in verl's form.",
-)
-@click.option("--max-episodes", default=1_000, show_default=True, help="Episodes open at once; more get 503.")
-@click.option(
-    "--episode-idle-s",
-    default=900.0,
-    show_default=True,
-    help="An episode that nothing is asked of for so long is released.",
-)
-@click.option(
     "--on-failure",
     default=0.0,
     show_default=True,
@@ -163,10 +145,6 @@ def command(
     ground_truth_files: tuple[Path, ...],
     ground_truth_tokenizer: str | None,
     task_words: tuple[str, ...],
-    tools: str | None,
-    interactions: str | None,
-    max_episodes: int,
-    episode_idle_s: float,
     on_failure: float,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
@@ -189,10 +167,8 @@ def command(
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     _look_for_groups(tasks, ground_truths)
-    limits = _episode_limits(max_episodes, episode_idle_s, workers)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     exported_traces = _exported_traces() if otel else None
-    _check_agents(tools, interactions)
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
     @contextlib.contextmanager
@@ -226,7 +202,6 @@ def command(
                 siblings=siblings,
                 tasks=tasks,
                 begin_trace=traces.begin if traces else None,
-                episodes=_episodes(tools, interactions, limits, siblings),
             )
 
     return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
@@ -298,38 +273,6 @@ def _tracebacks_logged() -> Iterator[None]:
         os.environ.pop(TRACEBACKS)
         if before is not None:
             os.environ[TRACEBACKS] = before
-
-
-def _check_agents(tools: str | None, interactions: str | None) -> None:
-    """Make sure that tools and interactions are there, before a port is opened. The processes open them."""
-    if tools is None and interactions is None:
-        return
-    from rewardkit.agents.loading import check_interactions, check_tools
-
-    check_tools(tools or "")
-    check_interactions(interactions or "")
-
-
-def _episode_limits(most: int, idle_s: float, workers: int) -> tuple[int, float]:
-    """The most episodes of one server process, and how long it keeps an idle one, in seconds."""
-    if most < workers or not idle_s > 0:
-        raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
-    return most // workers, idle_s
-
-
-def _episodes(
-    tools: str | None, interactions: str | None, limits: tuple[int, float], siblings: Siblings | None
-) -> Episodes | None:
-    """The episodes of one server process. Opened there: sandboxes and connections are not inherited."""
-    if tools is None and interactions is None:
-        return None
-    from rewardkit.agents.loading import load_interactions, load_tools
-    from rewardkit.server.episodes import Episodes, EpisodeServiceSettings
-
-    most, idle_s = limits
-    settings = EpisodeServiceSettings(idle_s=idle_s, most=most, most_per_client=max(1, most // 2))
-    place = siblings.place if siblings else 0
-    return Episodes(load_tools(tools or ()), load_interactions(interactions or ()), settings, place)
 
 
 def _share(scorers: int, workers: int) -> int:

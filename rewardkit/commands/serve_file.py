@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
 """Keys that are no option of the command line: secrets do not belong there, and options have words there."""
 
+_NO_EPISODES = "the server has no episodes of its own; serve environments with tasks: [PATH]"
+_GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES)
+"""Keys of files that were written for other versions, each with what to do."""
+
 _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
 """What stays as it was when the file is read anew, as the sockets are open."""
 
@@ -92,6 +96,8 @@ def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dic
             extras[key] = _converted(path, key, value)
         elif name in names:
             defaults[str(names[name])] = value
+        elif name in _GONE:
+            raise ConfigError(f"{path}: {key}: {_GONE[name]}")
         else:
             raise ConfigError(f"{path} has no key '{key}'{did_you_mean(name, [*names, *_ONLY_IN_FILES])}")
     return defaults, extras

@@ -35,7 +35,6 @@ def paths_with_a_name() -> list[str]:
         ("GET", "/metric", "there is no /metric here; did you mean /metrics"),
         ("GET", "/nowhere/at/all", "there is no /nowhere/at/all here; /docs lists what there is"),
         ("POST", "/run_code", "there is no /run_code here; start the server with --run-code for it"),
-        ("POST", "/interaction", "there is no /interaction here; start the server with --interactions"),
         ("POST", "/get_reward", "there is no /get_reward here; OpenRLHF's rewards are at /openrlhf/SOURCE"),
         ("GET", "/score", "/score takes POST, not GET"),
         ("POST", "/rewards", "/rewards takes GET, not POST"),

@@ -199,6 +199,7 @@ def parent(pid: int) -> int:
     ("text", "message"),
     [
         ("prot: 1", "has no key 'prot'; did you mean port"),
+        ("tools: calculator", "tools: the server has no episodes of its own; serve environments with tasks"),
         ("- a", "is not a YAML mapping of options to values"),
         ("tokens: abc", "tokens: Expected `array`, got `str`"),
         ("options: {gsm8k: {method: nowhere}}", "method"),
