@@ -8,14 +8,13 @@ from fastapi import APIRouter
 
 from rewardkit.server.dialects import (
     llama_factory,
+    model_servers,
     nemo_gym,
     openenv,
     openrlhf,
     ors,
     roll,
-    sglang,
     slime,
-    vllm,
 )
 from rewardkit.server.dialects.base import DialectContext as DialectContext
 from rewardkit.server.dialects.base import ScoreSamples as ScoreSamples
@@ -26,8 +25,8 @@ ROUTERS: tuple[Callable[[DialectContext], APIRouter], ...] = (
     llama_factory.router,
     nemo_gym.router,
     roll.router,
-    vllm.router,
-    sglang.router,
+    model_servers.vllm_router,
+    model_servers.sglang_router,
     ors.router,
     openenv.router,
 )

@@ -394,23 +394,9 @@ def test_vllms_classify_takes_texts_and_conversations(http: TestClient, path: st
     assert post(http, path, {"messages": talk})["data"][0]["probs"] == [1.0]
 
 
-@pytest.mark.parametrize("names", [("text_1", "text_2"), ("queries", "documents"), ("data_1", "data_2")])
-@pytest.mark.parametrize("path", ["/vllm/score", "/vllm/v1/score", "/vllm/openai/gsm8k/score"])
-def test_vllms_score_takes_pairs(http: TestClient, path: str, names: tuple[str, str]) -> None:
-    request = {"model": "any", names[0]: QUESTION, names[1]: [RIGHT, WRONG]}
-    answer = post(http, path, request)
-    assert [(data["index"], data["score"]) for data in answer["data"]] == [(0, 1.0), (1, 0.1)]
-
-
-def test_vllms_pooling_and_rerank(http: TestClient) -> None:
-    assert post(http, "/pooling", {"model": "m", "input": PROMPT + RIGHT})["data"][0]["data"] == [1.0]
-    request = {"model": "m", "query": QUESTION, "documents": [WRONG, RIGHT, "none"], "top_n": 2}
-    for path in ("/v1/rerank", "/rerank", "/v2/rerank", "/vllm/v1/rerank"):
-        results = post(http, path, request)["results"]
-        assert [(r["index"], r["document"]["text"], r["relevance_score"]) for r in results] == [
-            (1, RIGHT, 1.0),
-            (0, WRONG, 0.1),
-        ]
+def test_vllms_pooling(http: TestClient) -> None:
+    for path in ("/pooling", "/vllm/pooling"):
+        assert post(http, path, {"model": "m", "input": PROMPT + RIGHT})["data"][0]["data"] == [1.0]
 
 
 def test_sglangs_own_shapes(http: TestClient) -> None:
@@ -418,10 +404,6 @@ def test_sglangs_own_shapes(http: TestClient) -> None:
     answer = post(http, "/sglang/classify", {"model": "m", "text": texts})
     assert [one["embedding"] for one in answer] == [[1.0], [0.1]]
     assert post(http, "/sglang/classify", {"model": "m", "text": texts[0]})["embedding"] == [1.0]
-    ranked = post(http, "/sglang/v1/rerank", {"query": QUESTION, "documents": [WRONG, RIGHT]})
-    assert ranked[0] == {"score": 1.0, "document": RIGHT, "index": 1}
-    request = {"query": QUESTION, "items": [RIGHT, WRONG], "label_token_ids": [1, 2]}
-    assert post(http, "/sglang/gsm8k/v1/score", request)["scores"] == [[1.0], [0.1]]
 
 
 @pytest.mark.parametrize("path", ["/v1/embeddings", "/sglang/v1/embeddings", "/sglang/gsm8k/v1/embeddings"])
@@ -444,8 +426,6 @@ UNREADABLE = [
     ("/roll/submit", {}),
     ("/classify", {"model": "m", "input": [[1, 2]]}),
     ("/classify", {"model": "m", "input": []}),
-    ("/vllm/score", {"text_1": "a"}),
-    ("/vllm/score", {"text_1": ["a", "b"], "text_2": ["a"]}),
     ("/sglang/classify", {"input_ids": [1]}),
 ]
 
@@ -472,10 +452,7 @@ SHAPES = {
     "/aggregate_metrics": ("verify_responses",),
     "/roll/submit": ("prompt", "response", "reward_info", "timeout"),
     "/classify": ("model", "input", "messages"),
-    "/vllm/score": ("model", "text_1", "text_2"),
-    "/rerank": ("model", "query", "documents", "top_n"),
     "/sglang/classify": ("model", "text", "messages"),
-    "/sglang/v1/score": ("model", "query", "items"),
 }
 leaf = (
     st.none()
@@ -521,4 +498,4 @@ def test_what_never_reaches_the_scorer_is_observed_too(http: TestClient) -> None
 
 def test_every_route_is_documented(http: TestClient) -> None:
     paths = http.get("/openapi.json").json()["paths"]
-    assert {"/openrlhf", "/verify", "/roll/result", "/vllm/{data_source}/score"} <= set(paths)
+    assert {"/openrlhf", "/verify", "/roll/result", "/vllm/{data_source}/classify"} <= set(paths)

@@ -82,7 +82,7 @@ def test_the_page_has_an_example_of_every_protocol() -> None:
     assert sorted(wires()) == expected
 
 
-EXACT = [name for name in wires() if name not in ("ROLL", "vLLM")]
+EXACT = [name for name in wires() if name != "ROLL"]
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -93,13 +93,6 @@ def test_an_example_is_answered_as_the_page_says(http: TestClient, name: str) ->
     assert fits(shown, answer.json()), answer.json()
     if shown and isinstance(shown, dict) and ELLIPSIS in shown:
         assert request.items() <= answer.json().items()
-
-
-def test_vllms_example_is_answered_as_the_page_says(http: TestClient) -> None:
-    _, (request, shown) = wires()["vLLM"]
-    answer = http.post("/vllm/score", json=request).json()
-    assert fits(shown, answer), answer
-    assert [one["score"] for one in answer["data"]] == [1.0, 0.1]
 
 
 def test_rolls_example_is_answered_as_the_page_says(http: TestClient) -> None:

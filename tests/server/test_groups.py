@@ -92,7 +92,6 @@ SINGLE: dict[str, Any] = {
     "/slime_dict/rank": {"response": "\\boxed{72}", "label": "72"},
     "/roll/submit/rank": {"response": "\\boxed{72}", "reward_info": {"ground_truth": "72"}},
     "/openrlhf": {"query": ["q \\boxed{72}"], "prompts": ["q"], "labels": [ENVELOPE]},
-    "/v1/rerank": {"model": "rank", "query": "q", "documents": ["\\boxed{72}"]},
     "/sglang/classify": {"model": "rank", "text": TEXT},
     "/classify": {"model": "rank", "input": TEXT},
 }

@@ -67,10 +67,7 @@ NAMED: dict[str, Any] = {
     "/roll/submit": {"response": "#### 1", "reward_info": {"data_source": "gms8k", "ground_truth": "1"}},
     "/classify": {"model": "gms8k", "input": TEXT},
     "/pooling": {"model": "gms8k", "input": [TEXT]},
-    "/v1/rerank": {"model": "gms8k", "query": "q", "documents": ["#### 1"]},
-    "/vllm/score": {"model": "gms8k", "text_1": "q", "text_2": "#### 1"},
     "/sglang/classify": {"model": "gms8k", "text": TEXT},
-    "/sglang/v1/score": {"model": "gms8k", "query": "q", "items": ["#### 1"], "label_token_ids": [1]},
 }  # fmt: skip
 
 
@@ -87,7 +84,7 @@ TRUTHLESS: dict[str, Any] = {
     "/slime_dict/gsm8k": {"prompt": UNKNOWN, "response": "#### 72", "label": None},
     "/llama_factory/gsm8k": {"messages": [TEXT, TEXT]},
     "/classify": {"model": "gsm8k", "input": TEXT},
-    "/sglang/v1/rerank": {"model": "math", "query": "q", "documents": ["#### 1", "2"]},
+    "/sglang/classify": {"model": "math", "text": [TEXT, TEXT]},
 }
 
 
