@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _CORS_HEADERS = (
     "authorization",
-    "content-encoding",
     "content-type",
     "traceparent",
     "x-api-key",

@@ -24,7 +24,7 @@ from rewardkit.errors import OverloadedError
 from rewardkit.server import page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
-from rewardkit.server.bodies import Body, Patience
+from rewardkit.server.bodies import Body
 from rewardkit.server.health import Health
 from rewardkit.server.metrics import Metrics
 from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
@@ -87,7 +87,7 @@ class Guard:
         self.health = health
         self.access = access or Access()
         self.max_body_bytes = max_body_bytes
-        self.patience = Patience(body_timeout_s)
+        self.body_timeout_s = body_timeout_s
         self.access_log = access_log
         self.conversations = 0
         """WebSockets that are open."""
@@ -126,7 +126,7 @@ class Guard:
             self.admission,
             headers,
             max_bytes=self.max_body_bytes,
-            patience=self.patience,
+            timeout_s=self.body_timeout_s,
             streamed=_is_stream(scope, headers),
         )
         try:

@@ -97,7 +97,7 @@ def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None
 
 def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: Scorer) -> None:
     app = create_app(scorer)
-    app.entrance.patience.seconds = 0.05  # type: ignore[attr-defined]
+    app.entrance.body_timeout_s = 0.05  # type: ignore[attr-defined]
     coming: list[Message] = [{"type": "http.request", "body": b"[", "more_body": True}]
     sent: list[Message] = []
 
