@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rewardkit.errors import OverloadedError
-from rewardkit.server.siblings import SharedLoad
 
 RESERVE_SHARE = 0.1
 """The share of its deadline that a request must be expected to have left when it is done. It is kept in
@@ -48,7 +47,6 @@ class Admission:
         max_samples: scored or waiting at once; a single batch may be larger when nothing else is there.
         max_bytes: of request bodies held at once.
         workers: scoring processes.
-        shared: what the other processes of the server hold counts too.
     """
 
     def __init__(
@@ -57,12 +55,10 @@ class Admission:
         max_samples: int = 50_000,
         max_bytes: int = 1 << 30,
         workers: int = 1,
-        shared: SharedLoad | None = None,
     ) -> None:
         self.max_samples = max_samples
         self.max_bytes = max_bytes
         self.workers = workers
-        self._shared = shared
         self.samples = 0
         self.bytes = 0
         self.refused = 0
@@ -86,16 +82,13 @@ class Admission:
         Raises:
             OverloadedError: there is no room; nothing was counted.
         """
-        held = self.bytes + self._elsewhere()[1]
-        if held and held + n > self.max_bytes:
-            raise self._full(f"{held >> 20} MiB of requests are being handled", 1.0)
+        if self.bytes and self.bytes + n > self.max_bytes:
+            raise self._full(f"{self.bytes >> 20} MiB of requests are being handled", 1.0)
         self.bytes += n
-        self._share()
 
     def give_back_bytes(self, n: int) -> None:
         """Release bytes that `take_bytes` has reserved."""
         self.bytes -= n
-        self._share()
 
     @contextmanager
     def room_for(
@@ -111,34 +104,24 @@ class Admission:
             OverloadedError: there is no room, or they could not be expected to be scored in time.
         """
         n = sum(counts.values())
-        held = self.samples + self._elsewhere()[0]
-        if held and held + n > self.max_samples:
-            raise self._full(f"{held} samples are being scored", max(1.0, self.wait_s / 2))
+        if self.samples and self.samples + n > self.max_samples:
+            raise self._full(f"{self.samples} samples are being scored", max(1.0, self.wait_s / 2))
         done_s = self._done_in_s(counts, client)
         if done_s > latest_s(timeout_s) and self._clients:  # one that is alone may take as long as it takes
             why = f"this would be done in {done_s:.1f} s, with {timeout_s:.0f} s to go"
             raise self._full(why, done_s / 4)
         self.samples += n
         self._count(counts, client, 1)
-        self._share()
         try:
             yield
         finally:
             self.samples -= n
             self._count(counts, client, -1)
-            self._share()
 
     def learn(self, label: str, seconds: float) -> None:
         """Record the seconds that one sample kept a worker busy."""
         before = self._mean_s.get(label, seconds)
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
-
-    def _elsewhere(self) -> tuple[int, int]:
-        return self._shared.others() if self._shared else (0, 0)
-
-    def _share(self) -> None:
-        if self._shared:
-            self._shared.write(self.samples, self.bytes)
 
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
         """When a newcomer would be done: before it, every request of its client has had as much time as it

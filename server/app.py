@@ -31,7 +31,6 @@ from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.scoring import RequestScorer, count_outcomes
-from rewardkit.server.siblings import SharedLoad, Siblings
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
@@ -77,7 +76,7 @@ def create_app(
     needs: Mapping[str, Callable[[], object]] | None = None,
     ground_truths: GroundTruthIndex | None = None,
     on_failure: float = 0.0,
-    siblings: Siblings | None = None,
+    processes: int = 1,
     tasks: Mapping[str, TaskSet] | None = None,
     begin_trace: BeginTrace | None = None,
 ) -> FastAPI:
@@ -97,15 +96,14 @@ def create_app(
         needs: what must be done before the server is ready, by name: each is called once, in a thread.
         ground_truths: what prompts are scored against where a trainer's protocol does not say.
         on_failure: the reward of what could not be scored, for protocols that want a number for everything.
-        siblings: the other processes of this server; the limits hold for all of them together.
+        processes: how many serve; the limits are those of this one.
         tasks: the task sets that environment protocols serve, by name; without any those routes are left out.
         begin_trace: begins a span for each request, as `traces.Traces.begin` does; None: there are none.
     """
-    shared = SharedLoad(siblings) if siblings else None
-    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers, shared=shared)
+    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
     request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
     metrics = Metrics(request_scorer)
-    traffic = Traffic(place=siblings.place if siblings else 0)
+    traffic = Traffic()
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
     context = DialectContext(
@@ -114,20 +112,18 @@ def create_app(
         on_failure,
         request_scorer.observers,
         admission=admission,
-        siblings=siblings,
+        processes=processes,
         tasks=tasks or {},
-        held=state.held,
     )
-    _answer_siblings(context, traffic, metrics)
-    lifespan = _lifespan(state, metrics, context, shared)
+    lifespan = _lifespan(state, metrics)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
     score = native.ScoreRoute(request_scorer, max_body_bytes)
     for path in SCORE_PATHS:
         app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
-    app.include_router(page.router(scorer, traffic, siblings, guarded=bool(tokens)))
-    _add_metrics(app, metrics, siblings)
+    app.include_router(page.router(scorer, traffic if processes == 1 else None, guarded=bool(tokens)))
+    _add_metrics(app, metrics)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
     _add_routes(app, request_scorer, context, state)
@@ -145,14 +141,6 @@ def create_app(
     if cors_origins:
         app.entrance = _letting_in(cors_origins, guard)
     return app
-
-
-def _answer_siblings(context: DialectContext, traffic: Traffic, metrics: Metrics) -> None:
-    """Say what this process knows when another of the same server asks."""
-    context.answers["traffic"] = lambda nothing: traffic.counts()
-    context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
-    context.answers["response"] = traffic.recent.sample
-    context.answers["refresh"] = lambda nothing: metrics.refresh()
 
 
 def _add_routes(
@@ -213,24 +201,16 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 
 
 def _lifespan(
-    state: health.Health,
-    metrics: Metrics,
-    context: DialectContext,
-    shared: SharedLoad | None,
+    state: health.Health, metrics: Metrics
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """What runs beside the requests: preparing, fresh gauges, answers to the other processes."""
+    """What runs beside the requests: preparing, and fresh gauges."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
-        answering = await context.siblings.listen(context.answers) if context.siblings else None
         yield
-        if answering is not None:
-            answering.close()
         for task in tasks:
             task.cancel()
-        if shared is not None:
-            shared.write(0, 0)  # answers that nobody has fetched go with this process
 
     return lifespan
 
@@ -241,11 +221,9 @@ async def _keep_fresh(metrics: Metrics) -> None:
         await asyncio.sleep(REFRESH_S)
 
 
-def _add_metrics(app: FastAPI, metrics: Metrics, siblings: Siblings | None) -> None:
+def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
     async def figures() -> Response:
-        if siblings is not None:  # theirs are written where we read them
-            await siblings.ask_others("refresh")
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
 

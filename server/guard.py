@@ -89,9 +89,6 @@ class Guard:
         self.max_body_bytes = max_body_bytes
         self.body_timeout_s = body_timeout_s
         self.access_log = access_log
-        self.conversations = 0
-        """WebSockets that are open."""
-        health.held.append(lambda: self.conversations)
         self._ids = (
             f"{prefix}{n:x}".encode() for prefix in [secrets.token_hex(4)] for n in itertools.count()
         )
@@ -148,8 +145,7 @@ class Guard:
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a WebSocket in that has the token. Its messages are bounded in size by the protocol."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        stopping = self.health.draining and not self.health.replaced
-        if stopping or self.access.refused(headers, open_path=False) is not None:
+        if self.health.draining or self.access.refused(headers, open_path=False) is not None:
             await receive()
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
@@ -157,7 +153,6 @@ class Guard:
         if self.begin_trace is not None:
             request.trace = self.begin_trace(scope, headers, request.client)
         was = CURRENT.set(request)
-        self.conversations += 1
         try:
             await self.app(scope, receive, send)
         except WebSocketDisconnect:  # the client has gone while it was answered
@@ -165,7 +160,6 @@ class Guard:
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
         finally:
-            self.conversations -= 1
             CURRENT.reset(was)
             request.let_go()
             if request.samples:

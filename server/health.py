@@ -29,10 +29,6 @@ class Health:
         """By the name of the need, why it is not met."""
         self.draining = False
         """Requests are still answered, but no more should be sent here."""
-        self.replaced = False
-        """It drains since another process has taken its place, which asks it for what it still holds."""
-        self.held: list[Callable[[], int]] = []
-        """Each counts something that clients will come back for."""
 
     async def prepare(self) -> None:
         """Run the preparations that have not succeeded yet.
@@ -40,11 +36,6 @@ class Health:
         What fails keeps the server from getting ready, and is logged.
         """
         await asyncio.gather(*(self._meet(name, self.needs[name]) for name in self.waiting_for))
-
-    @property
-    def holds_something(self) -> bool:
-        """True while this process has state that clients will come back for."""
-        return any(count() for count in self.held)
 
     def reason(self) -> str:
         """Return in one line why the server is not ready."""

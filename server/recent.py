@@ -51,10 +51,10 @@ class RecentScore:
     """None: too long to be kept."""
     size: int
 
-    def row(self, place: int) -> dict[str, Any]:
+    def row(self) -> dict[str, Any]:
         """What a list shows of it."""
         return {
-            "id": f"{place}-{self.number}",
+            "id": str(self.number),
             "time": self.time,
             "data_source": self.source,
             "verdict": self.verdict,
@@ -72,14 +72,9 @@ class RecentScore:
 
 
 class Recent:
-    """Keeps scored responses. For one thread, the event loop's.
+    """Keeps scored responses. For one thread, the event loop's."""
 
-    Args:
-        place: this process's number among the server's; ids begin with it.
-    """
-
-    def __init__(self, place: int = 0) -> None:
-        self._place = place
+    def __init__(self) -> None:
         self._rings: dict[tuple[str, Verdict], deque[RecentScore]] = {}
         self._number = 0
         self._size = 0
@@ -154,7 +149,7 @@ class Recent:
         wanted = text.lower()
         fitting = [kept for kept in self._of(source, verdict) if not wanted or kept.has(wanted)]
         fitting.sort(key=lambda kept: -kept.number)
-        return [kept.row(self._place) for kept in fitting[:LISTED]]
+        return [kept.row() for kept in fitting[:LISTED]]
 
     def sample(self, number: int) -> str | None:
         """Return a sample as JSON; None when it is not kept any more, or never was whole."""
@@ -177,12 +172,6 @@ def verdict_of(score: Score) -> Verdict:
     if score.correct is None:
         return "scored"
     return "right" if score.correct else "wrong"
-
-
-def newest(lists: Iterable[Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
-    """Merge the lists of several processes into one, newest first."""
-    merged = [row for rows in lists for row in rows]
-    return sorted(merged, key=lambda row: -row["time"])[:LISTED]
 
 
 def _size(sample: Sample) -> int:

@@ -1,6 +1,6 @@
 """Recent scoring activity, for the page: rates, score distributions, and the latest responses (`recent`).
 
-In memory. Of several server processes each counts its own share, and the one that is asked adds them up.
+In memory, of this process.
 """
 
 from __future__ import annotations
@@ -53,31 +53,18 @@ class _Source:
         if rounded in self.scores or len(self.scores) < 2 * BINS:  # a reward model's are unbounded
             self.scores[rounded] = self.scores.get(rounded, 0) + n
 
-    def take(self, other: Mapping[str, Any]) -> None:
-        """Add what another process has counted."""
-        for second, n in other["seconds"]:
+    def take(self, other: _Source) -> None:
+        """Add what was counted for another data source of the same reward."""
+        for second, n in other.seconds.items():
             self.seconds[second] = self.seconds.get(second, 0) + n
-        for value, n in other["scores"]:
+        for value, n in other.scores.items():
             self.scores[value] = self.scores.get(value, 0) + n
-        self.total += other["total"]
-        self.scored += other["scored"]
-        self.sum += other["sum"]
-        self.decided += other["decided"]
-        self.correct += other["correct"]
-        self.failed += other["failed"]
-
-    def counts(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {
-            "seconds": list(self.seconds.items()),
-            "scores": list(self.scores.items()),
-            "total": self.total,
-            "scored": self.scored,
-            "sum": self.sum,
-            "decided": self.decided,
-            "correct": self.correct,
-            "failed": self.failed,
-        }
+        self.total += other.total
+        self.scored += other.scored
+        self.sum += other.sum
+        self.decided += other.decided
+        self.correct += other.correct
+        self.failed += other.failed
 
     def summary(self, now: int) -> dict[str, Any]:
         return {
@@ -95,13 +82,12 @@ class Traffic:
 
     Args:
         clock: seconds, for tests.
-        place: this process's number among the server's.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, place: int = 0) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._sources: dict[str, _Source] = {}
-        self.recent = Recent(place)
+        self.recent = Recent()
 
     def record(
         self, outcomes: Mapping[CountedOutcome, int], samples: Sequence[Sample], scores: Sequence[Score]
@@ -124,34 +110,23 @@ class Traffic:
         name = source[:100]
         return name if name in self._sources or len(self._sources) < MAX_SOURCES else OTHERS
 
-    def counts(self) -> dict[str, Any]:
-        """Return what this process has counted, for another to add to its own."""
-        return {"sources": {name: source.counts() for name, source in self._sources.items()}}
-
-    def snapshot(
-        self, others: Sequence[Mapping[str, Any]] = (), reward_of: Callable[[str], str] = str
-    ) -> dict[str, Any]:
+    def snapshot(self, reward_of: Callable[[str], str] = str) -> dict[str, Any]:
         """Return rates and distributions by reward and by data source, the busiest first, as plain data.
 
         Args:
-            others: the `counts` of the server's other processes.
             reward_of: the name of the reward that scores a data source.
         """
         now = int(self._clock())
-        sources: dict[str, _Source] = {}
         rewards: dict[str, _Source] = {}
-        scored_by: dict[str, str] = {}
-        for counted in (self.counts(), *others):
-            for name, counts in counted["sources"].items():
-                reward = scored_by.setdefault(name, reward_of(name))
-                sources.setdefault(name, _Source()).take(counts)
-                rewards.setdefault(reward, _Source()).take(counts)
+        scored_by = {name: reward_of(name) for name in self._sources}
+        for name, counted in self._sources.items():
+            rewards.setdefault(scored_by[name], _Source()).take(counted)
         return {
             "seconds": SECONDS,
             "rewards": {name: counted.summary(now) for name, counted in _busiest_first(rewards)},
             "sources": {
                 name: {"reward": scored_by[name], **counted.summary(now)}
-                for name, counted in _busiest_first(sources)
+                for name, counted in _busiest_first(self._sources)
             },
         }
 

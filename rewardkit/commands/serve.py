@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
-from rewardkit.commands.serve_file import Serving, ServingCommand, config_option, in_file
+from rewardkit.commands.serve_file import ServingCommand, config_option, in_file
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
 from rewardkit.groups import LOOKS_AT_GROUPS, needs_group
 from rewardkit.registry import REGISTRY
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from rewardkit.server.ground_truths import GroundTruthIndex
-    from rewardkit.server.siblings import Siblings
+    from rewardkit.server.serve import Serving
     from rewardkit.server.tasks import TaskSet
     from rewardkit.server.traces import Traces
 
@@ -52,7 +52,7 @@ _SHIPPED_GROUPS = {"rank", "diversity"}
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Server processes on the port; more than one pay off from some 10,000 requests a second.",
+    help="Server processes on the port; several pay off where one has no CPU left. Limits are shared out.",
 )
 @click.option(
     "--scorers",
@@ -153,18 +153,21 @@ def command(
 ) -> Serving:
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
     try:
-        from rewardkit.server import listening, logs
+        from rewardkit.server import logs
+        from rewardkit.server import serve as serving
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
     tokens = [*in_file("tokens", []), *_read_tokens(token_file)]
     if not insecure:
         _check_closed(host, tokens)
-    listening.check_certificate(certfile, keyfile)
+    serving.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
     if not math.isfinite(on_failure):
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
+    if task_words and workers > 1:
+        raise ConfigError("--tasks needs --workers 1: what a session is at is kept by one process")
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     _look_for_groups(tasks, ground_truths)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
@@ -172,7 +175,7 @@ def command(
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
     @contextlib.contextmanager
-    def make_app(siblings: Siblings | None) -> Iterator[FastAPI]:
+    def make_app() -> Iterator[FastAPI]:
         # Only now: the metrics look at the environment when they are imported.
         from rewardkit.server.app import create_app
 
@@ -189,8 +192,8 @@ def command(
                 scorer,
                 tokens=tokens,
                 max_body_bytes=max_body_mb << 20,
-                max_samples=max_samples,
-                max_bytes=max_memory_mb << 20,
+                max_samples=max(1, max_samples // workers),
+                max_bytes=(max_memory_mb << 20) // workers,
                 timeout_s=request_timeout,
                 cors_origins=cors_origins,
                 hosts=hosts,
@@ -199,12 +202,12 @@ def command(
                 needs=needs,
                 ground_truths=ground_truths,
                 on_failure=on_failure,
-                siblings=siblings,
+                processes=workers,
                 tasks=tasks,
                 begin_trace=traces.begin if traces else None,
             )
 
-    return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
+    return serving.Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
 
 
 def _check_closed(host: str, tokens: Sequence[str]) -> None:

@@ -18,7 +18,6 @@ from typing import Any
 from rewardkit.errors import OverloadedError, RewardkitError
 from rewardkit.server.admission import Admission
 from rewardkit.server.request import CURRENT
-from rewardkit.server.siblings import Siblings
 
 KEPT_S = 900.0
 """How long a sample can be asked for; ROLL gives up after 300 s."""
@@ -45,8 +44,6 @@ class BackgroundSubmission:
     answer: bytes | None = None
     failed: str | None = None
     """Why there will be no answer."""
-    fetched: bool = False
-    """The answer has been given."""
 
 
 class Store:
@@ -54,19 +51,16 @@ class Store:
 
     Args:
         admission: counts the bytes that are held.
-        place: of this server process, so that the others know whom to ask.
     """
 
     def __init__(
         self,
         admission: Admission | None = None,
         *,
-        place: int = 0,
         limit: int = MAX_KEPT,
         kept_s: float = KEPT_S,
     ) -> None:
         self._admission = admission or Admission()
-        self._place = place
         self._limit = limit
         self._kept_s = kept_s
         self._kept: dict[str, BackgroundSubmission] = {}
@@ -74,11 +68,6 @@ class Store:
 
     def __len__(self) -> int:
         return len(self._kept)
-
-    def unfetched(self) -> int:
-        """Return how many submissions have scores that were not fetched, or will have."""
-        now = time.monotonic()
-        return sum(not kept.fetched and kept.until > now for kept in self._kept.values())
 
     async def start(self, body_bytes: int, answering: Coroutine[Any, Any, bytes]) -> str:
         """Score in the background, outliving the request that asked for it; return the id to ask with.
@@ -96,7 +85,7 @@ class Store:
             answering.close()
             raise
         kept = BackgroundSubmission(time.monotonic() + self._kept_s, body_bytes)
-        request_id = f"{self._place}-{uuid.uuid4().hex}"
+        request_id = uuid.uuid4().hex
         self._kept[request_id] = kept
         request = CURRENT.get()
         within = contextvars.Context()
@@ -127,7 +116,6 @@ class Store:
 
     def answered(self, kept: BackgroundSubmission) -> None:
         """Note that the scores were fetched: they are kept for a short time only."""
-        kept.fetched = True
         kept.until = min(kept.until, time.monotonic() + ASKED_KEPT_S)
 
     def forget(self, request_id: str) -> None:
@@ -148,17 +136,3 @@ class Store:
         self._next_sweep = now + _SWEEP_EVERY_S
         for request_id in [id_ for id_, kept in self._kept.items() if kept.until <= now]:
             self.forget(request_id)
-
-
-def elsewhere(id_: str, siblings: Siblings | None) -> int | None:
-    """Return the number of the other server process that holds an id; None: this one, or none."""
-    place = place_of(id_)
-    if siblings is None or place is None or place == siblings.place or place >= siblings.n:
-        return None
-    return place
-
-
-def place_of(request_id: str) -> int | None:
-    """Return the number of the server process that gave out an id; None where it is no such id."""
-    place, _, rest = request_id.partition("-")
-    return int(place) if rest and place.isascii() and place.isdigit() and len(place) < 6 else None

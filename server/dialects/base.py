@@ -23,7 +23,6 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.chat import messages_of, split
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
 from rewardkit.server.scoring import SEND_GROUP
-from rewardkit.server.siblings import Siblings
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal
 from rewardkit.types import Sample, Score, failure
@@ -68,14 +67,10 @@ class DialectContext:
     observers: Sequence[Callable[[Sequence[Sample], Sequence[Score], float], None]] = field(default=())
     """Told of the samples that never reach the scorer, since no data source could be found for them."""
     admission: Admission = field(default_factory=Admission)
-    siblings: Siblings | None = None
-    """The other processes of this server."""
+    processes: int = 1
+    """How many serve: with several, what one of them keeps cannot be asked for."""
     tasks: Mapping[str, TaskSet] = field(default_factory=dict)
     """What environment protocols hand out, by name."""
-    answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """What siblings may ask of this process, by name."""
-    held: list[Callable[[], int]] = field(default_factory=list)
-    """Each counts something that clients will come back for, and that only this process has."""
     logged: set[str] = field(default_factory=set)
 
     def log_once(self, kind: str) -> None:

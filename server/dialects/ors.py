@@ -22,8 +22,7 @@ from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
 from rewardkit.api_answers import content_text
-from rewardkit.errors import OverloadedError
-from rewardkit.server.dialects.background import Store, elsewhere
+from rewardkit.server.dialects.background import Store
 from rewardkit.server.dialects.base import DialectContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.dialects.sessions import Session, Sessions
 from rewardkit.server.tasks import Task, TaskSet, task_set_of
@@ -102,11 +101,8 @@ class _Environments:
     def __init__(self, context: DialectContext) -> None:
         self._context = context
         self._sets: Mapping[str, TaskSet] = context.tasks
-        self._sessions = Sessions(context)
-        self._siblings = context.siblings
-        self._calls = Store(context.admission, place=self._siblings.place if self._siblings else 0)
-        context.held.append(self._calls.unfetched)
-        context.answers["ors_call"] = self._outcome
+        self._sessions = Sessions()
+        self._calls = Store(context.admission)
 
     def add_to(self, routes: APIRouter) -> None:
         """Routes of an environment stand under its name, and under none for the first one."""
@@ -212,7 +208,7 @@ class _Environments:
         if not 0 <= index < _size(task_set, split):
             raise HTTPException(400, f"split '{split}' has no task {index}")
         session_id = _session_id(request)
-        begun = await self._sessions.begin(session_id, task_set.name, split, index)
+        begun = self._sessions.begin(session_id, task_set.name, split, index)
         if begun == "exists":
             raise HTTPException(400, "there is a session of this id; take a new one from /create_session")
         if begun == "full":
@@ -222,20 +218,20 @@ class _Environments:
         return reply({"sid": session_id})
 
     async def _ping(self, request: Request) -> Response:
-        await self._session(request)
+        self._session(request)
         return reply({"status": "ok"})
 
     async def _delete(self, request: Request) -> Response:
         session_id = _session_id(request)
-        await self._sessions.end(session_id)
+        self._sessions.end(session_id)
         return reply({"sid": session_id})
 
     async def _prompt(self, task_set: TaskSet, request: Request) -> Response:
-        task = self._task_of(await self._session(request))
+        task = self._task_of(self._session(request))
         return reply([_block("\n\n".join(_content(message) for message in task.prompt))])
 
     async def _messages(self, task_set: TaskSet, request: Request) -> Response:
-        task = self._task_of(await self._session(request))
+        task = self._task_of(self._session(request))
         return reply(
             [
                 {"role": message["role"], "blocks": [_block(_content(message))], "detail": None}
@@ -245,13 +241,13 @@ class _Environments:
 
     async def _call(self, task_set: TaskSet, request: Request) -> Response:
         session_id = _session_id(request)
-        session = await self._session(request)
+        session = self._session(request)
         body = await request.body()
         call = _decode_call(body)
         if call.task_id is not None:
             return _events(self._answered(call.task_id))
         problem = _problem(call, session)
-        if problem is None and not await self._sessions.finish(session_id):
+        if problem is None and not self._sessions.finish(session_id):
             problem = _refused("the answer has been handed in", "episode_finished")
         if problem is not None:
             return _events(_once([("task_id", self._sessions.new_id()), ("end", problem)]))
@@ -265,10 +261,10 @@ class _Environments:
         try:
             (score,) = await score_all(self._context, [asked], has_status=True)
         except BaseException:
-            await self._sessions.reopen(session_id)
+            self._sessions.reopen(session_id)
             raise
         if not score.ok:
-            await self._sessions.reopen(session_id)
+            self._sessions.reopen(session_id)
         said = "The response was taken in." if score.ok else f"not scored: {score.detail}"
         output = {
             "blocks": [_block(said)],
@@ -282,7 +278,7 @@ class _Environments:
         """The events of a call: its id, signs of life, its outcome in pieces."""
         yield _event("task_id", call_id)
         waited_s = 0.0
-        while (outcome := await self._outcome_anywhere(call_id)) == _RUNNING:
+        while (outcome := await self._outcome(call_id)) == _RUNNING:
             waited_s += _POLL_S
             if waited_s % _KEEP_ALIVE_S < _POLL_S:
                 yield ": still being scored\n\n"
@@ -293,37 +289,20 @@ class _Environments:
         for start in range(0, len(text), _CHUNK):
             yield _event("end" if start + _CHUNK >= len(text) else "chunk", text[start : start + _CHUNK])
 
-    async def _outcome_anywhere(self, call_id: str) -> dict[str, Any] | None:
-        """What has become of a call, looked at for `_POLL_S` while it runs: here it is told at once."""
-        place = elsewhere(call_id, self._siblings)
-        if self._siblings is None or place is None:
-            return await self._outcome_here(call_id)
-        try:
-            found: dict[str, Any] | None = await self._siblings.ask(place, "ors_call", call_id)
-        except OverloadedError:  # the events have begun: it is asked again
-            found = _RUNNING
-        if found == _RUNNING:
-            await asyncio.sleep(_POLL_S)
-        return found
-
-    async def _outcome_here(self, call_id: str) -> dict[str, Any] | None:
-        kept = self._calls.get(call_id)
-        if kept is not None and kept.task is not None:
-            await asyncio.wait([kept.task], timeout=_POLL_S)
-        return self._outcome(call_id)
-
-    def _outcome(self, call_id: str) -> dict[str, Any] | None:
-        """What has become of a call, JSON-ready; None if it is not known, or no more."""
+    async def _outcome(self, call_id: str) -> dict[str, Any] | None:
+        """What has become of a call, waited for a little while it runs; None if it is not known."""
         kept = self._calls.get(call_id)
         if kept is None:
             return None
+        if kept.task is not None:
+            await asyncio.wait([kept.task], timeout=_POLL_S)
         if kept.answer is not None:
             self._calls.answered(kept)
             return {"outcome": kept.answer.decode()}
         return _RUNNING if kept.failed is None else {"failed": kept.failed}
 
-    async def _session(self, request: Request) -> Session:
-        found = await self._sessions.get(_session_id(request))
+    def _session(self, request: Request) -> Session:
+        found = self._sessions.get(_session_id(request))
         if found is None:
             raise HTTPException(404, "no such session; open one with /create")
         return found

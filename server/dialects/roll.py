@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.errors import OverloadedError
-from rewardkit.server.dialects.background import Store, elsewhere
+from rewardkit.errors import InputError
+from rewardkit.server.dialects.background import Store
 from rewardkit.server.dialects.base import (
     DialectContext,
     SampleOrProblem,
@@ -59,12 +59,11 @@ _decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward sys
 
 def router(context: DialectContext) -> APIRouter:
     """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
-    siblings = context.siblings
-    store = Store(context.admission, place=siblings.place if siblings else 0)
-    context.held.append(store.unfetched)
-    context.answers["roll"] = lambda request_id: _result(store, request_id)
+    store = Store(context.admission)
 
     async def submit(body: bytes, data_source: str | None) -> Response:
+        if context.processes > 1:
+            raise InputError("what ROLL polls for waits in one process: start the server with --workers 1")
         submission = _decode_submission(body)
         asked = ask(
             context,
@@ -86,14 +85,7 @@ def router(context: DialectContext) -> APIRouter:
         return reply({"errcode": 0, "reward_request_id": request_id})
 
     async def result(body: bytes, data_source: str | None) -> Response:
-        request_id = _decode_poll(body).reward_request_id
-        place = elsewhere(request_id, siblings)
-        if siblings is None or place is None:
-            return reply(_result(store, request_id))
-        try:
-            return reply(await siblings.ask(place, "roll", request_id) or _GONE)
-        except OverloadedError:  # it is busy; the client asks again
-            return reply({"errcode": RUNNING})
+        return reply(_result(store, _decode_poll(body).reward_request_id))
 
     routes = APIRouter(tags=["ROLL"])
     paths = ("/roll/submit", "/roll/submit/{data_source:path}")

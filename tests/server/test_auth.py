@@ -181,6 +181,6 @@ def test_an_address_open_to_others_needs_a_token(host: str, capsys: pytest.Captu
     assert "--insecure" in capsys.readouterr().err
 
 
-def test_more_server_processes_than_scorers_is_a_clear_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_server_processes_than_scorers_is_a_clear_error(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--port", "0", "--workers", "4", "--scorers", "2"]) == 2
-    assert "--scorers 4" in capsys.readouterr().err
+    assert "--scorers 4" in capfd.readouterr().err
