@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError, did_you_mean
@@ -27,7 +26,7 @@ from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
 from rewardkit.server.dialects import ROUTERS, DialectContext
 from rewardkit.server.dialects.base import described
-from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
+from rewardkit.server.guard import Guard
 from rewardkit.server.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.scoring import RequestScorer, count_outcomes
@@ -119,27 +118,33 @@ def create_app(
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
+    app.state.metrics = metrics
     score = native.ScoreRoute(request_scorer, max_body_bytes)
-    for path in SCORE_PATHS:
+    for path in native.SCORE_PATHS:
         app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
     app.include_router(page.router(scorer, traffic if processes == 1 else None, guarded=bool(tokens)))
     _add_metrics(app, metrics)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
     _add_routes(app, request_scorer, context, state)
-    app.entrance = guard = Guard(
-        app.unguarded,
+    app.add_middleware(
+        Guard,
         admission=admission,
         metrics=metrics,
         health=state,
         access=Access(tokens, origins=cors_origins, hosts=hosts),
         max_body_bytes=max_body_bytes,
         access_log=access_log,
-        hot=dict.fromkeys(SCORE_PATHS, score),
         begin_trace=begin_trace,
     )
-    if cors_origins:
-        app.entrance = _letting_in(cors_origins, guard)
+    if cors_origins:  # around the guard: it looks at requests with an Origin alone
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=_CORS_HEADERS,
+            expose_headers=["x-request-id", "retry-after"],
+        )
     return app
 
 
@@ -154,37 +159,13 @@ def _add_routes(
     _answer_errors(app)
 
 
-def _letting_in(origins: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """The application for pages of these origins too; it looks at requests with an Origin alone."""
-    return CORSMiddleware(
-        app,
-        allow_origins=origins,
-        allow_methods=["GET", "POST"],
-        allow_headers=_CORS_HEADERS,
-        expose_headers=["x-request-id", "retry-after"],
-    )
-
-
 class _App(FastAPI):
-    """FastAPI with the guard around all of it, and with the route that is not FastAPI's in its document.
-
-    As one of FastAPI's own middlewares the guard would stand behind layers that cost as much as it does, and
-    of which `/score` has no use.
-    """
-
-    entrance: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.entrance(scope, receive, send)
-
-    async def unguarded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What stands behind the guard."""
-        await super().__call__(scope, receive, send)
+    """FastAPI with the route that is not FastAPI's in its document."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             document = super().openapi()
-            own = dict.fromkeys(SCORE_PATHS, native.score_path())
+            own = dict.fromkeys(native.SCORE_PATHS, native.score_path())
             document["paths"] = {**own, **document.get("paths", {})}
         return super().openapi()
 
@@ -249,10 +230,6 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
 
 def _answer_errors(app: FastAPI) -> None:
     """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> Response:
-        return route_failed()  # FastAPI raises the error further, to the guard, which logs it
 
     @app.exception_handler(InputError)
     @app.exception_handler(OverloadedError)

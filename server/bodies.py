@@ -11,6 +11,9 @@ from starlette.types import Message
 from rewardkit.server.admission import Admission
 from rewardkit.server.request import CurrentRequest
 
+BODY_TIMEOUT_S = 60.0
+"""How long each piece of a body may take to arrive."""
+
 _MAX_DIGITS = 20
 """Of a length: it is far too large with as many, and int() takes long over many more."""
 
@@ -20,7 +23,6 @@ class Body:
 
     Args:
         max_bytes: a larger one gets 413, whether it announces its length or not.
-        timeout_s: how long each piece may take to arrive.
         streamed: scored line by line as it comes in: never held as a whole, so its length does not matter.
     """
 
@@ -31,13 +33,11 @@ class Body:
         headers: Mapping[bytes, bytes],
         *,
         max_bytes: int,
-        timeout_s: float,
         streamed: bool,
     ) -> None:
         self.request = request
         self.admission = admission
         self.max_bytes = max_bytes
-        self.timeout_s = timeout_s
         self.streamed = streamed
         length = headers.get(b"content-length", b"")
         self.declared = int(length[:_MAX_DIGITS]) if length.isdigit() and not streamed else 0
@@ -95,7 +95,7 @@ class Body:
     async def _in_time(self) -> Message:
         """What comes in next."""
         try:
-            async with asyncio.timeout(self.timeout_s):
+            async with asyncio.timeout(BODY_TIMEOUT_S):
                 return await self.request.receive()
         except TimeoutError:
             raise HTTPException(408, "the body took too long to arrive") from None

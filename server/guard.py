@@ -1,6 +1,6 @@
-"""The middleware around all routes: authentication, limits, request ids, log lines and metrics.
+"""The middleware that every request passes: authentication, limits, request ids, log lines and metrics.
 
-Pure ASGI, since this is on the path of every request. Routes and dialects live elsewhere.
+Routes and dialects live elsewhere.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.bodies import Body
 from rewardkit.server.health import Health
 from rewardkit.server.metrics import Metrics
+from rewardkit.server.native import SCORE_PATHS
 from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
 from rewardkit.server.wire import NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
 """Paths that probes and browsers may ask for without a token."""
-
-SCORE_PATHS = ("/score", "/v1/score")
-"""Where the server's own route is: its version is 1, and without one it is the newest."""
 
 _POLICY_VIOLATION = 1008
 """Why a WebSocket is closed: RFC 6455, 7.4.1."""
@@ -59,9 +57,7 @@ class Guard:
     Args:
         access: who may ask.
         max_body_bytes: larger bodies get 413.
-        body_timeout_s: how long each piece of a body may take to arrive.
         access_log: write one line for every request.
-        hot: by path, what answers a POST without going through the rest of the stack.
         begin_trace: begins a span for each request; None: there are none.
     """
 
@@ -74,20 +70,16 @@ class Guard:
         health: Health,
         access: Access | None = None,
         max_body_bytes: int = 64 << 20,
-        body_timeout_s: float = 60.0,
         access_log: bool = False,
-        hot: Mapping[str, ASGIApp] | None = None,
         begin_trace: BeginTrace | None = None,
     ) -> None:
         self.app = app
         self.begin_trace = begin_trace
-        self.hot = hot or {}
         self.admission = admission
         self.metrics = metrics
         self.health = health
         self.access = access or Access()
         self.max_body_bytes = max_body_bytes
-        self.body_timeout_s = body_timeout_s
         self.access_log = access_log
         self._ids = (
             f"{prefix}{n:x}".encode() for prefix in [secrets.token_hex(4)] for n in itertools.count()
@@ -123,7 +115,6 @@ class Guard:
             self.admission,
             headers,
             max_bytes=self.max_body_bytes,
-            timeout_s=self.body_timeout_s,
             streamed=_is_stream(scope, headers),
         )
         try:
@@ -187,9 +178,8 @@ class Guard:
 
     async def _handle(self, request: CurrentRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application; whatever happens to it, the client gets an answer, if it is still there."""
-        hot = self.hot.get(scope["path"]) if scope["method"] == "POST" else None
         try:
-            await (hot or self.app)(scope, receive, send)
+            await self.app(scope, receive, send)
         except ClientDisconnect:
             request.gone = True
         except asyncio.CancelledError:
@@ -201,7 +191,8 @@ class Guard:
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
             if request.status == 0:
-                await route_failed()(scope, receive, send)
+                said = f"the server failed; its log says why, under request id {request.id}"
+                await refusal(500, "internal", said)(scope, receive, send)
 
     def _record(self, request: CurrentRequest, scope: Scope) -> None:
         seconds = time.perf_counter() - request.started
@@ -222,13 +213,6 @@ class Guard:
                 "seconds": round(seconds, 6),
             }
             _log.info("request", extra=fields)
-
-
-def route_failed() -> Response:
-    """The answer to a request whose route raised what it should not."""
-    request = CURRENT.get()
-    under = f", under request id {request.id}" if request else ""
-    return refusal(500, "internal", f"the server failed; its log says why{under}")
 
 
 def _route(scope: Scope) -> str:

@@ -1,7 +1,7 @@
 """The server's own routes: `/score` (one sample, a list, or a stream of lines) and `/rewards`.
 
-`/score` is a plain ASGI application rather than a FastAPI endpoint: it is the hot path, and it reads its
-body as it comes in. Its part of the OpenAPI document is therefore written down here.
+`/score` is a plain ASGI application rather than a FastAPI endpoint, since it answers while its body comes in.
+Its part of the OpenAPI document is therefore written down here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -28,7 +27,6 @@ from rewardkit.server.wire import (
     JSON,
     NDJSON,
     ErrorBody,
-    answer_to,
     decode_asked,
     decode_line,
     encode,
@@ -36,6 +34,9 @@ from rewardkit.server.wire import (
     reply,
 )
 from rewardkit.types import Sample, Score, failure
+
+SCORE_PATHS = ("/score", "/v1/score")
+"""Where the server's own route is: its version is 1, and without one it is the newest."""
 
 EACH_QUERY = b"each=1"
 """The query of a request whose list is no group: what a client sends of callers that have one sample each."""
@@ -60,16 +61,13 @@ class ScoreRoute:
         self.path = "/score"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, also one that cannot be met."""
+        """Answer one request."""
         scope["route"] = self
         content_type: bytes = dict(scope["headers"]).get(b"content-type", b"")
-        try:
-            if content_type.startswith(NDJSON.encode()):
-                await self._stream(receive, send)
-            else:
-                await self._whole(scope, receive, send)
-        except (InputError, OverloadedError, HTTPException) as error:
-            await answer_to(error)(scope, receive, send)
+        if content_type.startswith(NDJSON.encode()):
+            await self._stream(receive, send)
+        else:
+            await self._whole(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole = await _read(receive)

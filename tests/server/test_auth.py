@@ -16,6 +16,7 @@ from starlette.types import Message
 
 from rewardkit import Scorer
 from rewardkit.cli import run
+from rewardkit.server import bodies
 from rewardkit.server.app import create_app
 from tests.server.serving import serving
 
@@ -95,9 +96,11 @@ def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None
     assert app.state.request_scorer.admission.bytes == 900
 
 
-def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: Scorer) -> None:
+def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.05)
     app = create_app(scorer)
-    app.entrance.body_timeout_s = 0.05  # type: ignore[attr-defined]
     coming: list[Message] = [{"type": "http.request", "body": b"[", "more_body": True}]
     sent: list[Message] = []
 

@@ -109,7 +109,7 @@ def test_head_is_answered_without_a_body(tmp_path: Path) -> None:
 def test_every_alert_is_about_figures_that_the_server_has() -> None:
     rules = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"][0]["rules"]
     with Scorer(workers=1) as scorer:
-        families = {family.name for family in create_app(scorer).entrance.metrics.registry.collect()}  # type: ignore[attr-defined]
+        families = {family.name for family in create_app(scorer).state.metrics.registry.collect()}
     wanted = {name for rule in rules for name in re.findall(r"rewardkit_\w+", rule["expr"])}
     assert {re.sub(r"_(total|bucket|count|sum)$", "", name) for name in wanted} <= families
     assert all(rule["for"] and rule["annotations"]["summary"] for rule in rules)

@@ -23,7 +23,7 @@ from rewardkit import AsyncClient, Client, Sample, Scorer
 from rewardkit.cli import run
 from rewardkit.server.app import create_app
 from rewardkit.server.serve import SAME_SIGNAL_S
-from tests.living import alive, descendants, state, until
+from tests.living import descendants, state, until
 from tests.server.serving import Serving, serving
 
 pytestmark = pytest.mark.slow
@@ -208,13 +208,6 @@ def workers(pid: int) -> list[int]:
             if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
                 found.append(child)
     return found
-
-
-def test_a_process_whose_supervisor_is_killed_ends(tmp_path: Path) -> None:
-    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
-        ours = descendants(server.process.pid)
-        server.process.kill()
-        until(lambda: not any(alive(pid) for pid in ours))
 
 
 def test_what_needs_one_process_is_refused_with_several(
