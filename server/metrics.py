@@ -7,7 +7,6 @@ several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this is 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
@@ -34,34 +33,8 @@ _STOPPED = ("timed_out", "over_limit")
 """The parts of a score in which a reward says how many runs of a program the sandbox stopped, and why."""
 
 
-class _HistogramTally:
-    """What a histogram is told of later: prometheus-client takes a lock for every figure."""
-
-    __slots__ = ("_bounds", "_buckets", "_child", "_sum")
-
-    def __init__(self, child: Histogram, bounds: tuple[float, ...]) -> None:
-        self._child = child
-        self._bounds = bounds
-        self._sum = 0.0
-        self._buckets = [0] * (len(bounds) + 1)
-
-    def add(self, value: float, n: int = 1) -> None:
-        """Observe a value `n` times."""
-        self._sum += value * n
-        self._buckets[bisect_left(self._bounds, value)] += n
-
-    def tell(self) -> None:
-        """Pass all values on to the histogram."""
-        self._child._sum.inc(self._sum)
-        self._sum = 0.0
-        for i, n in enumerate(self._buckets):
-            if n:
-                self._child._buckets[i].inc(n)
-                self._buckets[i] = 0
-
-
 class Metrics:
-    """All figures of one server process. What requests count is passed on when the figures are refreshed."""
+    """All figures of one server process."""
 
     def __init__(self, request_scorer: RequestScorer) -> None:
         self.request_scorer = request_scorer
@@ -119,26 +92,19 @@ class Metrics:
         self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
         self._told: dict[str, float] = {}
-        self._request_tallies: dict[tuple[str, int], _HistogramTally] = {}
-        self._score_tallies: dict[str, _HistogramTally] = {}
-        self._seconds_tallies: dict[tuple[str, Status], _HistogramTally] = {}
-        self._sample_counts: dict[tuple[str, Status], int] = {}
-        self._client_counts: dict[str, int] = {}
+        self._known_clients: set[str] = set()
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        tally = self._request_tallies.get((route, status))
-        if tally is None:
-            child = self._requests.labels(route, status)
-            tally = self._request_tallies[route, status] = _HistogramTally(child, _BUCKETS)
-        tally.add(seconds)
+        self._requests.labels(route, status).observe(seconds)
 
     def client(self, name: str, samples: int) -> None:
         """Count the samples of one request of a client."""
-        counts = self._client_counts
-        if name not in counts and len(counts) >= _MAX_CLIENTS:
-            name = OTHER_CLIENTS
-        counts[name] = counts.get(name, 0) + samples
+        if name not in self._known_clients:
+            if len(self._known_clients) >= _MAX_CLIENTS:
+                name = OTHER_CLIENTS
+            self._known_clients.add(name)
+        self._clients.labels(name).inc(samples)
 
     def observe(
         self, outcomes: Mapping[CountedOutcome, int], scores: Sequence[Score], seconds: float
@@ -147,38 +113,28 @@ class Metrics:
         counts: dict[tuple[str, Status], int] = {}
         in_sandbox = False
         for (source, score, _, status), n in outcomes.items():
-            key = self.request_scorer.label(source), status
+            label = self.request_scorer.label(source)
             if status == "ok":
-                self._count_score(key[0], score, n)
-            counts[key] = counts.get(key, 0) + n
+                distribution = self._scores.labels(label)
+                for _ in range(n):
+                    distribution.observe(score)
+            counts[label, status] = counts.get((label, status), 0) + n
             in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
         for key, n in counts.items():
-            self._sample_counts[key] = self._sample_counts.get(key, 0) + n
-            tally = self._seconds_tallies.get(key)
-            if tally is None:
-                tally = self._seconds_tallies[key] = _HistogramTally(
-                    self._scoring_seconds.labels(*key), _BUCKETS
-                )
-            tally.add(seconds)
+            self._samples.labels(*key).inc(n)
+            self._scoring_seconds.labels(*key).observe(seconds)
         if in_sandbox:
             for one in scores:
                 for reason in _STOPPED:
                     if runs := one.parts.get(reason):
                         self.sandbox_kills(reason, runs)
 
-    def _count_score(self, label: str, score: float, n: int) -> None:
-        tally = self._score_tallies.get(label)
-        if tally is None:
-            tally = self._score_tallies[label] = _HistogramTally(self._scores.labels(label), _SCORE_BUCKETS)
-        tally.add(score, n)
-
     def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
         """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""
         self._sandbox_kills.labels(reason).inc(runs)
 
     def refresh(self) -> None:
-        """Take over what requests and others count: call it now and then, and before the figures are read."""
-        self._tell()
+        """Take over what others count: call it now and then, and before the figures are read."""
         admission = self.request_scorer.admission
         workers = self.request_scorer.scorer.worker_counts
         self._in_flight.set(admission.samples)
@@ -189,20 +145,6 @@ class Metrics:
         self._restarts.labels("killed").inc(self._news("killed", workers.killed))
         self._queue_seconds.inc(self._news("waited", workers.waited_s))
         self._queue_chunks.inc(self._news("begun", workers.begun))
-
-    def _tell(self) -> None:
-        """Hand on what requests have counted."""
-        for tallies in (self._request_tallies, self._score_tallies, self._seconds_tallies):
-            for tally in tallies.values():
-                tally.tell()
-        for key, n in self._sample_counts.items():
-            if n:
-                self._samples.labels(*key).inc(n)
-                self._sample_counts[key] = 0
-        for name, n in self._client_counts.items():
-            if n:
-                self._clients.labels(name).inc(n)
-                self._client_counts[name] = 0
 
     def _news(self, name: str, total: float) -> float:
         new = total - self._told.get(name, 0.0)
