@@ -21,17 +21,18 @@ from rewardkit.errors import InputError, OverloadedError, did_you_mean
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server import health, native, page
+from rewardkit.server import page, score_route
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
-from rewardkit.server.dialects import ROUTERS, DialectContext
-from rewardkit.server.dialects.base import described
-from rewardkit.server.guard import Guard
-from rewardkit.server.metrics import CONTENT_TYPE, Metrics
+from rewardkit.server.middleware import Guard
+from rewardkit.server.observability import health
+from rewardkit.server.observability.metrics import CONTENT_TYPE, Metrics
+from rewardkit.server.observability.traffic import Traffic
+from rewardkit.server.protocols import ROUTERS, ProtocolContext
+from rewardkit.server.protocols.base import described
 from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.scoring import RequestScorer, count_outcomes
 from rewardkit.server.tasks import TaskSet
-from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 from rewardkit.types import Sample, Score
 
@@ -105,7 +106,7 @@ def create_app(
     traffic = Traffic()
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
-    context = DialectContext(
+    context = ProtocolContext(
         request_scorer,
         ground_truths,
         on_failure,
@@ -119,8 +120,8 @@ def create_app(
     app.state.health = state
     app.state.request_scorer = request_scorer
     app.state.metrics = metrics
-    score = native.ScoreRoute(request_scorer, max_body_bytes)
-    for path in native.SCORE_PATHS:
+    score = score_route.ScoreRoute(request_scorer, max_body_bytes)
+    for path in score_route.SCORE_PATHS:
         app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
     app.include_router(page.router(scorer, traffic if processes == 1 else None, guarded=bool(tokens)))
     _add_metrics(app, metrics)
@@ -149,10 +150,10 @@ def create_app(
 
 
 def _add_routes(
-    app: FastAPI, request_scorer: RequestScorer, context: DialectContext, state: health.Health
+    app: FastAPI, request_scorer: RequestScorer, context: ProtocolContext, state: health.Health
 ) -> None:
     """Add what every server has beside `/score`."""
-    app.include_router(native.router(request_scorer))
+    app.include_router(score_route.router(request_scorer))
     app.include_router(health.router(state))
     for router in ROUTERS:
         app.include_router(router(context))
@@ -165,7 +166,7 @@ class _App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             document = super().openapi()
-            own = dict.fromkeys(native.SCORE_PATHS, native.score_path())
+            own = dict.fromkeys(score_route.SCORE_PATHS, score_route.score_path())
             document["paths"] = {**own, **document.get("paths", {})}
         return super().openapi()
 

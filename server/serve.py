@@ -31,8 +31,8 @@ from uvicorn.supervisors import Multiprocess
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.processes import die_with_parent
 from rewardkit.server.connections import LimitedHeaders
-from rewardkit.server.health import Health
-from rewardkit.server.logs import write_line
+from rewardkit.server.observability.health import Health
+from rewardkit.server.observability.logs import write_line
 
 LAME_DUCK_S = 1.0
 """After SIGTERM requests are still accepted for so long, each answer asking to close its connection, so

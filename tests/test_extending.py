@@ -141,14 +141,14 @@ import sys
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server.dialects import ROUTERS, DialectContext
+from rewardkit.server.protocols import ROUTERS, ProtocolContext
 
 with Scorer(workers=1) as scorer:
     async def score_samples(samples, *, timeout_s=None):
         return await scorer.ascore_batch(samples)
     app = FastAPI()
     for router in ROUTERS:
-        app.include_router(router(DialectContext(score_samples)))
+        app.include_router(router(ProtocolContext(score_samples)))
     body = {"pairs": [["#### 72", "72"], ["#### 73", "72"]]}
     print(TestClient(app).post("/plain_pairs/gsm8k", json=body).json())
 """

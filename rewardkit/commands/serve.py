@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from rewardkit.server.ground_truths import GroundTruthIndex
+    from rewardkit.server.observability.traces import Traces
     from rewardkit.server.serve import Serving
     from rewardkit.server.tasks import TaskSet
-    from rewardkit.server.traces import Traces
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SHIPPED_GROUPS = {"rank", "diversity"}
@@ -153,8 +153,8 @@ def command(
 ) -> Serving:
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
     try:
-        from rewardkit.server import logs
         from rewardkit.server import serve as serving
+        from rewardkit.server.observability import logs
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
@@ -219,8 +219,8 @@ def _check_closed(host: str, tokens: Sequence[str]) -> None:
 
 def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex:
     """Read the ground truths, and say what was found."""
-    from rewardkit.server import logs
     from rewardkit.server.ground_truths import GroundTruthIndex  # imports Arrow: not without a need
+    from rewardkit.server.observability import logs
 
     found = GroundTruthIndex(files, tokenizer=tokenizer)
     logs.write_line(found.report())
@@ -239,7 +239,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     Raises:
         ConfigError: an episode has one response, and a reward of its tasks needs all that a prompt has.
     """
-    from rewardkit.server import logs
+    from rewardkit.server.observability import logs
     from rewardkit.server.scoring import SEND_GROUP
 
     for name, tasks_of_name in tasks.items():
@@ -258,7 +258,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
 
 def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
     try:
-        from rewardkit.server import traces
+        from rewardkit.server.observability import traces
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[otel]'") from None
     traces.exporter()  # what is wrong with it is said once, here

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import os
 import socket
 import sys
@@ -139,16 +140,17 @@ def _supervise(command: ServingCommand, ctx: click.Context) -> None:
     args = ctx.meta[_ARGS]
     _try_once(command, args)
     kept = {name: ctx.params[name] for name in _KEPT}
-    wanted = serve.Serving(functools.partial(application, args), **kept)
+    assert command.callback is not None
+    make_app = functools.partial(application, command.callback.__module__, args)
+    wanted = serve.Serving(make_app, **kept)
     if exit_code := serve.supervise(wanted, _listen(wanted)):
         raise click.exceptions.Exit(exit_code)
 
 
 @contextlib.contextmanager
-def application(args: list[str]) -> Iterator[FastAPI]:
-    """The application of `rewardkit serve` with these arguments."""
-    from rewardkit.commands.serve import command
-
+def application(module: str, args: list[str]) -> Iterator[FastAPI]:
+    """The application that a module's command makes of its arguments; in another process than ours."""
+    command: ServingCommand = importlib.import_module(module).command
     with command.called(args).make_app() as app:
         yield app
 
@@ -172,7 +174,8 @@ def _try_once(command: ServingCommand, args: list[str]) -> None:
 
 def _listen(wanted: Serving) -> socket.socket:
     """Open the socket, and say where."""
-    from rewardkit.server import logs, serve
+    from rewardkit.server import serve
+    from rewardkit.server.observability import logs
 
     bound = serve.listen(wanted.host, wanted.port)
     url = wanted.url(bound.getsockname()[1])

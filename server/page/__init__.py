@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from rewardkit.assets import asset
 from rewardkit.errors import OverloadedError, RewardkitError
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server.traffic import Traffic
+from rewardkit.server.observability.traffic import Traffic
 from rewardkit.server.wire import JSON, decode_sample, refusal, reply
 
 _PAGES = {"/": "index.html", "/docs": "docs.html"}

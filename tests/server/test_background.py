@@ -15,8 +15,8 @@ from rewardkit.errors import OverloadedError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.server.admission import Admission
 from rewardkit.server.app import create_app
-from rewardkit.server.dialects import background
-from rewardkit.server.dialects.background import BackgroundSubmission, Store
+from rewardkit.server.protocols import background
+from rewardkit.server.protocols.background import BackgroundSubmission, Store
 
 LARGE = "x" * 400_000
 

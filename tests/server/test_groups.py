@@ -21,7 +21,7 @@ from rewardkit.adapters.backend import close
 from rewardkit.client import asynchronous
 from rewardkit.errors import OptionsError
 from rewardkit.server.app import create_app
-from rewardkit.server.native import ScoreRoute
+from rewardkit.server.score_route import ScoreRoute
 from rewardkit.server.scoring import RequestScorer
 from tests.server.serving import Serving, serve
 

@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 from rewardkit import Client, Sample, Scorer
 from rewardkit.errors import ConfigError
 from rewardkit.server.app import create_app
-from rewardkit.server.logs import json_logs
+from rewardkit.server.observability.logs import json_logs
 from tests.living import until
 from tests.server.serving import serving
 

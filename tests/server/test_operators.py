@@ -16,7 +16,7 @@ from rewardkit import Sample, Scorer
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring import runner
 from rewardkit.server.app import create_app
-from rewardkit.server.metrics import OTHER_CLIENTS
+from rewardkit.server.observability.metrics import OTHER_CLIENTS
 from tests.server.serving import serving
 from tests.server.test_metrics import value
 

@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rewardkit import Scorer
-from rewardkit.server import recent
 from rewardkit.server.app import create_app
-from rewardkit.server.recent import KEPT, LONGEST, MAX_BYTES, PER_SECOND, SHOWN, Recent
+from rewardkit.server.observability import recent
+from rewardkit.server.observability.recent import KEPT, LONGEST, MAX_BYTES, PER_SECOND, SHOWN, Recent
 from rewardkit.types import Sample, Score, failure
 
 RIGHT, WRONG, SCORED = Score(1.0, correct=True), Score(0.0, correct=False), Score(0.3)

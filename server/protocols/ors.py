@@ -22,9 +22,9 @@ from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
 from rewardkit.api_answers import content_text
-from rewardkit.server.dialects.background import Store
-from rewardkit.server.dialects.base import DialectContext, SampleOrProblem, described, parts_of, score_all
-from rewardkit.server.dialects.sessions import Session, Sessions
+from rewardkit.server.protocols.background import Store
+from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
+from rewardkit.server.protocols.sessions import Session, Sessions
 from rewardkit.server.tasks import Task, TaskSet, task_set_of
 from rewardkit.server.wire import BodyDecoder, encode, reply
 
@@ -89,7 +89,7 @@ _decode_call: BodyDecoder[OrsCall] = BodyDecoder(OrsCall, "a call of a tool")
 _OrsAnswer = Callable[[TaskSet, Request], Awaitable[Response]]
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """The standard's routes; none where the server has no tasks."""
     routes = APIRouter(tags=["Open Reward Standard"])
     if context.tasks:
@@ -98,7 +98,7 @@ def router(context: DialectContext) -> APIRouter:
 
 
 class _Environments:
-    def __init__(self, context: DialectContext) -> None:
+    def __init__(self, context: ProtocolContext) -> None:
         self._context = context
         self._sets: Mapping[str, TaskSet] = context.tasks
         self._sessions = Sessions()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from rewardkit.server.dialects import (
+from rewardkit.server.protocols import (
     llama_factory,
     model_servers,
     nemo_gym,
@@ -16,10 +16,10 @@ from rewardkit.server.dialects import (
     roll,
     slime,
 )
-from rewardkit.server.dialects.base import DialectContext as DialectContext
-from rewardkit.server.dialects.base import ScoreSamples as ScoreSamples
+from rewardkit.server.protocols.base import ProtocolContext as ProtocolContext
+from rewardkit.server.protocols.base import ScoreSamples as ScoreSamples
 
-ROUTERS: tuple[Callable[[DialectContext], APIRouter], ...] = (
+ROUTERS: tuple[Callable[[ProtocolContext], APIRouter], ...] = (
     openrlhf.router,
     slime.router,
     llama_factory.router,
@@ -30,4 +30,4 @@ ROUTERS: tuple[Callable[[DialectContext], APIRouter], ...] = (
     ors.router,
     openenv.router,
 )
-"""Every dialect: the application mounts what each makes of its context."""
+"""Every protocol: the application mounts what each makes of its context."""

@@ -20,10 +20,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
-from rewardkit.server.dialects.base import (
+from rewardkit.server.protocols.base import (
     CARRIES_NO_TRUTH,
-    DialectContext,
     Handle,
+    ProtocolContext,
     SampleOrProblem,
     ask_messages,
     ask_text,
@@ -40,7 +40,7 @@ MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
 _TEXT = "<|user|>6 * 12 = ?<|assistant|>#### 72"
 
 
-def vllm_router(context: DialectContext) -> APIRouter:
+def vllm_router(context: ProtocolContext) -> APIRouter:
     """The routes at the root, under `/vllm` and under `/vllm/{data_source}`."""
     routes = APIRouter(tags=["vLLM"])
     for name, answer, paths in (
@@ -53,7 +53,7 @@ def vllm_router(context: DialectContext) -> APIRouter:
     return routes
 
 
-def sglang_router(context: DialectContext) -> APIRouter:
+def sglang_router(context: ProtocolContext) -> APIRouter:
     """The routes under `/sglang` and `/sglang/{data_source}`, and `/v1/embeddings` at the root too."""
     routes = APIRouter(tags=["SGLang"])
     bases = ("/sglang", "/sglang/{data_source:path}")
@@ -68,7 +68,7 @@ def sglang_router(context: DialectContext) -> APIRouter:
 
 
 def _add(
-    context: DialectContext,
+    context: ProtocolContext,
     routes: APIRouter,
     paths: Sequence[str],
     field: str,
@@ -81,7 +81,7 @@ def _add(
     mount(context, routes, paths, handle, summary, example, note=CARRIES_NO_TRUTH)
 
 
-def _scoring(context: DialectContext, field: str, answer: MakeAnswer) -> Handle:
+def _scoring(context: ProtocolContext, field: str, answer: MakeAnswer) -> Handle:
     async def handle(body: bytes, data_source: str | None) -> Response:
         request = decode_object(body)
         scores = await score_all(context, _asked(context, request, field, data_source))
@@ -92,7 +92,7 @@ def _scoring(context: DialectContext, field: str, answer: MakeAnswer) -> Handle:
 
 
 def _asked(
-    context: DialectContext, request: Mapping[str, Any], field: str, data_source: str | None
+    context: ProtocolContext, request: Mapping[str, Any], field: str, data_source: str | None
 ) -> list[SampleOrProblem]:
     """Prompt and response together in each text of the field, or a conversation in `messages`."""
     model = request.get("model")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.server.recent import Recent
+from rewardkit.server.observability.recent import Recent
 from rewardkit.server.scoring import CountedOutcome
 from rewardkit.types import Sample, Score
 

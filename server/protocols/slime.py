@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.server.dialects.base import (
-    DialectContext,
+from rewardkit.server.protocols.base import (
+    ProtocolContext,
     ask,
     failed_header,
     mount,
@@ -47,7 +47,7 @@ _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 _decode: BodyDecoder[SlimeRequest] = BodyDecoder(SlimeRequest, "a slime reward request")
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """Routes `/slime` for a number and `/slime_dict` for a dict, each with a data source after it."""
 
     async def answer(body: bytes, data_source: str | None) -> tuple[SlimeAnswer, dict[str, str]]:

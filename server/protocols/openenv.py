@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError
-from rewardkit.server.dialects.base import DialectContext, SampleOrProblem, described, parts_of, score_all
+from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.request import CURRENT
 from rewardkit.server.tasks import TaskSet, task_set_of
 from rewardkit.server.wire import BodyDecoder, decode_object, encode, reply
@@ -82,7 +82,7 @@ class _Episode:
     done: bool = True
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """The routes; none where the server has no tasks."""
     routes = APIRouter(tags=["OpenEnv"])
     if not context.tasks:
@@ -114,7 +114,7 @@ def router(context: DialectContext) -> APIRouter:
     return routes
 
 
-def _endpoint(context: DialectContext, answer: Any) -> Any:
+def _endpoint(context: ProtocolContext, answer: Any) -> Any:
     async def endpoint(request: Request) -> Response:
         task_set = task_set_of(context.tasks, request.path_params.get("environment"))
         try:
@@ -125,11 +125,11 @@ def _endpoint(context: DialectContext, answer: Any) -> Any:
     return endpoint
 
 
-async def _reset_by_http(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _reset_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     return _observation(task_set, _drawn(task_set, decode_object(body) if body else {}))
 
 
-async def _step_by_http(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _step_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     action = decode_object(body).get("action")
     if not isinstance(action, dict) or not {"split", "index"} <= action.keys():
         raise _RefusedMessage(
@@ -138,17 +138,17 @@ async def _step_by_http(context: DialectContext, task_set: TaskSet, body: bytes)
     return await _step(context, task_set, _drawn(task_set, action), action)
 
 
-async def _schema(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _schema(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     return {"action": _ACTION, "observation": _OBSERVATION, "state": _STATE}
 
 
-async def _metadata(context: DialectContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _metadata(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
     tasks = ", ".join(f"{n:,} in {split}" for split, n in task_set.splits.items())
     description = f"prompts with one answer each: {tasks}"
     return {"name": task_set.name, "description": description, "version": __version__}
 
 
-async def _converse(context: DialectContext, socket: WebSocket, task_set: TaskSet) -> None:
+async def _converse(context: ProtocolContext, socket: WebSocket, task_set: TaskSet) -> None:
     """Answer a connection's messages, one at a time, until it closes."""
     episode = _Episode()
     while True:
@@ -179,7 +179,7 @@ def _message(text: str) -> _Message:
 
 
 async def _answer(
-    context: DialectContext, task_set: TaskSet, episode: _Episode, message: _Message
+    context: ProtocolContext, task_set: TaskSet, episode: _Episode, message: _Message
 ) -> tuple[str, dict[str, Any]]:
     if message.type == "reset":
         drawn = _drawn(task_set, message.data)
@@ -227,7 +227,7 @@ def _observation(task_set: TaskSet, episode: _Episode) -> dict[str, Any]:
 
 
 async def _step(
-    context: DialectContext, task_set: TaskSet, episode: _Episode, action: dict[str, Any]
+    context: ProtocolContext, task_set: TaskSet, episode: _Episode, action: dict[str, Any]
 ) -> dict[str, Any]:
     response = action.get("response")
     if not isinstance(response, str):

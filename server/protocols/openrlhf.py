@@ -14,8 +14,8 @@ from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import response_in, split
-from rewardkit.server.dialects.base import (
-    DialectContext,
+from rewardkit.server.protocols.base import (
+    ProtocolContext,
     SampleOrProblem,
     ask,
     ask_text,
@@ -58,7 +58,7 @@ _EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labe
 _decode: BodyDecoder[OpenRlhfRequest] = BodyDecoder(OpenRlhfRequest, "an OpenRLHF reward request")
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """Routes `/openrlhf` and `/openrlhf/{data_source}`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:
@@ -73,7 +73,7 @@ def router(context: DialectContext) -> APIRouter:
 
 
 def _asked(
-    context: DialectContext, request: OpenRlhfRequest, data_source: str | None
+    context: ProtocolContext, request: OpenRlhfRequest, data_source: str | None
 ) -> list[SampleOrProblem]:
     queries = _list(request.query)
     prompts = _list(request.prompts) or [None] * len(queries)
@@ -91,7 +91,7 @@ def _asked(
 
 
 def _ask_query(
-    context: DialectContext, query: str, prompt: str | None, label: Any, data_source: str | None
+    context: ProtocolContext, query: str, prompt: str | None, label: Any, data_source: str | None
 ) -> SampleOrProblem:
     """The sample of a query. Where nothing tells the response from the prompt it is a problem: an answer in
     the prompt would be paid."""
@@ -110,7 +110,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _answer(context: DialectContext, asked: list[SampleOrProblem], scores: list[Score]) -> OpenRlhfAnswer:
+def _answer(context: ProtocolContext, asked: list[SampleOrProblem], scores: list[Score]) -> OpenRlhfAnswer:
     rewards = [reward_of(context, score) for score in scores]
     right = [
         reward if score.correct is None else float(score.correct)

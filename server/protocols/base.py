@@ -1,4 +1,4 @@
-"""What all dialects share: what they are given, how a wire's fields become a Sample, and what stands for a
+"""What all protocols share: what they are given, how a wire's fields become a Sample, and what stands for a
 failed score. No protocol lives here, and no scoring.
 """
 
@@ -57,8 +57,8 @@ _log = logging.getLogger("rewardkit.server")
 
 
 @dataclass(frozen=True)
-class DialectContext:
-    """What a dialect is given."""
+class ProtocolContext:
+    """What a protocol is given."""
 
     score_samples: ScoreSamples
     ground_truths: GroundTruthIndex | None = None
@@ -88,7 +88,7 @@ class SampleOrProblem(NamedTuple):
 
 
 def ask(
-    context: DialectContext,
+    context: ProtocolContext,
     response: str,
     *,
     prompt: PromptValue | None = None,
@@ -109,7 +109,7 @@ def ask(
     return _asked(response, prompt, said or _plain_row(data_source, label))
 
 
-def ask_text(context: DialectContext, text: str, *, data_source: str | None = None) -> SampleOrProblem:
+def ask_text(context: ProtocolContext, text: str, *, data_source: str | None = None) -> SampleOrProblem:
     """Make a sample of a prompt and response in one text; otherwise like `ask`."""
     known = context.ground_truths.split(text) if context.ground_truths is not None else None
     if known is not None:
@@ -120,7 +120,7 @@ def ask_text(context: DialectContext, text: str, *, data_source: str | None = No
 
 
 def ask_messages(
-    context: DialectContext,
+    context: ProtocolContext,
     messages: Sequence[dict[str, Any]],
     *,
     label: object = None,
@@ -189,7 +189,7 @@ def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous
 
 
 async def score_all(
-    context: DialectContext,
+    context: ProtocolContext,
     asked: Sequence[SampleOrProblem],
     *,
     timeout_s: float | None = None,
@@ -230,7 +230,7 @@ async def score_all(
     return found
 
 
-def refuse_misaddressed(context: DialectContext, asked: Sequence[SampleOrProblem]) -> None:
+def refuse_misaddressed(context: ProtocolContext, asked: Sequence[SampleOrProblem]) -> None:
     """Refuse a request none of whose samples has a data source that is known. Raises as `score_all` does."""
     if not asked:
         return
@@ -289,7 +289,7 @@ def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -
     return f"no ground truth came with the request ({why}): send one, or start the server with --gold"
 
 
-def reward_of(context: DialectContext, score: Score) -> float:
+def reward_of(context: ProtocolContext, score: Score) -> float:
     """The number that the trainer trains on."""
     return score.score if score.ok else context.on_failure
 
@@ -320,7 +320,7 @@ Handle = Callable[[bytes, str | None], Awaitable[Response]]
 
 
 def mount(
-    context: DialectContext,
+    context: ProtocolContext,
     routes: APIRouter,
     paths: Iterable[str],
     handle: Handle,

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
-from rewardkit.server.dialects import ROUTERS, DialectContext
 from rewardkit.server.ground_truths import GroundTruthIndex
+from rewardkit.server.protocols import ROUTERS, ProtocolContext
 from rewardkit.types import Score
 
 FALLBACK = -0.5
@@ -44,7 +44,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         async def score(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
             return await scorer.ascore_batch(samples)
 
-        context = DialectContext(
+        context = ProtocolContext(
             score, GroundTruthIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),)
         )
         app = FastAPI()

@@ -15,9 +15,9 @@ import msgspec
 from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
-from rewardkit.server.dialects.background import Store
-from rewardkit.server.dialects.base import (
-    DialectContext,
+from rewardkit.server.protocols.background import Store
+from rewardkit.server.protocols.base import (
+    ProtocolContext,
     SampleOrProblem,
     ask,
     mount,
@@ -57,7 +57,7 @@ _decode_submission: BodyDecoder[Submission] = BodyDecoder(Submission, "a submiss
 _decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward system")
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
     store = Store(context.admission)
 
@@ -123,7 +123,7 @@ def _label(info: Any) -> Any:
     return next((info[name] for name in ("ground_truth", "test_cases") if name in info), None)
 
 
-def _answer(context: DialectContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
+def _answer(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     """Dimensions are objects, not numbers: ROLL's client looks into each for `debug_info`."""
     parts = parts_of(asked, score).items()
     answer = {

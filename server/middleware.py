@@ -1,6 +1,6 @@
 """The middleware that every request passes: authentication, limits, request ids, log lines and metrics.
 
-Routes and dialects live elsewhere.
+Routes and protocols live elsewhere.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from rewardkit.server import page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission
 from rewardkit.server.bodies import Body
-from rewardkit.server.health import Health
-from rewardkit.server.metrics import Metrics
-from rewardkit.server.native import SCORE_PATHS
+from rewardkit.server.observability.health import Health
+from rewardkit.server.observability.metrics import Metrics
 from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
+from rewardkit.server.score_route import SCORE_PATHS
 from rewardkit.server.wire import NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS

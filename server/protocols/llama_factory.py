@@ -12,9 +12,9 @@ import uuid
 import msgspec
 from fastapi import APIRouter, Response
 
-from rewardkit.server.dialects.base import (
+from rewardkit.server.protocols.base import (
     CARRIES_NO_TRUTH,
-    DialectContext,
+    ProtocolContext,
     ask_text,
     failed_header,
     mount,
@@ -44,7 +44,7 @@ _EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 
 _decode: BodyDecoder[LlamaFactoryRequest] = BodyDecoder(LlamaFactoryRequest, "a LLaMA-Factory reward request")
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """Routes `/llama_factory`, with a data source after it or not, and `/v1/score/evaluation`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:

@@ -20,8 +20,8 @@ from rewardkit.api_answers import content_text, output_text
 from rewardkit.api_failures import why_failed
 from rewardkit.errors import InputError, NoResponseError
 from rewardkit.rows import value_at
-from rewardkit.server.dialects.base import (
-    DialectContext,
+from rewardkit.server.protocols.base import (
+    ProtocolContext,
     SampleOrProblem,
     ask,
     mount,
@@ -65,7 +65,7 @@ _EXAMPLE = {
 }
 
 
-def router(context: DialectContext) -> APIRouter:
+def router(context: ProtocolContext) -> APIRouter:
     """Routes of a resources server, here and under `/nemo_gym/{data_source}`, and of the head server."""
 
     async def verify(body: bytes, data_source: str | None) -> Response:
@@ -102,7 +102,7 @@ def router(context: DialectContext) -> APIRouter:
     return routes
 
 
-def _asked(context: DialectContext, row: Mapping[str, Any], data_source: str | None) -> SampleOrProblem:
+def _asked(context: ProtocolContext, row: Mapping[str, Any], data_source: str | None) -> SampleOrProblem:
     try:
         text = _response_text(row.get("response"))
     except NoResponseError as error:
@@ -156,7 +156,7 @@ def _prompt(params: Any) -> str | list[dict[str, Any]] | None:
     return [{"role": str(m["role"]), "content": content_text(m.get("content"))} for m in messages]
 
 
-def _verdict(context: DialectContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
+def _verdict(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     verdict: dict[str, Any] = {"reward": reward_of(context, score), "mask_sample": not score.ok}
     if not score.ok:
         verdict |= {"failure_kind": score.status, "failure_reason": score.detail}
