@@ -23,7 +23,7 @@ from rewardkit.sandbox.fusion import run_code
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server import page, score_route
 from rewardkit.server.access import Access
-from rewardkit.server.admission import Admission
+from rewardkit.server.limits import Admission
 from rewardkit.server.middleware import Guard
 from rewardkit.server.observability import health
 from rewardkit.server.observability.metrics import CONTENT_TYPE, Metrics

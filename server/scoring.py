@@ -18,7 +18,7 @@ from rewardkit.scoring.jobs import Attribute, ScoringTurn
 from rewardkit.scoring.pending import SLICE
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server.admission import Admission
+from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.types import Sample, Score, Status, failure
 

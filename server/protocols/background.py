@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import OverloadedError, RewardkitError
-from rewardkit.server.admission import Admission
+from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT
 
 KEPT_S = 900.0

@@ -19,9 +19,9 @@ from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import first_of, ground_truth_text, has_value, value_at
-from rewardkit.server.admission import Admission
 from rewardkit.server.chat import messages_of, split
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
+from rewardkit.server.limits import Admission
 from rewardkit.server.scoring import SEND_GROUP
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal

@@ -16,7 +16,7 @@ from starlette.types import Message
 
 from rewardkit import Scorer
 from rewardkit.cli import run
-from rewardkit.server import bodies
+from rewardkit.server import limits
 from rewardkit.server.app import create_app
 from tests.server.serving import serving
 
@@ -99,7 +99,7 @@ def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None
 def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(
     scorer: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(limits, "BODY_TIMEOUT_S", 0.05)
     app = create_app(scorer)
     coming: list[Message] = [{"type": "http.request", "body": b"[", "more_body": True}]
     sent: list[Message] = []

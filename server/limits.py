@@ -1,4 +1,5 @@
-"""How much the server takes on at once. Beyond it the answer is "try again in n seconds", at once.
+"""How much the server takes on at once, and what the body of one request may be. Beyond it the answer is "try
+again in n seconds", at once.
 
 Counts bytes (of request bodies in memory), samples (being scored or waiting for a worker) and, since the
 two say little about time, when a request would be done: it is refused only if that is too late for its
@@ -7,12 +8,17 @@ client. The order in which the workers take things is `rewardkit.scoring.turns`.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from starlette.exceptions import HTTPException
+from starlette.types import Message
+
 from rewardkit.errors import OverloadedError
+from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
 """The share of its deadline that a request must be expected to have left when it is done. It is kept in
@@ -23,6 +29,12 @@ RESERVE_S = 6.0
 
 MOST_RESERVE_SHARE = 0.6
 """The largest share of a deadline that is kept because of `RESERVE_S`."""
+
+BODY_TIMEOUT_S = 60.0
+"""How long each piece of a body may take to arrive."""
+
+_MAX_DIGITS = 20
+"""Of a length: it is far too large with as many, and int() takes long over many more."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the mean of seconds per sample."""
@@ -166,3 +178,86 @@ def latest_s(timeout_s: float) -> float:
     """Return by when, in seconds from now, a request with this deadline must be expected to be scored."""
     reserve_s = max(RESERVE_SHARE * timeout_s, min(RESERVE_S, MOST_RESERVE_SHARE * timeout_s))
     return timeout_s - reserve_s
+
+
+class Body:
+    """One request's body.
+
+    Args:
+        max_bytes: a larger one gets 413, whether it announces its length or not.
+        streamed: scored line by line as it comes in: never held as a whole, so its length does not matter.
+    """
+
+    def __init__(
+        self,
+        request: CurrentRequest,
+        admission: Admission,
+        headers: Mapping[bytes, bytes],
+        *,
+        max_bytes: int,
+        streamed: bool,
+    ) -> None:
+        self.request = request
+        self.admission = admission
+        self.max_bytes = max_bytes
+        self.streamed = streamed
+        length = headers.get(b"content-length", b"")
+        self.declared = int(length[:_MAX_DIGITS]) if length.isdigit() and not streamed else 0
+        self.encoding = headers.get(b"content-encoding", b"identity")
+        self._came = 0
+        self._held = 0
+
+    def open(self) -> None:
+        """Reserve the bytes that the headers announce.
+
+        Raises:
+            HTTPException: it is too large, or compressed.
+            OverloadedError: too much is held already.
+        """
+        if self.declared > self.max_bytes:
+            raise HTTPException(413, self.too_large())
+        if self.encoding.lower() != b"identity":
+            raise HTTPException(415, "bodies are read as they are: send it without Content-Encoding")
+        self.take(self.declared)
+
+    def take(self, n: int) -> None:
+        """Reserve bytes that are held for this request."""
+        self.admission.take_bytes(n)
+        self._held += n
+
+    def release(self) -> None:
+        """Release all bytes reserved for this request."""
+        self.admission.give_back_bytes(self._held)
+
+    async def receive(self) -> Message:
+        """Pass on what comes in, within the limits.
+
+        Raises:
+            HTTPException: the body is too large, or takes too long.
+            OverloadedError: too much is held already.
+        """
+        request = self.request
+        message = await (request.receive() if request.body_read else self._in_time())
+        if message["type"] == "http.disconnect":
+            request.gone = True
+        elif not request.body_read:
+            self._came += len(message.get("body", b""))
+            request.body_read = not message.get("more_body", False)
+            if not self.streamed:
+                if self._came > self.max_bytes:
+                    raise HTTPException(413, self.too_large(), {"connection": "close"})
+                if self._came > self._held:
+                    self.take(self._came - self._held)
+        return message
+
+    def too_large(self) -> str:
+        """What to say about a body that is over the limit."""
+        return f"the body is over {self.max_bytes >> 20} MiB; send smaller batches"
+
+    async def _in_time(self) -> Message:
+        """What comes in next."""
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT_S):
+                return await self.request.receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body took too long to arrive") from None
