@@ -67,6 +67,11 @@ class LimitedHeaders(HttpToolsProtocol):
         self._unread = 0
         super().on_body(body)
 
+    def shutdown(self) -> None:
+        """Close, unless the first request is still on its way: its answer will close the connection."""
+        if self.cycle is not None:
+            super().shutdown()
+
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -70,16 +70,12 @@ class ScoreRoute:
             await self._whole(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
-        whole = await _read(receive)
-        asked = decode_asked(whole)
+        asked = decode_asked(await Request(scope, receive).body())
         one_by_one = asked if isinstance(asked, list) else [asked]
         score = self.request_scorer.each if _each_by_itself(scope, asked) else self.request_scorer
         scored = await score([one for one in one_by_one if isinstance(one, Sample)])
         scores = with_failures(one_by_one, scored)
-        body = encode(scores if asked is one_by_one else scores[0])
-        headers = [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await reply(scores if asked is one_by_one else scores[0])(scope, receive, send)
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         """Score lines while they come in, and answer each with a line. A bad one is an invalid Score.
@@ -176,20 +172,6 @@ class ScoreRoute:
 def _each_by_itself(scope: Scope, asked: object) -> bool:
     """True for a sample that was sent alone, and for a list of which the query says that it holds such."""
     return not isinstance(asked, list) or scope.get("query_string") == EACH_QUERY
-
-
-async def _read(receive: Receive) -> bytes:
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body", False):
-        whole: bytes = message.get("body", b"")
-        return whole
-    parts = bytearray()
-    while message["type"] == "http.request":
-        parts += message.get("body", b"")
-        if not message.get("more_body", False):
-            return bytes(parts)
-        message = await receive()
-    raise ClientDisconnect
 
 
 def router(request_scorer: RequestScorer) -> APIRouter:

@@ -125,7 +125,7 @@ def serve(wanted: Serving, socket_: socket.socket) -> None:
     for sig in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again when it has stopped
         signal.signal(sig, lambda sig, frame: sys.exit(0))
     with wanted.make_app() as app:
-        _stop_gently(app)
+        _extend_lifespan(app)
         uvicorn.Server(_config(app, wanted)).run([socket_])
 
 
@@ -148,7 +148,7 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
             workers.run()
         finally:
             del os.environ[MULTIPROC_DIR]
-    return max((1 for one in workers.processes if one.exitcode == STARTUP_FAILURE), default=0)
+    return int(any(process.exitcode == STARTUP_FAILURE for process in workers.processes))
 
 
 def _config(app: Any, wanted: Serving, **more: Any) -> uvicorn.Config:
@@ -206,7 +206,9 @@ class _Stop:
                 self.uvicorn(signal.SIGINT, None)
 
 
-def _stop_gently(app: FastAPI, *, prepared: bool = False, close: Callable[[], None] | None = None) -> None:
+def _extend_lifespan(
+    app: FastAPI, *, prepared: bool = False, close: Callable[[], None] | None = None
+) -> None:
     """Have the application drain before uvicorn stops.
 
     Args:
@@ -254,7 +256,7 @@ class _Application:
         except RewardkitError as error:
             write_line(f"error: {error}")
             sys.exit(STARTUP_FAILURE)
-        _stop_gently(app, prepared=self.prepared, close=holding.close)
+        _extend_lifespan(app, prepared=self.prepared, close=holding.close)
         return app
 
 

@@ -164,6 +164,27 @@ def test_a_request_that_comes_just_after_the_signal_is_answered_and_its_connecti
         assert server.process.wait(20) == 0
 
 
+def test_a_request_that_is_on_its_way_at_the_stop_is_answered(tmp_path: Path) -> None:
+    """Its connection has been accepted, and to close it would be to lose it."""
+    with (
+        serving(tmp_path) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=20) as late,
+    ):
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: not listens(server.port))
+        time.sleep(0.5)
+        late.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+        answer = late.recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 200") and b"connection: close" in answer
+        assert server.process.wait(20) == 0
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
 def draining(url: str) -> bool:
     try:
         urllib.request.urlopen(f"{url}/readyz").close()
@@ -186,9 +207,9 @@ def test_any_process_has_the_figures_of_all_and_a_killed_one_takes_none_away(tmp
     with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
         score(server, 20)
         until(lambda: server.received() == 20)
-        before = workers(server.process.pid)
+        before = server.workers()
         os.kill(before[0], signal.SIGKILL)
-        until(lambda: len(workers(server.process.pid)) == 2 and workers(server.process.pid) != before)
+        until(lambda: len(server.workers()) == 2 and server.workers() != before)
         score(server, 20)
         until(lambda: server.received() == 40)
 
@@ -198,16 +219,6 @@ def score(server: Serving, n: int) -> None:
     for _ in range(n):
         with Client(server.url) as client:
             assert client.score(Sample("gsm8k", "#### 72", "72")).correct
-
-
-def workers(pid: int) -> list[int]:
-    """The server processes below a supervisor."""
-    found = []
-    for child in descendants(pid):
-        with contextlib.suppress(OSError):
-            if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
-                found.append(child)
-    return found
 
 
 def test_what_needs_one_process_is_refused_with_several(

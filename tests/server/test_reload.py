@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
     path = write(tmp_path, 1.0)
     with serve("--config", str(path)) as server, Client(server.url, token="secret") as client:
         assert fixed(client) == 1.0
-        (before,) = children(server.process.pid)
+        (before,) = server.workers()
         write(tmp_path, 2.0, gsm9k=1)
         os.kill(server.process.pid, signal.SIGHUP)
         said = ""
@@ -121,19 +121,8 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
         while "keeping worker" not in said:
             said += server.process.stderr.readline()
         assert f"{path} has no key 'gsm9k'" in said
-        until(lambda: children(server.process.pid) == [before])
+        until(lambda: server.workers() == [before])
         assert fixed(client) == 1.0
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a supervisor has started."""
-    return [child for child in descendants(pid) if parent(child) == pid]
-
-
-def parent(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return 0  # it is no more
 
 
 @pytest.mark.parametrize(
