@@ -210,7 +210,7 @@ def echo(seconds: float) -> None:
             each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
             print(
                 f"{n:3} samples, {len(body):6} bytes: {mine * 1e6:6.1f} us CPU/request, "
-                f"echo {bare * 1e6:6.1f} us, {times[n]:.2f} x (rounds {each}); "
+                f"echo {bare * 1e6:6.1f} us, {median(ratios):.2f} x (rounds {each}); "
                 f"{1 / mine:7,.0f} requests/s, {n / mine:8,.0f} samples/s per core",
                 flush=True,
             )
