@@ -142,13 +142,6 @@ def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, W
     return published
 
 
-def read_provenance(path: Path) -> dict[str, object]:
-    """Return the provenance of a file that `write_splits` made; empty for any other parquet file."""
-    metadata = pq.read_metadata(path).metadata or {}
-    found: dict[str, object] = json.loads(metadata.get(PROVENANCE_KEY.encode(), b"{}"))
-    return found
-
-
 def _write_split(
     folder: Path, split: str, batches: Iterable[pa.RecordBatch], writing: Writing, screen: Screen | None
 ) -> list[Path]:

@@ -135,19 +135,6 @@ def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None)
     return load_tools(source).open(None if selected is None else list(selected))
 
 
-def check_tools(source: str) -> None:
-    """Make sure that all tools of a source exist. No index is read and no server is asked.
-
-    Raises:
-        ConfigError: a tool does not exist, or a file is no list of tools.
-        InputError: a file cannot be read.
-    """
-    for name, where in _named(source, _TOOL):
-        if (verl.ours(name) or name) not in _TOOL.shipped:
-            with _said_of(where):
-                _targets(name)
-
-
 def tool_names(path: Path) -> list[str]:
     """Return the names of the tools of a YAML file, without importing them.
 
@@ -187,18 +174,6 @@ def open_interaction(source: SourceNames, name: str) -> OpenInteraction:
         InputError: the row names an interaction that `source` does not have, or a file cannot be read.
     """
     return _of(load_interactions(source), name, "names the interaction")()
-
-
-def check_interactions(source: str) -> None:
-    """Make sure that all interactions of a source exist. None is made.
-
-    Raises:
-        ConfigError: an interaction does not exist, or a file is no list of interactions.
-        InputError: a file cannot be read.
-    """
-    for name, where in _named(source, _INTERACTION):
-        with _said_of(where):
-            _class(name)
 
 
 def interaction_names(path: Path) -> list[str]:
@@ -374,17 +349,6 @@ def _open(
                     raise ConfigError(f"there are two {kind.what}s of the name '{name}'")
                 found[name] = one
     return found
-
-
-def _named(source: str, kind: _Kind) -> Iterator[tuple[str, str]]:
-    """Each name in a source, and the class name of each entry of its files, with where it stands: the
-    beginning of a message, empty outside of files."""
-    for part in _parts(source):
-        if not _is_file(part):
-            yield part, ""
-            continue
-        for place, entry in enumerate(_entries(Path(part), kind.key), 1):
-            yield str(entry.get("class_name") or ""), f"{part}, entry {place} of '{kind.key}': "
 
 
 def _is_file(part: str) -> bool:
