@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python .ci/install
 # Bytecode is made on every core, without what is hardly ever imported: that is compiled when it is.
 NOT_COMPILED := '/(tests|transformers/models|model_executor/models|anthropic|fontTools|matplotlib|pip)/'
 # More processes than there are cores: half of the time tests wait, for processes and clocks.
-PYTEST ?= --forks 4
+PYTEST ?= -n 4
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
 PYTEST_RERUNS ?=
 

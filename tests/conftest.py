@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import copy
-import gc
 import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +16,7 @@ from hypothesis import HealthCheck, settings
 
 import rewardkit.rewards  # noqa: F401  (ours are registered once, before the first test)
 from rewardkit.registry import REGISTRY, Registry
-from tests.forks import run_in_forks
-from tests.trainer.running import RUN, hold_server
+from tests.trainer.running import RUN
 
 REFERENCE_DATA = Path(__file__).parents[2] / "shared" / "data"
 """Whole datasets as published; beside a developer's checkout, not in it."""
@@ -34,65 +30,12 @@ settings.register_profile("search", _UNTIMED, max_examples=1_000)
 settings.load_profile("steady")
 
 
-SESSIONS: list[pytest.Session] = []
-"""Those that ran their tests in several processes."""
-
-
-@atexit.register  # called last, as the first that is registered
-def _leave() -> None:
-    """End this process without a search for garbage in all that it imported, which takes four seconds."""
-    if SESSIONS:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(SESSIONS[0].exitstatus))
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Heed SIGINT even where a script started this in its background: tests interrupt what they start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault(RUN, str(os.getpid()))
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    if whole and config.getoption("forks") and find_spec("torch") and "coverage" not in sys.modules:
-        hold_server()  # it imports for ten seconds, while the tests are collected
 
-
-LONGEST = (
-    "sandbox/test_native_attacks.py",
-    "trainer/test_train.py",
-    "trainer/rollout/test_rollout_parity.py",
-    "generation/test_generate.py",
-    "trainer/checkpoint/test_kill.py",
-    "rewards/model/test_model_process.py",
-    "sandbox/test_languages.py",
-    "rewards/math/test_math_worker.py",
-    "trainer/workers/test_workers_exact.py",
-    "server/test_processes.py",
-    "sandbox/test_attacks.py",
-    "server/test_page.py",
-    "trainer/run/test_launch.py",
-    "datasets_prep/test_every_set.py",
-    "offline/test_score_any.py",
-    "datasets_prep/test_custom_mix.py",
-    "rewards/qa/test_qa.py",
-    "server/test_faults.py",
-    "rewards/model/test_model_vllm.py",
-    "rewards/code/test_code.py",
-    "labels/test_labels_command.py",
-    "test_extending.py",
-    "scoring/test_scorer.py",
-    "sandbox/test_limits.py",
-    "server/test_reload.py",
-    "trainer/models/test_shards.py",
-)
-"""The files that take half of the time, the longest first; `pytest --durations` shows what they take."""
-
-TOGETHER = (
-    "trainer/rollout/test_rollout_parity.py",
-    "trainer/rollout/test_rollout.py",
-    "trainer/rollout/test_families.py",
-)
-"""Files that one process runs, since each process that runs one imports vLLM for five seconds."""
 
 UNMEASURED = (
     "adapters/test_pickling.py",
@@ -176,28 +119,9 @@ def unmeasured() -> Iterator[None]:
             os.environ["COVERAGE_PROCESS_CONFIG"] = config
 
 
-THAWED: list[bool] = []
-"""Holds something where a test gave all that is imported back to the collector, as an engine of vLLM does when it is
-closed; the next one, as it opens, would send it through the collector five times: half of the time of its tests."""
-
-_unfreeze = gc.unfreeze
-
-
-def _noted_unfreeze() -> None:
-    """Unfreeze, and say so: to ask the collector (`get_freeze_count`) takes as long as to count all objects."""
-    _unfreeze()
-    THAWED.append(True)
-
-
-gc.unfreeze = _noted_unfreeze
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run a test, measured or not."""
-    if THAWED:
-        gc.freeze()
-        THAWED.clear()
     whole_file = item.path.relative_to(Path(__file__).parent).as_posix() in UNMEASURED
     if not whole_file and item.get_closest_marker("unmeasured") is None:
         return (yield)
@@ -205,46 +129,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, Any, Any]:
-    """Import the tests without looking for garbage, a quarter of the time; what they are made of stays anyway."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
-        atexit.register(gc.unfreeze)  # or nanobind tells of leaks
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, then others with slow tests, so that no process is left with one at the end."""
-    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
-    places |= {Path(__file__).parent / name: places[Path(__file__).parent / TOGETHER[0]] for name in TOGETHER}
+    """The files with slow tests first, so that no worker is left with one of them at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: places.get(item.path, len(places) + (item.path not in slow)))
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--forks`."""
-    parser.addoption("--forks", type=int, default=0, metavar="N", help="run the tests in N processes")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run the tests in several processes where that was asked for, and all could be collected."""
-    count = session.config.getoption("forks")
-    if not count or session.testsfailed or session.config.option.collectonly:
-        return None
-    SESSIONS.append(session)
-    run_in_forks(session, count, _file_of)
-    return True
-
-
-def _file_of(item: pytest.Item) -> str:
-    """The file of a test, or the first of those that stand `TOGETHER`."""
-    file = item.path.relative_to(Path(__file__).parent).as_posix()
-    return TOGETHER[0] if file in TOGETHER else file
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.conftest import LONGEST, TOGETHER, UNMEASURED, unmeasured
+from tests.conftest import UNMEASURED, unmeasured
 
 
-def test_every_file_that_is_run_first_together_or_unmeasured_is_there() -> None:
+def test_every_file_that_is_unmeasured_is_there() -> None:
     folder = Path(__file__).parent
-    assert [name for name in (*LONGEST, *TOGETHER, *UNMEASURED) if not (folder / name).is_file()] == []
+    assert [name for name in UNMEASURED if not (folder / name).is_file()] == []
 
 
 def test_looking_away_does_not_wrap_the_way_out_of_a_process_once_more() -> None:
