@@ -6,7 +6,6 @@ One file per command stands in `rewardkit/commands/`; none is imported until it 
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import sys
@@ -95,9 +94,7 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line; the console script."""
-    code = run(sys.argv[1:])
-    gc.freeze()  # or the interpreter's last search goes through all that there is, a tenth of a second
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(args: list[str]) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _sitebuiltins
 import builtins
-import gc
 import io
 import os
 import resource
@@ -202,7 +201,6 @@ def _run(job: JailJob, program: int) -> int:
     """Execute the program; return the exit status."""
     source = os.pread(program, os.fstat(program).st_size, 0)
     os.closerange({SCRIPT: 3, SERVE: 4}.get(job.mode, 5), 256)
-    gc.enable()
     module = types.ModuleType("__main__" if job.mode == SCRIPT else "solution")
     sys.modules[module.__name__] = module
     module.__dict__.update(__file__=_MAIN, __builtins__=builtins, __loader__=interpreter.Loader(source))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -159,9 +158,6 @@ class _JailServer:
         os.environ.clear()
         child.prepare()
         atexit._clear()
-        gc.collect()
-        gc.disable()
-        gc.freeze()
 
     def serve(self) -> None:
         self.control.send(HELLO)

@@ -9,7 +9,6 @@ and ends with the last of the processes that ask it.
 from __future__ import annotations
 
 import atexit
-import gc
 import importlib
 import json
 import os
@@ -59,7 +58,6 @@ def main(listener: socket.socket) -> None:
         for name in LIBRARIES + (ENGINE if find_spec("vllm") else ()):
             importlib.import_module(name)
         _load_models()
-    gc.freeze()  # a search for garbage would write to, and so copy, the pages that programs share
     serve(listener)
     os._exit(0)  # at once: while the socket is open, somebody may connect to it
 

@@ -5,7 +5,6 @@ is passed on as soon as it ends.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -154,8 +153,7 @@ class VllmEngine:
 
     def close(self) -> None:
         """See `GenerationEngine.close`."""
-        with _no_searches() if self._on_cpu else contextlib.nullcontext():
-            del self._llm
+        del self._llm
 
     def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
         """Run episodes. Their turns are added to the batch between the engine's steps."""
@@ -221,20 +219,6 @@ def _completion(request: GenerationRequest, result: Any) -> Completion:
         len(output.token_ids),
         log_probs,
     )
-
-
-@contextlib.contextmanager
-def _no_searches() -> Iterator[None]:
-    """Do not search everything that was imported for garbage, twice, as vLLM does when its engine is closed.
-
-    That is for memory of a GPU. Here its cache goes as it is let go, a weight in a cycle with a later search.
-    """
-    collect = gc.collect
-    gc.collect = lambda *_: 0
-    try:
-        yield
-    finally:
-        gc.collect = collect
 
 
 @contextlib.contextmanager

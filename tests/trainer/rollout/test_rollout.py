@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -73,7 +72,6 @@ class Engines:
             if not fresh and self._kept is not None and self._kept_for == wanted:
                 return self._kept
             self.close()
-            gc.freeze()  # or the start of the next one searches all that is imported for garbage, five times
         save(model, self._tokenizer, self._folder / "model")
         config = load_config(
             overrides=[

@@ -8,7 +8,6 @@ whom, is not known here.
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -53,7 +52,6 @@ def main(parent: int) -> None:
         _refuse(listening, f"{module} cannot be imported: {type(error).__name__}: {error}")
         return
     sys.set_int_max_str_digits(0)
-    gc.freeze()  # the forks share what is never collected
     _ForkServer(listening, order["alive"], answer).run()
 
 
