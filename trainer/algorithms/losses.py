@@ -1,116 +1,93 @@
-"""Log-probabilities and entropy from logits, and the critic's loss. The actor's are in `policy_losses.py`.
+"""The losses: those of the actor, token by token, and the critic's.
 
 Every loss and statistic is this piece's share of the whole mini-batch's (all micro-batches, all processes):
-add the pieces up, and you have the whole. No split of the work can change it.
+add the pieces up, and you have the whole. No split of the work can change it. What is the same for all losses
+of the actor is in `objective.py`, the names they are asked for by are in `tables.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, Literal
-
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.reductions import Totals, aggregate, masked_sum
-
-Stats = dict[str, Tensor]
-
-Entropy = Literal["no", "value", "value and squares", "loss"]
-"""Whether entropies are computed: not, as figures only (also with sums of squared probabilities beside them),
-or as part of a loss."""
-
-RULED_OUT = torch.finfo(torch.float32).min
-"""In place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""
+from rewardkit.trainer.algorithms.objective import PerToken, PolicyOptions, Terms
+from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_row_means, masked_sum
 
 
-class _ChosenLogProbs(torch.autograd.Function):
-    """log_softmax at one place of each row and, without a gradient, figures of each row.
-
-    A vocabulary makes each tensor of the logits' size large, and memory that is new to the process costs more
-    than the arithmetic: this makes two such tensors on the way and none in backward; autograd's own way makes
-    six and three.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, tokens: Tensor, asked: Entropy) -> tuple[Tensor, Tensor]:
-        log_p = logits.log_softmax(-1)
-        chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
-        wanted = asked.startswith("value")
-        p = log_p.exp() if wanted else log_p.exp_() if ctx.needs_input_grad[0] else log_p
-        figures = _figures(p, log_p, asked) if wanted else torch.empty(0)
-        ctx.save_for_backward(p, tokens)
-        ctx.mark_non_differentiable(figures)
-        return chosen, figures
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        p, tokens = ctx.saved_tensors
-        grad = grads[0].unsqueeze(-1)
-        return p.mul_(-grad).scatter_add_(-1, tokens.unsqueeze(-1), grad), None, None
+def vanilla(terms: Terms, options: PolicyOptions) -> PerToken:
+    """PPO (Schulman et al. 2017, arXiv:1707.06347) with dual clip (Ye et al. 2020, arXiv:1912.09729)."""
+    unclipped, clipped = _clipped(terms.ratio, terms.advantages, options)
+    pessimistic = torch.maximum(unclipped, clipped)
+    bound = -terms.advantages * options.clip_c
+    negative = terms.advantages < 0
+    loss = torch.where(negative, torch.minimum(pessimistic, bound), pessimistic)
+    return loss, {
+        "pg_clipfrac": clipped > unclipped,
+        "pg_clipfrac_lower": negative & (pessimistic > bound),
+    }
 
 
-def _figures(p: Tensor, log_p: Tensor, asked: Entropy) -> Tensor:
-    """Return entropies, (...), or entropies and sums of squared probabilities, (..., 2); changes `log_p`."""
-    entropy = -torch.einsum("...v,...v->...", p, log_p.clamp_(min=RULED_OUT))
-    if asked == "value":
-        return entropy
-    return torch.stack([entropy, torch.linalg.vector_norm(p, dim=-1).square()], dim=-1)
+def gspo(terms: Terms, options: PolicyOptions) -> PerToken:
+    """GSPO in its token form (Zheng et al. 2025, arXiv:2507.18071): the ratio is the sequence's geometric
+    mean, the gradient the token's."""
+    log_mean = masked_row_means(terms.log_ratio, terms.mask).detach().unsqueeze(1)
+    ratio = (terms.log_probs - terms.log_probs.detach() + log_mean).clamp(max=10).exp()
+    unclipped, clipped = _clipped(ratio, terms.advantages, options)
+    return torch.maximum(unclipped, clipped), {"pg_clipfrac": clipped > unclipped}
 
 
-def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
-    """Return log p(token) and, if asked for, the entropy of each next-token distribution in nats.
-
-    Args:
-        logits: (..., V).
-        tokens: (...).
-
-    Returns:
-        both (...), float32; with `value and squares` the second (..., 2): entropies, sums of squared
-        probabilities.
-    """
-    logits = logits.float()
-    log_probs, figures = _ChosenLogProbs.apply(logits, tokens, entropy)  # type: ignore[no-untyped-call]
-    if entropy == "no":
-        return log_probs, None
-    return log_probs, _entropy(logits) if entropy == "loss" else figures
+def cispo(terms: Terms, options: PolicyOptions) -> PerToken:
+    """CISPO (MiniMax-M1, arXiv:2506.13585): REINFORCE, weighted by the clipped ratio as a constant."""
+    ratio = terms.ratio.detach()
+    weight = ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
+    return -weight * terms.advantages * terms.log_probs, {"pg_clipfrac": ratio != weight}
 
 
-def log_probs_at(
-    logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
-) -> tuple[Tensor, Tensor | None]:
-    """Return `token_log_probs` of the distribution at `temperature`."""
-    logits = logits.float() if temperature == 1.0 else logits.float() / temperature
-    return token_log_probs(logits, tokens, entropy)
+def sapo(terms: Terms, options: PolicyOptions) -> PerToken:
+    """SAPO (arXiv:2511.20347): a sigmoid gate around ratio 1 in place of the clip."""
+    tau = torch.where(terms.advantages > 0, options.tau_pos, options.tau_neg).to(terms.advantages.dtype)
+    gate = torch.sigmoid(tau * (terms.ratio - 1)) * 4 / tau
+    return -gate * terms.advantages, {}
 
 
-def _fusible(
-    logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
-) -> tuple[Tensor, Tensor | None]:
-    """Do what `log_probs_at` does, in operations of torch's alone, for a compiler to make few kernels of."""
-    log_p = (logits.float() / temperature).log_softmax(-1)
-    chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
-    if entropy == "no":
-        return chosen, None
-    log_p = log_p if entropy == "loss" else log_p.detach()
-    p = log_p.exp()
-    figures = -(p * log_p.clamp(min=RULED_OUT)).sum(-1)
-    if entropy == "value and squares":
-        return chosen, torch.stack([figures, p.square().sum(-1)], dim=-1)
-    return chosen, figures
+def gpg(terms: Terms, options: PolicyOptions) -> PerToken:
+    """GPG (Chu et al. 2025, arXiv:2504.02546): plain REINFORCE; no ratio."""
+    return -terms.log_probs * terms.advantages, {}
 
 
-@cache
-def compiled_log_probs() -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return `log_probs_at` compiled, for any number of tokens. It takes seconds when it is first called."""
-    compiled: Callable[..., tuple[Tensor, Tensor | None]] = torch.compile(_fusible, dynamic=True)
-    return compiled
+def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
+    """GMPO (Zhao et al. 2025, arXiv:2507.20673): a sequence's geometric mean of clipped ratios, which stands
+    on each of its tokens here."""
+    sign = terms.advantages.sign()
+    clamped = terms.log_ratio.clamp(-options.clip_low, options.clip_high)
+    pessimistic = sign * torch.minimum(sign * terms.log_ratio, sign * clamped)
+    ratio = masked_row_means(pessimistic, terms.mask).exp()
+    loss = -masked_row_means(terms.advantages, terms.mask) * ratio
+    outside = terms.log_ratio != clamped
+    return loss.unsqueeze(1).expand_as(terms.mask), {
+        "pg_clipfrac": outside & (terms.advantages > 0),
+        "pg_clipfrac_lower": outside & (terms.advantages < 0),
+    }
 
 
-def _entropy(logits: Tensor) -> Tensor:
-    log_p = logits.log_softmax(-1)
-    return -(log_p.exp() * log_p.clamp(min=RULED_OUT)).sum(-1)
+def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
+    """Clip-Cov (Cui et al. 2025, arXiv:2505.22617): PPO without the chosen tokens, whose update would cost
+    the most entropy. A chosen token that the ratio clips has no gradient already and keeps its loss."""
+    unclipped, clipped = _clipped(terms.ratio, terms.advantages, options)
+    left_out = terms.chosen & (clipped <= unclipped)
+    loss = torch.maximum(unclipped, clipped).masked_fill(left_out, 0)
+    return loss, {"pg_clipfrac": left_out}
+
+
+def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
+    """KL-Cov (Cui et al. 2025): no clip; |log-ratio| is penalised on the chosen tokens."""
+    penalty = options.ppo_kl_coef * terms.log_ratio.abs()
+    loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
+    return loss, {}
+
+
+def _clipped(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
+    return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
 
 
 def value_loss(

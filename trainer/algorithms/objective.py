@@ -1,4 +1,4 @@
-"""What a policy loss is, and the one function that applies it. The losses are in `policy_losses.py`.
+"""What a policy loss is, and the one function that applies it. The losses are in `losses.py`.
 
 A loss gives a figure per token; masking, aggregation, importance weights and statistics are the same for all
 of them and are here. Signs are those of a loss: to be minimised.
@@ -13,8 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.losses import Stats
-from rewardkit.trainer.algorithms.reductions import Reduce, Totals, aggregate, masked_row_means, masked_sum
+from rewardkit.trainer.algorithms.reductions import (
+    Reduce,
+    Stats,
+    Totals,
+    aggregate,
+    masked_row_means,
+    masked_sum,
+)
 
 
 @dataclass(frozen=True, slots=True)

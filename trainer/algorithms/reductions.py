@@ -12,6 +12,9 @@ from torch import Tensor
 Reduce = Callable[[Tensor], Tensor]
 """Sums a tensor over all processes, elementwise."""
 
+Stats = dict[str, Tensor]
+"""Statistics of a loss by name, scalars, each this piece's share of the whole mini-batch's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:

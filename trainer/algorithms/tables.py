@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewardkit.trainer.algorithms import (
     advantages,
-    policy_losses,
+    losses,
 )
 from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
 from rewardkit.trainer.algorithms.estimation import Estimator, in_groups
@@ -34,15 +34,13 @@ ESTIMATORS: dict[str, Estimator] = {
 """By the names of `algorithm.adv_estimator`."""
 
 POLICY_LOSSES: dict[str, PolicyLoss] = {
-    "vanilla": PolicyLoss(policy_losses.vanilla),
-    "gspo": PolicyLoss(policy_losses.gspo),
-    "cispo": PolicyLoss(policy_losses.cispo),
-    "sapo": PolicyLoss(policy_losses.sapo, aggregation="seq-mean-token-mean"),
-    "gpg": PolicyLoss(policy_losses.gpg),
-    "geo_mean": PolicyLoss(
-        policy_losses.geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True
-    ),
-    "clip_cov": PolicyLoss(policy_losses.clip_cov, choose=choose_by_lot),
-    "kl_cov": PolicyLoss(policy_losses.kl_cov, choose=choose_largest),
+    "vanilla": PolicyLoss(losses.vanilla),
+    "gspo": PolicyLoss(losses.gspo),
+    "cispo": PolicyLoss(losses.cispo),
+    "sapo": PolicyLoss(losses.sapo, aggregation="seq-mean-token-mean"),
+    "gpg": PolicyLoss(losses.gpg),
+    "geo_mean": PolicyLoss(losses.geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
+    "clip_cov": PolicyLoss(losses.clip_cov, choose=choose_by_lot),
+    "kl_cov": PolicyLoss(losses.kl_cov, choose=choose_largest),
 }
 """By the names of `actor.policy_loss.loss_mode`."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from rewardkit.trainer.algorithms.losses import Entropy, compiled_log_probs, log_probs_at
+from rewardkit.trainer.algorithms.log_probs import Entropy, compiled_log_probs, log_probs_at
 from rewardkit.trainer.models.attention import Packed, attending
 from rewardkit.trainer.models.sequence import gather_values, own_part
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rewardkit.trainer.algorithms.losses import Stats, value_loss
-from rewardkit.trainer.algorithms.reductions import Totals
+from rewardkit.trainer.algorithms.losses import value_loss
+from rewardkit.trainer.algorithms.reductions import Stats, Totals
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import CriticConfig
 from rewardkit.trainer.distributed import World

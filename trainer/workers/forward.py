@@ -12,7 +12,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor, nn
 
-from rewardkit.trainer.algorithms.losses import Entropy
+from rewardkit.trainer.algorithms.log_probs import Entropy
 from rewardkit.trainer.batch import Batch, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.attention import BLOCKS_ON, Copies, Packed, like_lengths

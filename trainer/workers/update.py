@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 
-from rewardkit.trainer.algorithms.losses import Stats
-from rewardkit.trainer.algorithms.reductions import Totals, count
+from rewardkit.trainer.algorithms.reductions import Stats, Totals, count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, OptimConfig
 from rewardkit.trainer.workers.batching import Batching

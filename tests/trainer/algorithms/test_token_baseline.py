@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.algorithms.estimation import Experience
-from rewardkit.trainer.algorithms.losses import token_log_probs
+from rewardkit.trainer.algorithms.log_probs import token_log_probs
 from rewardkit.trainer.algorithms.tables import ESTIMATORS
 
 GROUPS = [4, 4, 4, 7, 7, 9]

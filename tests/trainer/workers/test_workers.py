@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 
 from torch.distributed.tensor import DTensor
 
-from rewardkit.trainer.algorithms import losses
+from rewardkit.trainer.algorithms import log_probs
 from rewardkit.trainer.algorithms.reductions import count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, ModelConfig, OptimConfig
@@ -303,7 +303,7 @@ def test_what_is_compiled_finds_what_is_not(
     entropy: Any, model: Any, batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In chunks too, which backward computes again. Traced, not made into kernels: that is for CUDA."""
-    whole = functools.partial(torch.compile, losses._fusible, dynamic=True, backend="aot_eager")
+    whole = functools.partial(torch.compile, log_probs._fusible, dynamic=True, backend="aot_eager")
     monkeypatch.setattr(heads, "compiled_log_probs", functools.cache(whole))
     monkeypatch.setattr(heads, "CHUNK_ELEMENTS", 6 * model.config.vocab_size)
 
