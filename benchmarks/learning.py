@@ -28,7 +28,8 @@ from rich.console import Console
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo.run import make_start
-from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.run.process import train_here

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
 from rewardkit.trainer.logging.utilization import peak_flops, utilization

@@ -1,7 +1,7 @@
 """From rewards, values and groups of responses to advantages and returns: the mathematics, in functions of
-whole tensors, and what puts it to one process's share.
+whole tensors, what puts it to one process's share, and the table of the names that it is asked for by.
 
-What an estimator is stands in `estimation.py`, the names they are asked for by in `tables.py`.
+What an estimator is stands in `estimation.py`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.estimation import Experience, compared, in_groups, where_kept
+from rewardkit.trainer.algorithms.estimation import Estimator, Experience, compared, in_groups, where_kept
 from rewardkit.trainer.algorithms.reductions import masked_whiten
+from rewardkit.trainer.algorithms.token_baseline import OTB
 
 
 def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
@@ -156,3 +157,22 @@ def estimate_gdpo(given: Experience) -> tuple[Tensor, Tensor]:
     summed = where_kept(given.mask, (of_parts * weights).sum(dim=1, keepdim=True).expand_as(given.mask))
     white = masked_whiten(summed, given.mask, given.reduce)
     return white, white
+
+
+ESTIMATORS: dict[str, Estimator] = {
+    "gae": Estimator(estimate_gae, critic=True),
+    "grpo": in_groups(grpo, by_turns=True),
+    "gdpo": Estimator(estimate_gdpo, groups=True, parts=True),
+    "grpo_passk": in_groups(grpo_passk),
+    "rloo": in_groups(rloo, by_turns=True),
+    "opo": in_groups(opo, by_turns=True),
+    "gpg": in_groups(gpg),
+    "reinforce_plus_plus": Estimator(estimate_reinforce_plus_plus),
+    "reinforce_plus_plus_baseline": Estimator(
+        estimate_reinforce_plus_plus_baseline, groups=True, by_turns=True
+    ),
+    "remax": Estimator(estimate_remax, greedy=True),
+    "optimal_token_baseline": OTB,
+    "tir_optimal_token_baseline": OTB,
+}
+"""By the names of `algorithm.adv_estimator`; each row says what its estimator needs (docs/extending.md)."""

@@ -2,7 +2,7 @@
 
 Every loss and statistic is this piece's share of the whole mini-batch's (all micro-batches, all processes):
 add the pieces up, and you have the whole. No split of the work can change it. What is the same for all losses
-of the actor is in `objective.py`, the names they are asked for by are in `tables.py`.
+of the actor is in `objective.py`; the table of the names that they are asked for by is here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rewardkit.trainer.algorithms.objective import PerToken, PolicyOptions, Terms
+from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
+from rewardkit.trainer.algorithms.objective import PerToken, PolicyLoss, PolicyOptions, Terms
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_row_means, masked_sum
 
 
@@ -88,6 +89,19 @@ def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
 
 def _clipped(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
+
+
+POLICY_LOSSES: dict[str, PolicyLoss] = {
+    "vanilla": PolicyLoss(vanilla),
+    "gspo": PolicyLoss(gspo),
+    "cispo": PolicyLoss(cispo),
+    "sapo": PolicyLoss(sapo, aggregation="seq-mean-token-mean"),
+    "gpg": PolicyLoss(gpg),
+    "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
+    "clip_cov": PolicyLoss(clip_cov, choose=choose_by_lot),
+    "kl_cov": PolicyLoss(kl_cov, choose=choose_largest),
+}
+"""By the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""
 
 
 def value_loss(

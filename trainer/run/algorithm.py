@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewardkit.errors import ConfigError
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import read_bounds, read_rejections
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.config.root import Config
 
 

@@ -14,8 +14,9 @@ import torch
 from rewardkit.agents.runner import EpisodeSetup
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.kl import KlController
-from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder

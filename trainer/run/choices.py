@@ -8,11 +8,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import LEVELS
 from rewardkit.trainer.algorithms.filtration import REWEIGHTINGS
 from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
-from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES
 from rewardkit.trainer.rollout.engines import ENGINES

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import (
     DTYPE_NAMES,

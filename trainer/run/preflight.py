@@ -21,7 +21,7 @@ from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.agents import as_episode_row, check_agents
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, RefConfig, has_adapter

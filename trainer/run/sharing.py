@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewardkit.errors import ConfigError
 from rewardkit.model_folders import read_config
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ModelConfig, group_size
 

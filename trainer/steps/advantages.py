@@ -10,11 +10,12 @@ from collections import Counter
 
 import torch
 
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.objective import StepTokens
 from rewardkit.trainer.algorithms.reductions import masked_row_means
-from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import Batch, last_tokens, whole_lengths
 from rewardkit.trainer.config.root import loss_mode
 from rewardkit.trainer.logging.metrics import summarize

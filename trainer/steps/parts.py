@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from rewardkit.errors import ScoringError
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World

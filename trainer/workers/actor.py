@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.log_probs import Entropy
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.objective import PolicyLoss, PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_sum
-from rewardkit.trainer.algorithms.tables import POLICY_LOSSES
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig
 from rewardkit.trainer.distributed import World

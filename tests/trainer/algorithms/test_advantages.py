@@ -16,9 +16,8 @@ from hypothesis import given as hypothesis_given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from rewardkit.trainer.algorithms.advantages import grpo, grpo_passk, opo, rloo
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS, grpo, grpo_passk, opo, rloo
 from rewardkit.trainer.algorithms.estimation import Experience
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from tests.closeness import assert_same
 
 ROWS, WIDTH = 8, 4

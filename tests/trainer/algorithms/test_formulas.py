@@ -14,10 +14,9 @@ torch = pytest.importorskip("torch")
 from rewardkit.trainer.algorithms.advantages import gae
 from rewardkit.trainer.algorithms.kl import PENALTIES, KlController, k1, k3
 from rewardkit.trainer.algorithms.log_probs import Entropy, _fusible, log_probs_at, token_log_probs
-from rewardkit.trainer.algorithms.losses import value_loss
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES, value_loss
 from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import count, masked_moments, masked_row_means, masked_whiten
-from rewardkit.trainer.algorithms.tables import POLICY_LOSSES
 from tests.closeness import assert_same
 
 NAN = math.nan

@@ -12,8 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.errors import ConfigError, ScoringError
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.estimation import Experience
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World

@@ -11,9 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.algorithms.log_probs import token_log_probs
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
 
 GROUPS = [4, 4, 4, 7, 7, 9]
 MASKS = [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]]

@@ -13,9 +13,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rewardkit.trainer.algorithms.advantages import discounted_returns, gae
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS, discounted_returns, gae
 from rewardkit.trainer.algorithms.estimation import Experience
-from rewardkit.trainer.algorithms.tables import ESTIMATORS
 from tests.trainer.algorithms.test_advantages import Ranks
 
 EXAMPLE = [[0.5, 1.0], [0.0, 0.0], [0.5, 0.0], [0.0, 0.5, 1.0]]

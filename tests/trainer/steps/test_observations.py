@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch")
 from torch import Tensor
 
 from rewardkit.errors import ScoringError
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.kl import KlController
-from rewardkit.trainer.algorithms.losses import value_loss
+from rewardkit.trainer.algorithms.losses import POLICY_LOSSES, value_loss
 from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, count
-from rewardkit.trainer.algorithms.tables import ESTIMATORS, POLICY_LOSSES
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts, policy_lengths, whole_lengths
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import RewardConfig
