@@ -34,7 +34,7 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.run.process import train_here
 from rewardkit.trainer.steps import scoring
-from rewardkit.trainer.steps.placing import place_scores
+from rewardkit.trainer.steps.scoring import place_scores
 from rewardkit.types import Score
 
 GROUPS_OF_8 = (

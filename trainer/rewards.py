@@ -1,10 +1,11 @@
-"""Where rewards come from. How they get into the batch is in `steps/placing.py`, when in `steps/scoring.py`.
+"""Where rewards come from. When, and how they get into the batch, is in `steps/scoring.py`.
 
 The scoring itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterable, Sequence
@@ -206,3 +207,25 @@ def _has_reward(data_source: str) -> bool:
         return REGISTRY.resolve(data_source).name != REWARD_MODEL
     except UnknownDataSourceError:
         return False
+
+
+def part_of(score: Score, key: str) -> float | None:
+    """Return a part of a score by its name, `score` itself or `acc`; None where it has none."""
+    if key == "score":
+        return score.score
+    if key == "acc" and score.correct is not None:
+        return float(score.correct)
+    return score.parts.get(key)
+
+
+def why_no_parts(score: Score, keys: Sequence[str]) -> str | None:
+    """Say which of the parts a score lacks, and which it has; None where it has all, as finite numbers."""
+    values = {key: part_of(score, key) for key in keys}
+    wrong = [key for key, value in values.items() if value is None or not math.isfinite(value)]
+    if not wrong:
+        return None
+    there = ", ".join(["score", *(["acc"] if score.correct is not None else []), *sorted(score.parts)])
+    return (
+        f"algorithm.gdpo_reward_keys: {score.scorer or 'the reward'} gives no number for '{wrong[0]}'; "
+        f"its parts are: {there}"
+    )

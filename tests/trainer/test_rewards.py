@@ -25,8 +25,7 @@ from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock, summarize
 from rewardkit.trainer.rewards import ServerRewards, open_rewards
-from rewardkit.trainer.steps.placing import place_scores
-from rewardkit.trainer.steps.scoring import PendingScores
+from rewardkit.trainer.steps.scoring import PendingScores, place_scores
 from rewardkit.types import Sample, Score, failure
 
 

@@ -27,13 +27,12 @@ from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, RefConfig, has_adapter
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.logging.logger import LOGGERS, missing
-from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards
+from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards, why_no_parts
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.algorithm import check_algorithm
 from rewardkit.trainer.run.choices import check_choices, check_positive, check_ranges
 from rewardkit.trainer.run.memory import report
 from rewardkit.trainer.run.sharing import check_shared_models, check_sharing, groups
-from rewardkit.trainer.steps.parts import why_no_parts
 from rewardkit.types import Sample
 
 

@@ -1,23 +1,31 @@
-"""Responses on their way to scores: each is decoded and scored from when it ends, beside generation and
-forwards."""
+"""Responses on their way to scores, and scores on their way into the batch.
+
+Each response is decoded and scored from when it ends, beside generation and forwards. Its score is put on the
+last token of what it is for; what could not be scored is masked. The rewards themselves are in `rewards.py`.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
 
-from rewardkit.errors import RewardkitError
-from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout
+import torch
+from torch import Tensor
+
+from rewardkit.errors import RewardkitError, ScoringError
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout, last_tokens
+from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.rewards import RewardSource, ScoreFuture
+from rewardkit.trainer.logging.metrics import summarize
+from rewardkit.trainer.rewards import RewardSource, ScoreFuture, part_of, why_no_parts
 from rewardkit.trainer.rollout.base import TurnCosts
 from rewardkit.trainer.steps.episodes import Played, episode_metrics
-from rewardkit.trainer.steps.parts import place_parts
-from rewardkit.trainer.steps.placing import place_scores
 from rewardkit.trainer.training_run import TrainingRun
-from rewardkit.types import Sample, Score
+from rewardkit.types import STATUSES, Sample, Score
 
 
 class PendingScores:
@@ -114,6 +122,11 @@ class PendingScores:
         return ScoredRollout(self._rows[row], self.texts[row], score, columns)
 
 
+def _sample(row: PromptRow, text: str, played: Played | None) -> Sample:
+    extra = row.extra_info if played is None else {**row.extra_info, **played.facts()}
+    return Sample(row.data_source, text, row.ground_truth, row.prompt, extra)
+
+
 def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
     """Return what takes the responses to `rows`, one for each."""
     return PendingScores(run.rewards, run.tokenizer, rows, run.config.reward.timeout_s)
@@ -136,6 +149,126 @@ def collect_scores(
     return scored, metrics
 
 
-def _sample(row: PromptRow, text: str, played: Played | None) -> Sample:
-    extra = row.extra_info if played is None else {**row.extra_info, **played.facts()}
-    return Sample(row.data_source, text, row.ground_truth, row.prompt, extra)
+def place_scores(
+    batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
+) -> dict[str, float]:
+    """Put each score on the last token of the policy's in its response; mask what could not be scored.
+
+    Sets `token_level_scores` and `scored`. A response with a status other than `ok` gets
+    `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared; so has
+    an episode in which the policy has no token. Rewards of turns: see `place_turn_rewards`.
+
+    Returns:
+        over all processes, `reward/failed/<status>` for the statuses that occurred, and the time that the
+        rewards took: `timing_s/reward_scoring` for all responses together, `timing_s/reward_slowest` for one.
+
+    Raises:
+        ScoringError: a sample failed and `on_error` is `raise`, or all of them failed.
+    """
+    _refuse_failures(scores, world, config.on_error)
+    turns, metrics = place_turn_rewards(batch, world, config)
+    mask = batch["response_mask"]
+    values = [float(s.score) if s.ok else config.error_value for s in scores]
+    placed = torch.zeros_like(mask)
+    weight = {"trajectory": 1.0, "turn": 0.0, "mixed": config.trajectory_weight}[config.mode]
+    placed[torch.arange(len(batch), device=mask.device), last_tokens(mask)] = weight * torch.tensor(
+        values, device=mask.device
+    )
+    kept = torch.tensor([s.ok or config.on_error == "value" for s in scores], device=mask.device)
+    kept = kept & mask.bool().any(dim=1)
+    batch["token_level_scores"] = placed * kept.unsqueeze(1)
+    batch["response_mask"] = mask * kept.unsqueeze(1)
+    batch["scored"] = kept
+    if turns is not None:
+        batch["trajectory_scores"] = batch["token_level_scores"]
+        batch["token_level_scores"] = batch["token_level_scores"] + turns * kept.unsqueeze(1)
+    return metrics | _scoring_metrics(scores, world)
+
+
+def place_turn_rewards(
+    batch: Batch, world: World, config: RewardConfig
+) -> tuple[Tensor | None, dict[str, float]]:
+    """Return the weighed rewards of turns, (B, T), each on the last token of its turn; None without turns.
+
+    A turn whose reward could not be had gets `reward.error_value` where `reward.on_error` is `value`; else
+    its tokens leave the loss (`response_mask` is cleared there), and the rest of the episode stays.
+
+    Returns also:
+        `reward/turns/mean`, `max` and `min` of the rewards, and `reward/turns_failed`, if any.
+
+    Raises:
+        ScoringError: a turn failed and `on_error` is `raise`.
+    """
+    if "turns" not in batch.tensors:
+        return None, {}
+    if config.mode == "trajectory":
+        return torch.zeros_like(batch["response_mask"]), {}
+    given = batch["turn_rewards"]
+    failed = given.isnan()
+    number = int(world.sum(failed.sum()))
+    if number and config.on_error == "raise":
+        raise ScoringError(
+            f"the rewards of {number} turns could not be had; reward.on_error=mask leaves them out"
+        )
+    if config.on_error == "mask":
+        turns = batch["turns"]
+        width = int(turns.max()) + 1 if turns.numel() else 1
+        of_turn = given.new_zeros((len(given), width)).scatter_add(1, turns, failed.to(given.dtype))
+        batch["response_mask"] = batch["response_mask"] * (of_turn.gather(1, turns) == 0)
+    values = given.nan_to_num(nan=config.error_value if config.on_error == "value" else 0.0)
+    ends = _turn_ends(batch["turns"]) & ~failed
+    metrics = summarize({"reward/turns": values[ends]}, world)
+    weight = config.turn_weight if config.mode == "mixed" else 1.0
+    return weight * values, metrics | ({"reward/turns_failed": float(number)} if number else {})
+
+
+def _turn_ends(turns: Tensor) -> Tensor:
+    """Return where turns end, (B, T) bool; there is an observation between one turn and the next."""
+    after = torch.cat([turns[:, 1:], torch.zeros_like(turns[:, :1])], dim=1)
+    return (turns > 0) & (after != turns)
+
+
+def _scoring_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
+    counts = Counter(s.status for s in scores)
+    seconds = [s.seconds for s in scores]
+    sums = torch.tensor([*(float(counts[s]) for s in STATUSES), sum(seconds)], dtype=torch.float64)
+    *totals, scoring_s = world.sum(sums).tolist()
+    slowest = world.max(torch.tensor(max(seconds, default=0.0), dtype=torch.float64)).item()
+    failed = {f"reward/failed/{s}": n for s, n in zip(STATUSES, totals, strict=True) if n and s != "ok"}
+    return failed | {"timing_s/reward_scoring": scoring_s, "timing_s/reward_slowest": slowest}
+
+
+def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:
+    failed = next((s for s in scores if not s.ok), None)
+    summary = (sum(s.ok for s in scores), len(scores), failed)
+    everywhere = world.gather(summary)
+    first = next((f for _, _, f in everywhere if f is not None), None)
+    n_ok, n = (sum(summary[i] for summary in everywhere) for i in (0, 1))
+    if first is None or (on_error != "raise" and n_ok):
+        return
+    why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
+    if n_ok:
+        raise ScoringError(
+            f"{n - n_ok} of {n} responses could not be scored; {why}; reward.on_error=mask leaves them out"
+        )
+    raise ScoringError(f"none of the {n} responses could be scored; {why}")
+
+
+def place_parts(batch: Batch, scores: Sequence[Score], world: World, config: Config) -> None:
+    """Set `score_parts`, (B, K), where the estimator compares the parts of the scores apart.
+
+    A response that was not scored has `reward.error_value` in each, which counts where `on_error` is `value`.
+
+    Raises:
+        ScoringError: a score lacks one of `algorithm.gdpo_reward_keys`.
+    """
+    if not ESTIMATORS[config.algorithm.adv_estimator].parts:
+        return
+    keys = config.algorithm.gdpo_reward_keys or []
+    lacking = [why for score in scores if score.ok and (why := why_no_parts(score, keys))]
+    first = world.first_error(ScoringError(lacking[0]) if lacking else None)
+    if first is not None:
+        raise first
+    failed = config.reward.error_value
+    rows = [[part_of(score, key) if score.ok else failed for key in keys] for score in scores]
+    batch["score_parts"] = torch.tensor(rows, dtype=torch.float64, device=batch["response_mask"].device)

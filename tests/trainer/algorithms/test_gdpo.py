@@ -18,7 +18,7 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.run.algorithm import check_algorithm
-from rewardkit.trainer.steps.parts import place_parts
+from rewardkit.trainer.steps.scoring import place_parts
 from rewardkit.types import Score, failure
 
 GROUPS = [0, 0, 0, 1, 1, 1]

@@ -27,7 +27,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import batch_metrics
 from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.parity import check_parity
-from rewardkit.trainer.steps.placing import place_scores
+from rewardkit.trainer.steps.scoring import place_scores
 from rewardkit.trainer.workers.forward import response_log_probs
 from rewardkit.types import Score, failure
 from tests.closeness import assert_same, near
