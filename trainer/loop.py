@@ -20,8 +20,13 @@ from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
 from rewardkit.trainer.steps.filtration import filtered
-from rewardkit.trainer.steps.generation import generate, sync_weights
-from rewardkit.trainer.steps.greedy import GreedyResponses, place_baselines, start_greedy
+from rewardkit.trainer.steps.generation import (
+    GreedyResponses,
+    generate,
+    place_baselines,
+    start_greedy,
+    sync_weights,
+)
 from rewardkit.trainer.steps.parity import check_parity, draw_probe
 from rewardkit.trainer.steps.profile import profiled
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores
