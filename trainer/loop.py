@@ -7,13 +7,14 @@ the mathematics is in `algorithms/`, the models at work in `workers/`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
-from rewardkit.trainer.logging.utilization import peak_flops, utilization
+from rewardkit.trainer.logging.utilization import peak_flops, profiled, utilization
 from rewardkit.trainer.models.sharding import language_model
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.steps.advantages import compute_advantages
@@ -28,7 +29,6 @@ from rewardkit.trainer.steps.generation import (
     sync_weights,
 )
 from rewardkit.trainer.steps.parity import check_parity, draw_probe
-from rewardkit.trainer.steps.profile import profiled
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores
 from rewardkit.trainer.steps.signal import signal_metrics
 from rewardkit.trainer.steps.validation import validate
@@ -79,7 +79,7 @@ def train_step(run: TrainingRun, step: int) -> None:
     clock = Clock(run.world.device)
     prompts = run.loader.take()
     metrics = {"training/global_step": float(step), "training/epoch": float(run.loader.epoch)}
-    with clock("step"), profiled(run, step):
+    with clock("step"), _profiled_if_due(run, step):
         metrics |= ppo_step(run, prompts, step, clock)
         if run.val_rows and (last or _due(step, config.test_freq)):
             with clock("testing"):
@@ -177,6 +177,13 @@ def _utilization(run: TrainingRun, batch: Batch, clock: Clock) -> dict[str, floa
         models["critic"] = (run.critic.model.body, run.config.critic.ppo_epochs)
     lengths = batch["attention_mask"].sum(dim=1)
     return utilization(models, lengths, clock.seconds, peak_flops(run.world.device))
+
+
+def _profiled_if_due(run: TrainingRun, step: int) -> AbstractContextManager[None]:
+    """Trace the block if `step` is one of `trainer.profile_steps`: one file for each process."""
+    if step not in (run.config.trainer.profile_steps or ()):
+        return nullcontext()
+    return profiled(run.folder / "profile" / f"step_{step}_rank_{run.world.rank}.json.gz")
 
 
 def _due(step: int, every: int) -> bool:

@@ -1,12 +1,16 @@
-"""Model FLOPs utilization: what the updates compute, as a share of what the GPUs could in that time."""
+"""How well the machine is used: model FLOPs utilization, what the updates compute as a share of what the GPUs
+could in that time; and a trace of chosen steps by torch's profiler."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.profiler import profile
 
 PEAKS = {
     "B200": 2250e12,
@@ -65,3 +69,12 @@ def utilization(
         for name, (model, passes) in models.items()
         if peak and found[name] > 0
     }
+
+
+@contextmanager
+def profiled(file: Path) -> Iterator[None]:
+    """Write a trace of the block to `file`, a .json.gz for https://ui.perfetto.dev or chrome://tracing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with profile() as trace:
+        yield
+    trace.export_chrome_trace(str(file))
