@@ -97,7 +97,8 @@ def ppo_step(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: C
     metrics |= evaluate_tokens(run, drawn, step, clock)
     metrics |= assign_rewards(run, drawn, step, clock)
     metrics |= batch_metrics(drawn.batch, run.world)
-    metrics |= update_models(run, filtered(run, drawn.batch), step, clock)
+    learned = filtered(run, drawn.batch) if run.config.algorithm.use_pf_ppo else drawn.batch
+    metrics |= update_models(run, learned, step, clock)
     metrics |= _utilization(run, drawn.batch, clock)
     with clock("update_weights"):
         sync_weights(run)

@@ -10,7 +10,6 @@ from typing import Any
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import LEVELS
-from rewardkit.trainer.algorithms.filtration import REWEIGHTINGS
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
@@ -52,7 +51,7 @@ CHOICES = {
             "warmup_style": ("None", "constant", "cosine"),
         }.items()
     },
-    "algorithm.pf_ppo.reweight_method": tuple(REWEIGHTINGS),
+    "algorithm.pf_ppo.reweight_method": ("pow", "max_min", "max_random"),
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
     "algorithm.turn_advantages": ("summed", "per_turn"),
     "reward.mode": ("trajectory", "turn", "mixed"),

@@ -159,7 +159,7 @@ def map_rows(
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Moves rows between processes so that all have equally many, and about as many tokens."""
+    """Moves rows between processes: for all to have as much to do, or for each to have what it drew."""
 
     order: Tensor
     """This process's rows, by the process they go to."""
@@ -172,15 +172,23 @@ class Exchange:
     def plan(cls, batch: Batch, world: World) -> Exchange:
         """Agree with all processes on who computes which row."""
         gathered = world.gather(batch["attention_mask"].sum(dim=1).tolist())
-        owners = share_out(
-            [length for lengths in gathered for length in lengths], world.size, equally_many=True
+        owners = torch.tensor(
+            share_out([length for lengths in gathered for length in lengths], world.size, equally_many=True)
         )
-        by_source = torch.tensor(owners).view(world.size, -1)
-        mine = by_source[world.rank]
+        wanted = [(owners == rank).nonzero().squeeze(1) for rank in range(world.size)]
+        return cls.of(wanted, len(batch), world)
+
+    @classmethod
+    def of(cls, wanted: Sequence[Tensor], size: int, world: World) -> Exchange:
+        """Give each process the rows that `wanted` has for it, numbered over processes of `size` rows each.
+
+        They come by the process that they come from, and of each in the order that they are wanted in.
+        """
+        mine = [rows[rows // size == world.rank] % size for rows in wanted]
         return cls(
-            mine.argsort(stable=True).to(world.device),
-            mine.bincount(minlength=world.size).tolist(),
-            (by_source == world.rank).sum(dim=1).tolist(),
+            torch.cat(mine).to(world.device),
+            [len(rows) for rows in mine],
+            (wanted[world.rank] // size).bincount(minlength=world.size).tolist(),
             world.group,
         )
 
