@@ -1,7 +1,7 @@
 """How a recipe and `key=value` words become one checked Config, and a Config plain data or YAML again.
 
-The settings themselves are in `root.py` and `workers.py`; checks across settings or against files are in
-`run/preflight.py`.
+The settings themselves are in `root.py` and `workers.py`; checks across settings are in `run/checks.py`,
+those against files in `run/preflight.py`.
 """
 
 from __future__ import annotations

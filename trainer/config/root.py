@@ -84,6 +84,11 @@ class RolloutCorrectionConfig:
     """With `bypass_mode`: `ppo_clip`, whose ratio corrects by itself (the weights are then figures only), or
     `reinforce`: no ratio and no clip, the weights alone correct."""
 
+    @property
+    def on(self) -> bool:
+        """Whether anything here asks for the rollout engine's log-probabilities."""
+        return bool(self.bypass_mode or self.rollout_is or self.rollout_rs)
+
 
 @dataclass
 class PfPpoConfig:
@@ -271,6 +276,11 @@ class Config:
     reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
     custom_reward_function: CustomRewardFunctionConfig = field(default_factory=CustomRewardFunctionConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+
+def world_size(config: Config) -> int:
+    """Return the number of processes the config asks for."""
+    return config.trainer.nnodes * config.trainer.n_gpus_per_node
 
 
 def loss_mode(config: Config) -> str:

@@ -21,7 +21,7 @@ from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
 from rewardkit.trainer.config.load import as_yaml
-from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode
+from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode, world_size
 from rewardkit.trainer.config.workers import (
     ActorRolloutRefConfig,
     RefConfig,
@@ -155,7 +155,7 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
     policy = config.actor_rollout_ref
     critic = config.critic
     rollout = policy.rollout
-    processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
+    processes = world_size(config)
     shared: dict[str, Any] = {"device": device, "processes": processes}
     shared["longest"] = rollout.prompt_length + rollout.response_length
     models = [(policy.actor.fsdp_config, policy.actor.ulysses_sequence_parallel_size)]

@@ -30,9 +30,8 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.processes import die_with_parent
 from rewardkit.trainer.checkpoint.find import RESTARTED
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, world_size
 from rewardkit.trainer.distributed import free_port
-from rewardkit.trainer.run.preflight import world_size
 from rewardkit.trainer.run.process import read_and_check, train_here
 
 INTERRUPTED = 130

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from rewardkit.errors import RewardkitError
+from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.distributed import started_by_torchrun
 from rewardkit.trainer.run.launch import INTERRUPTED, die_with_launcher, launch
-from rewardkit.trainer.run.preflight import world_size
 from rewardkit.trainer.run.process import read_and_check, train_here
 
 

@@ -11,7 +11,7 @@ import subprocess
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, world_size
 from rewardkit.trainer.config.workers import (
     DTYPE_NAMES,
     ActorConfig,
@@ -60,7 +60,7 @@ def estimate(config: Config) -> dict[str, float] | None:
     critic_shape = read_shape(critic.model.path) if has_critic else shape
     if shape is None or critic_shape is None:
         return None
-    processes = config.trainer.nnodes * config.trainer.n_gpus_per_node
+    processes = world_size(config)
     rank = policy.model.lora_rank or (USUAL_RANK if has_adapter(policy.model) else 0)
     engine = ENGINES[policy.rollout.name].memory(config, shape, processes)
     phases = [{name: engine.pop(name) for name in ("cache",) if name in engine}]
@@ -108,9 +108,7 @@ def report(config: Config) -> str:
 def _check_batch(config: Config, available: int) -> None:
     """Refuse a batch whose tokens alone do not fit: responses are padded to `response_length`."""
     rollout = config.actor_rollout_ref.rollout
-    rows = (
-        config.data.train_batch_size * rollout.n // (config.trainer.nnodes * config.trainer.n_gpus_per_node)
-    )
+    rows = config.data.train_batch_size * rollout.n // world_size(config)
     row = rollout.prompt_length + rollout.response_length
     tokens = rows * (TOKEN_BYTES * row + RESPONSE_BYTES * rollout.response_length)
     if tokens > available:

@@ -1,38 +1,33 @@
-"""Everything that can be found wrong before a model is loaded: one clear ConfigError or InputError each.
+"""Everything that can be found wrong on the machine before a model is loaded: data files and the rewards of
+their sources, model folders, the output folder, a checkpoint. One clear ConfigError or InputError each.
 
-What single settings may be is in `choices.py`, and what each rollout engine takes with the engine.
+What settings may be and ask of each other is in `checks.py`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.errors import ConfigError
 from rewardkit.groups import needs_group
-from rewardkit.model_folders import why_no_model
+from rewardkit.model_folders import read_config, why_no_model
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.agents import as_episode_row, check_agents
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
-from rewardkit.trainer.config.root import Config, logger_names
-from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, RefConfig, has_adapter
+from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import file_list, read_rows
-from rewardkit.trainer.logging.logger import LOGGERS, missing
 from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards, why_no_parts
-from rewardkit.trainer.rollout.engines import check_rollout
-from rewardkit.trainer.run.algorithm import check_algorithm
-from rewardkit.trainer.run.choices import check_choices, check_positive, check_ranges
+from rewardkit.trainer.run.checks import SHARING, check_settings, sharing_groups, sharing_workers
 from rewardkit.trainer.run.memory import report
-from rewardkit.trainer.run.sharing import check_shared_models, check_sharing, groups
 from rewardkit.types import Sample
 
 
@@ -46,184 +41,13 @@ def check(config: Config) -> list[str]:
         ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
     """
     notes = check_settings(config)
-    _check_checkpoints(config)
+    find_checkpoint(config)
     _check_models(config)
-    check_shared_models(config)
+    _check_shared_models(config)
     _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
     for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):
         _check_output(name, getattr(config.trainer, name))
     return [*notes, report(config), *_check_data(config)]
-
-
-def check_settings(config: Config) -> list[str]:
-    """Check settings against each other and against what is installed; no file is read.
-
-    Returns:
-        lines about settings that are taken, but not as given.
-
-    Raises:
-        ConfigError, MissingDependencyError: the first thing found wrong.
-    """
-    check_choices(config)
-    check_positive(config)
-    check_ranges(config)
-    _check_lengths(config)
-    notes = [*_check_batch_sizes(config), *check_algorithm(config)]
-    _check_token_limits(config)
-    _check_sharding(config)
-    _check_packages(config)
-    _check_validation(config)
-    _check_rewards(config)
-    notes += check_rollout(config, world_size(config))
-    notes += check_sharing(config)
-    return [*notes, *_sharding_notes(config), *_logger_notes(config), *_contents_notes(config)]
-
-
-def _logger_notes(config: Config) -> list[str]:
-    """Refuse a logger that nobody knows; one that is not installed is left out, and said."""
-    notes = []
-    for name in logger_names(config):
-        if name not in LOGGERS:
-            hint = did_you_mean(name, LOGGERS)
-            raise ConfigError(f"trainer.logger can hold {', '.join(LOGGERS)}; found '{name}'{hint}")
-        if missing(name):
-            notes.append(
-                f"trainer.logger={name}: {name} is not installed (pip install {name}); "
-                "metrics go to metrics.jsonl instead"
-            )
-    return notes
-
-
-def _check_lengths(config: Config) -> None:
-    if config.actor_rollout_ref.rollout.prompt_length < config.data.max_prompt_length:
-        raise ConfigError(
-            f"actor_rollout_ref.rollout.prompt_length={config.actor_rollout_ref.rollout.prompt_length} is "
-            f"below data.max_prompt_length={config.data.max_prompt_length}; leave it unset to follow it"
-        )
-
-
-def world_size(config: Config) -> int:
-    """Return the number of processes the config asks for."""
-    return config.trainer.nnodes * config.trainer.n_gpus_per_node
-
-
-def _check_batch_sizes(config: Config) -> list[str]:
-    """Each process must get equally many prompts in a step, and equally many responses in a mini-batch."""
-    processes = world_size(config)
-    batch = config.data.train_batch_size
-    n = config.actor_rollout_ref.rollout.n
-    said = f"the {processes} processes (trainer.nnodes x trainer.n_gpus_per_node)"
-    if batch % processes:
-        raise ConfigError(f"data.train_batch_size={batch} must be divisible by {said}")
-    shares = groups(config)
-    workers = {"actor_rollout_ref.actor": config.actor_rollout_ref.actor.ppo_mini_batch_size}
-    if ESTIMATORS[config.algorithm.adv_estimator].critic:
-        workers["critic"] = config.critic.ppo_mini_batch_size
-    for name, mini in workers.items():
-        if batch % mini:
-            raise ConfigError(
-                f"data.train_batch_size={batch} must be divisible by {name}.ppo_mini_batch_size={mini}"
-            )
-        if mini * n % (processes // shares[name]):
-            together = (
-                f" that have rows of their own, {processes // shares[name]}" if shares[name] > 1 else ""
-            )
-            raise ConfigError(
-                f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by {said}{together}"
-            )
-    return [
-        f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch holds some of the "
-        f"{n} responses to more prompts, as many in all"
-        for name, mini in workers.items()
-        if mini % processes
-    ]
-
-
-def _check_token_limits(config: Config) -> None:
-    """Each forward that is filled up by tokens must hold one sequence; processes that share it, together."""
-    rollout = config.actor_rollout_ref.rollout
-    row = rollout.prompt_length + rollout.response_length
-    for name, tokens in _token_limits(config).items():
-        if tokens < row:
-            raise ConfigError(
-                f"{name}_max_token_len_per_gpu={tokens} does not hold one sequence: prompt_length + "
-                f"response_length of actor_rollout_ref.rollout are {row}"
-            )
-
-
-def _token_limits(config: Config) -> dict[str, int]:
-    """The limits that are in use, by the setting's name without its end."""
-    policy = config.actor_rollout_ref
-    rollout = policy.rollout
-    critic = config.critic
-    shares = groups(config)
-    split = shares["actor_rollout_ref.actor"]
-    limits = {}
-    if policy.actor.use_dynamic_bsz:
-        limits["actor_rollout_ref.actor.ppo"] = policy.actor.ppo_max_token_len_per_gpu * split
-    if rollout.log_prob_use_dynamic_bsz:
-        limits["actor_rollout_ref.rollout.log_prob"] = rollout.log_prob_max_token_len_per_gpu * split
-    if policy.ref.log_prob_use_dynamic_bsz:
-        split = shares["actor_rollout_ref.ref"]
-        limits["actor_rollout_ref.ref.log_prob"] = policy.ref.log_prob_max_token_len_per_gpu * split
-    if critic.use_dynamic_bsz and ESTIMATORS[config.algorithm.adv_estimator].critic:
-        split = shares["critic"]
-        limits["critic.ppo"] = critic.ppo_max_token_len_per_gpu * split
-        limits["critic.forward"] = critic.forward_max_token_len_per_gpu * split
-    return limits
-
-
-def _workers(config: Config) -> dict[str, ActorConfig | RefConfig | CriticConfig]:
-    return {
-        "actor_rollout_ref.actor": config.actor_rollout_ref.actor,
-        "actor_rollout_ref.ref": config.actor_rollout_ref.ref,
-        "critic": config.critic,
-    }
-
-
-def _check_sharding(config: Config) -> None:
-    processes = world_size(config)
-    for name, worker in _workers(config).items():
-        groups = worker.fsdp_config.fsdp_size
-        if 0 < groups < processes and processes % groups:
-            raise ConfigError(
-                f"{name}.fsdp_config.fsdp_size={groups} must divide the {processes} processes, or be -1"
-            )
-
-
-def _sharding_notes(config: Config) -> list[str]:
-    workers = _workers(config)
-    notes = []
-    if any(worker.strategy == "fsdp" for worker in workers.values()):
-        notes.append("strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here")
-    return notes
-
-
-def _check_packages(config: Config) -> None:
-    """Packages that the model options need."""
-    models = {
-        "actor_rollout_ref.model": config.actor_rollout_ref.model,
-        "critic.model": config.critic.model,
-    }
-    for name, model in models.items():
-        if has_adapter(model) and find_spec("peft") is None:
-            raise ConfigError(f"{name}.lora_rank is set, but peft is not installed: pip install peft")
-        if model.use_liger and find_spec("liger_kernel") is None:
-            raise ConfigError(
-                f"{name}.use_liger is set, but liger-kernel is not installed: pip install liger-kernel"
-            )
-
-
-def _check_validation(config: Config) -> None:
-    trainer = config.trainer
-    validates = trainer.val_before_train or trainer.val_only or trainer.test_freq > 0
-    if validates and not config.data.val_files:
-        raise ConfigError(
-            "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1"
-        )
-    steps = trainer.profile_steps or []
-    if not isinstance(steps, list) or not all(type(step) is int and step > 0 for step in steps):
-        raise ConfigError(f"trainer.profile_steps must be a list of steps, such as [3,4]; found {steps!r}")
 
 
 def _check_data(config: Config) -> list[str]:
@@ -296,26 +120,6 @@ def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> li
     return [one.line() for one in said if one.check in ("agent", "ground truth", "shaping")]
 
 
-def _check_rewards(config: Config) -> None:
-    """Where scores come from must be one place."""
-    custom = config.custom_reward_function.path
-    model = config.reward_model
-    if custom and config.reward.url:
-        raise ConfigError("custom_reward_function.path and reward.url exclude each other; set one of them")
-    if config.reward.options and config.reward.url:
-        raise ConfigError("reward.options are for local rewards; with reward.url, set them at the server")
-    if not model.enable:
-        return
-    if not model.model.path:
-        raise ConfigError("reward_model.enable=true needs reward_model.model.path: a sequence classifier")
-    if config.reward.url:
-        raise ConfigError("reward_model.enable and reward.url exclude each other; set one of them")
-    if custom:
-        raise ConfigError(
-            "custom_reward_function.path and reward_model.enable exclude each other: each scores everything"
-        )
-
-
 def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:
     """Score one reference answer (`extra_info.answer`, or the ground truth) for each data source."""
     samples = [
@@ -356,6 +160,23 @@ def _check_models(config: Config) -> None:
             raise ConfigError(f"{key}: {reason}")
 
 
+def _check_shared_models(config: Config) -> None:
+    """Sequences of some models cannot be shared; looked at where the folder is on this machine."""
+    for name, size in sharing_groups(config).items():
+        model = sharing_workers(config)[name][1]
+        if size == 1 or read_config(model.path) is None:
+            continue
+        from rewardkit.trainer.models.attention import why_unshared
+        from rewardkit.trainer.models.load import load_model_config
+
+        described = load_model_config(model.path, model)
+        if reason := why_unshared(described, remote=model.trust_remote_code):
+            raise ConfigError(
+                f"{name}.{SHARING}={size} is not for {described.model_type} ({model.path}): {reason}; "
+                "set it to 1"
+            )
+
+
 def _check_adapter(path: str | None) -> None:
     if path is not None and not (Path(path) / "adapter_config.json").is_file():
         raise ConfigError(
@@ -375,30 +196,3 @@ def _check_output(name: str, given: str | None) -> None:
     except OSError as error:
         what = "cannot be written to" if above == folder.absolute() else f"cannot be made in {above}"
         raise ConfigError(f"trainer.{name}={folder} {what}: {error.strerror}") from None
-
-
-def _check_checkpoints(config: Config) -> None:
-    if config.trainer.default_hdfs_dir is not None:
-        raise ConfigError(
-            "trainer.default_hdfs_dir is not supported; mount it and set trainer.default_local_dir"
-        )
-    if config.trainer.del_local_ckpt_after_load:
-        raise ConfigError(
-            "trainer.del_local_ckpt_after_load=true: a run killed after that could not be resumed; "
-            "set trainer.max_ckpt_to_keep=1 to save space"
-        )
-    find_checkpoint(config)
-
-
-ALWAYS_SAVED = {"model", "optimizer", "extra"}
-
-
-def _contents_notes(config: Config) -> list[str]:
-    """A checkpoint always holds what a resume needs, whatever else it is asked to hold."""
-    contents = set(config.actor_rollout_ref.actor.checkpoint.save_contents)
-    key = "actor_rollout_ref.actor.checkpoint.save_contents"
-    if unknown := sorted(contents - ALWAYS_SAVED - {"hf_model"}):
-        raise ConfigError(f"{key} can hold model, optimizer, extra and hf_model; found: {', '.join(unknown)}")
-    if left_out := sorted(ALWAYS_SAVED - contents):
-        return [f"{key} leaves out {', '.join(left_out)}: a resume needs them, they are saved all the same"]
-    return []

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from rewardkit.errors import ConfigError
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.load import config_notes, load_config
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, world_size
 from rewardkit.trainer.distributed import open_world, started_by_torchrun
-from rewardkit.trainer.run.preflight import check, world_size
+from rewardkit.trainer.run.preflight import check
 
 
 def read_and_check(recipe: str | None, overrides: Sequence[str]) -> Config:

@@ -17,7 +17,7 @@ from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.run.algorithm import check_algorithm
+from rewardkit.trainer.run.checks import check_settings
 from rewardkit.trainer.steps.scoring import place_parts
 from rewardkit.types import Score, failure
 
@@ -97,6 +97,7 @@ def config(*more: str) -> Any:
         "data.train_files=x.parquet",
         "actor_rollout_ref.model.path=x",
         "actor_rollout_ref.rollout.n=2",
+        "trainer.val_before_train=false",
     ]
     return load_config(None, [*required, "algorithm.adv_estimator=gdpo", *more])
 
@@ -116,7 +117,7 @@ KEYS = '+algorithm.gdpo_reward_keys=["form", "acc", "score"]'
 )
 def test_what_would_have_no_effect_is_refused(more: list[str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        check_algorithm(config(*more))
+        check_settings(config(*more))
 
 
 def test_parts_come_into_the_batch_in_the_order_of_their_names() -> None:

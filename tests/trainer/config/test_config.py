@@ -19,7 +19,8 @@ from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.config.translate import leaves
 from rewardkit.trainer.config.verl_keys import HOLDS
 from rewardkit.trainer.run.build import needs_old_log_probs
-from rewardkit.trainer.run.preflight import check, check_settings
+from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.preflight import check
 
 NEEDED = ["data.train_files=train.parquet", "actor_rollout_ref.model.path=model"]
 

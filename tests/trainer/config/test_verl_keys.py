@@ -17,7 +17,7 @@ from rewardkit.trainer.config import load, workers
 from rewardkit.trainer.config.load import config_notes, load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.rollout import vllm
-from rewardkit.trainer.run.preflight import check_settings
+from rewardkit.trainer.run.checks import check_settings
 
 GIVEN = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=y", "critic.model.path=y"]
 FOUNDING = [

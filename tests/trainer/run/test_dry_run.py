@@ -27,7 +27,8 @@ from rewardkit.trainer.models.load import load_causal_lm
 from rewardkit.trainer.models.lora import save_adapter
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.run.build import open_run, rehearse
-from rewardkit.trainer.run.preflight import check, check_settings
+from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.preflight import check
 
 MODEL = "actor_rollout_ref.model"
 ACTOR = "actor_rollout_ref.actor"

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.run.choices import CHOICES
+from rewardkit.trainer.run.checks import VALUES
 from rewardkit.trainer.steps.filtration import REWEIGHTINGS, draw
 from tests.trainer.running import run_module
 from tests.trainer.steps.filtration_runs import drawn
@@ -49,7 +49,7 @@ def test_scores_of_0_are_drawn_alike() -> None:
 
 
 def test_the_methods_are_those_that_can_be_asked_for() -> None:
-    assert tuple(REWEIGHTINGS) == CHOICES["algorithm.pf_ppo.reweight_method"]
+    assert tuple(REWEIGHTINGS) == VALUES["algorithm"]["pf_ppo.reweight_method"]
 
 
 def test_every_process_gets_its_share_of_what_one_would_draw(world: World, tmp_path: Path) -> None:

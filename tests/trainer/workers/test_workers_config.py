@@ -8,7 +8,7 @@ import pytest
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.load import load_config
-from rewardkit.trainer.run import preflight
+from rewardkit.trainer.run import checks, preflight
 
 ACTOR = "actor_rollout_ref.actor"
 SHARED = f"{ACTOR}.ulysses_sequence_parallel_size"
@@ -33,10 +33,10 @@ NEEDED = [
         ("critic.model.use_liger=true", "critic.model.use_liger"),
     ],
 )
-def test_a_worker_s_setting_is_refused_in_preflight(
+def test_a_worker_s_setting_is_refused_before_a_model_is_loaded(
     override: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight, "find_spec", lambda _: None)
+    monkeypatch.setattr(checks, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=message):
         check_settings(override)
 
@@ -69,9 +69,9 @@ def test_the_model_s_own_config_may_be_changed() -> None:
 
 
 def check_settings(*overrides: str) -> list[str]:
-    """The part of preflight that needs no files."""
+    """The checks that need no files."""
     config = load_config(None, [*NEEDED, *overrides])
-    return preflight.check_settings(config)
+    return checks.check_settings(config)
 
 
 def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
@@ -108,7 +108,7 @@ def test_a_model_whose_sequences_cannot_be_shared_is_refused_by_name(tmp_path: P
         config = load_config(
             None, [*NEEDED, f"actor_rollout_ref.model.path={tmp_path}", f"{SHARED}=2", *overrides]
         )
-        preflight.check_shared_models(config)
+        preflight._check_shared_models(config)
 
     LlamaConfig().save_pretrained(tmp_path)
     check()
