@@ -31,14 +31,16 @@ def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
     `reward_baselines` where the algorithm uses them. The rows must be those of a whole step; members of a
     group may be in different processes.
     """
-    metrics = correct_rollout(run, batch)
+    correction = run.config.algorithm.rollout_correction
+    metrics = correct_rollout(run, batch) if correction.on else {}
     metrics |= leave_out_lone(run, batch)
     metrics |= shape_overlong(run, batch)
     metrics |= penalize(run, batch)
     estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
     batch["advantages"], batch["returns"] = estimator.estimate(_experience(run, batch))
     metrics |= mask_truncated(run, batch)
-    leave_out_rejected(batch)
+    if correction.rollout_rs:
+        leave_out_rejected(batch)
     choose_tokens(run, batch)
     return metrics
 

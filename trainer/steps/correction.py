@@ -27,7 +27,7 @@ def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """
     asked = run.config.algorithm.rollout_correction
     metrics: dict[str, float] = {}
-    if asked.rollout_rs is not None:
+    if asked.rollout_rs:
         metrics = _find_rejected(run, batch)
     if asked.rollout_is is not None:
         weights, of_weights = _rollout_weights(run, batch)
@@ -85,5 +85,4 @@ def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 def leave_out_rejected(batch: Batch) -> None:
     """Take what is out of bounds out of the loss; it has counted for the advantages of the others."""
-    if "within_bounds" in batch.tensors:
-        batch["response_mask"] = batch["response_mask"] * batch["within_bounds"]
+    batch["response_mask"] = batch["response_mask"] * batch["within_bounds"]
