@@ -16,7 +16,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
-from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta, read_places
+from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta
 from rewardkit.trainer.models.value_head import read_value_head
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in DTYPE_NAMES.items()}
@@ -118,14 +118,13 @@ def _outline(
     config = _model_config(path, options)
     if folder is None or has_adapter(options) or getattr(config, "quantization_config", None):
         return None
-    places = read_places(folder)
-    if not places:
+    if not any(folder.glob("*.safetensors")):
         return None
     with parameters_on_meta():
         model = kind.from_config(config, dtype=dtype, trust_remote_code=options.trust_remote_code)
     if getattr(model, "_keep_in_fp32_modules", None) and dtype != torch.float32:
         return None
-    matched = match(model, places)
+    matched = match(model, folder)
     return None if matched is None else (model.eval(), matched)
 
 

@@ -22,7 +22,7 @@ from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapte
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import load_model_config, load_tokenizer
 from rewardkit.trainer.models.prepare import decoder_layers, prepare
-from rewardkit.trainer.models.shards import converts, match, read_places
+from rewardkit.trainer.models.shards import converts, match
 
 NAMED = 3
 """So many tensors are named where more are wrong."""
@@ -126,7 +126,7 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
         _check_whole(file)
     if getattr(model.config, "quantization_config", None) or converts(model):
         return
-    if match(model, read_places(folder)) is not None:
+    if match(model, folder) is not None:
         return
     found = _loading_info(kind, model.config, options)
     changed = sorted(name for name, *_ in found["mismatched_keys"])

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
-import psutil
 import torch
 
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
@@ -21,9 +21,29 @@ from rewardkit.trainer.models.load import outline_causal_lm
 from rewardkit.trainer.models.prepare import prepare
 
 
-def peak_bytes() -> int:
+def own_bytes() -> int:
+    """This process's memory, without the pages of files that it has mapped: the kernel may take those back."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+
+
+class Peak(threading.Thread):
+    """Watches a process's own memory from its start until `stop`."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.bytes = own_bytes()
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        while not self._stopped.wait(0.002):
+            self.bytes = max(self.bytes, own_bytes())
+
+    def stop(self) -> int:
+        """Return the most there was."""
+        self._stopped.set()
+        self.join()
+        return max(self.bytes, own_bytes())
 
 
 def measure(rank: int, out: Path, folders: list[str]) -> None:
@@ -40,14 +60,15 @@ def measure(rank: int, out: Path, folders: list[str]) -> None:
     def filled(*given: Any) -> None:
         nonlocal found
         fill(*given)
-        found = peak_bytes()
+        found = peak.stop()
 
     sharding.fill = filled
     with open_world("cpu") as world:
         for folder in folders:
             options, fsdp = ModelConfig(folder), FsdpConfig("float32")
-            Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-            before = psutil.Process().memory_info().rss
+            before = own_bytes()
+            peak = Peak()
+            peak.start()
             model, places = outline_causal_lm(folder, torch.float32, options)
             sharded: Any = sharding.shard(prepare(model, options, world.device, fsdp), world, fsdp, places)
         own = sum(p.to_local().numel() * 4 for p in sharded.parameters())

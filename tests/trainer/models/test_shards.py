@@ -116,7 +116,7 @@ def test_what_cannot_be_read_tensor_by_tensor_is_loaded_whole(spoilt: str, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_two_processes_hold_little_more_than_their_shards_while_they_load(tmp_path: Path) -> None:
     config = LlamaConfig(vocab_size=8000, hidden_size=512, intermediate_size=1536, num_hidden_layers=14)
     folders = [str(tmp_path / "tiny"), str(tmp_path / "large")]

@@ -423,7 +423,7 @@ def test_a_dry_run_loads_no_weight(
         raise AssertionError("weights were read")
 
     monkeypatch.setattr("rewardkit.trainer.models.load._load", loaded)
-    monkeypatch.setattr("rewardkit.trainer.models.shards.ShardPlace.rows", loaded)
+    monkeypatch.setattr("rewardkit.trainer.models.shards.load", loaded)
     rehearse(load_config(None, words(parquet, model_folder, tmp_path, CRITIC)))
     assert not (tmp_path / "out").exists()
 
