@@ -84,7 +84,7 @@ UNMEASURED = (
     "trainer/algorithms/test_goldens.py",
     "trainer/checkpoint/test_kill.py",
     "trainer/config/test_config.py",
-    "trainer/config/test_verl_keys.py",
+    "trainer/config/test_verl.py",
     "trainer/models/test_shards.py",
     "trainer/rollout/test_families.py",
     "trainer/rollout/test_rollout_parity.py",

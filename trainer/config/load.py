@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.translate import Translation, translate
+from rewardkit.trainer.config.verl import Translation, translate
 
 BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 

@@ -16,8 +16,7 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.load import RECIPES, as_yaml, load_config
 from rewardkit.trainer.config.root import Config, logger_names
-from rewardkit.trainer.config.translate import leaves
-from rewardkit.trainer.config.verl_keys import HOLDS
+from rewardkit.trainer.config.verl import HOLDS, leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
 from rewardkit.trainer.run.checks import check_settings
 from rewardkit.trainer.run.preflight import check
