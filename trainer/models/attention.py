@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import AutoModelForCausalLM
+from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -180,7 +180,7 @@ def attending(packed: Packed | None) -> Iterator[None]:
 def why_unserved(config: Any, *, remote: bool = False) -> str | None:
     """Return why a model of this configuration cannot attend by these functions; None: it can."""
     text = config.get_text_config()
-    kind = None if remote else AutoModelForCausalLM._model_mapping.get(type(config), None)
+    kind = None if remote else MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
     if isinstance(kind, tuple):
         kind = kind[0]
     if kind is None:

@@ -115,13 +115,14 @@ def _outline(
 ) -> tuple[Any, ShardPlaces] | None:
     """Return None where weights cannot be read tensor by tensor, or an adapter needs them to be there."""
     folder = model_folder(path)
-    config = _model_config(path, options)
+    config = load_model_config(path, options)
     if folder is None or has_adapter(options) or getattr(config, "quantization_config", None):
         return None
     if not any(folder.glob("*.safetensors")):
         return None
+    remote = options.trust_remote_code
     with parameters_on_meta():
-        model = kind.from_config(config, dtype=dtype, trust_remote_code=options.trust_remote_code)
+        model = kind.from_config(config, dtype=dtype, trust_remote_code=remote, **_attention(config))
     if getattr(model, "_keep_in_fp32_modules", None) and dtype != torch.float32:
         return None
     matched = match(model, folder)
@@ -129,20 +130,21 @@ def _outline(
 
 
 def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None) -> Any:
-    config = _model_config(path, options)
+    config = load_model_config(path, options)
     remote = options is not None and options.trust_remote_code
     try:
-        model = kind.from_pretrained(path, config=config, dtype=dtype, trust_remote_code=remote)
+        model = kind.from_pretrained(
+            path, config=config, dtype=dtype, trust_remote_code=remote, **_attention(config)
+        )
     except (OSError, ValueError) as error:
         raise ConfigError(f"no model can be loaded from '{path}': {_first_line(error)}") from None
     return model.eval()
 
 
-def _model_config(path: str, options: ModelConfig | None) -> Any:
-    config = load_model_config(path, options)
-    if getattr(config.get_text_config(), "attn_logit_softcapping", None):
-        config._attn_implementation = "eager"  # torch's own attention leaves the cap out, and says nothing
-    return config
+def _attention(config: Any) -> dict[str, str]:
+    """What to ask transformers for: torch's own attention leaves a cap of logits out, and says nothing."""
+    capped = getattr(config.get_text_config(), "attn_logit_softcapping", None)
+    return {"attn_implementation": "eager"} if capped else {}
 
 
 def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:

@@ -58,9 +58,7 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
 
 def no_compiling(eager: bool) -> Any:
     """Where nothing shall be compiled, run vLLM's small compiled kernels as they are too."""
-    import torch._dynamo
-
-    return torch._dynamo.config.patch(disable=True) if eager else nullcontext()
+    return torch.compiler.set_stance("force_eager") if eager else nullcontext()
 
 
 @contextmanager
