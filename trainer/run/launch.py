@@ -18,13 +18,6 @@ from typing import Any
 
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-from torch.distributed.elastic.rendezvous import (
-    RendezvousInfo,
-    RendezvousParameters,
-    RendezvousStoreInfo,
-    rendezvous_handler_registry,
-)
-from torch.distributed.elastic.rendezvous.static_tcp_rendezvous import StaticTCPRendezvous
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
@@ -96,36 +89,16 @@ def _with_torchrun(config: Config, recipe: str | None, overrides: Sequence[str])
     return 0
 
 
-class _OneMachine(StaticTCPRendezvous):
-    """Where the processes of this machine meet: a store at a port that is free when it is opened.
-
-    torchrun's way for machines that come and go (`c10d`) searches all modules for every line of its stack,
-    whenever it records an event: a third of a second of computing time for each run.
-    """
-
-    BACKEND = "one-machine"
-
-    def __init__(self, given: RendezvousParameters) -> None:
-        super().__init__("127.0.0.1", 0, rank=0, world_size=1, run_id=given.run_id, timeout=600)
-
-    def get_backend(self) -> str:
-        return self.BACKEND
-
-    def next_rendezvous(self) -> RendezvousInfo:
-        met = super().next_rendezvous()
-        store: Any = self._store
-        at = RendezvousStoreInfo(self.master_addr, store.port)
-        return RendezvousInfo(met.store, met.rank, met.world_size, at)
-
-
 def _launch_config(processes: int) -> LaunchConfig:
-    rendezvous_handler_registry.register(_OneMachine.BACKEND, _OneMachine)
+    """What `torchrun --standalone` asks for; processes meet on the loopback, whatever the host is called."""
     return LaunchConfig(
         min_nodes=1,
         max_nodes=1,
         nproc_per_node=processes,
         run_id=uuid.uuid4().hex,
-        rdzv_backend=_OneMachine.BACKEND,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="127.0.0.1",
         max_restarts=0,
         monitor_interval=0.2,
     )
