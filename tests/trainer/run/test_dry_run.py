@@ -268,12 +268,17 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         [],
         f"{MODEL}: MODEL has no weights",
     ),
-    ("weights that are cut off", cut_off, [], f"{MODEL}: MODEL/model.safetensors is cut off: "),
+    (
+        "weights that are cut off",
+        cut_off,
+        [],
+        f"{MODEL}: MODEL/model.safetensors is cut off, or no safetensors file: ",
+    ),
     (
         "weights that are no weights",
         lambda folder: (folder / "model.safetensors").write_text("version https://git-lfs"),
         [],
-        f"{MODEL}: MODEL/model.safetensors is no safetensors file: ",
+        f"{MODEL}: MODEL/model.safetensors is cut off, or no safetensors file: ",
     ),
     ("a tensor less", without_a_tensor, [], f"{MODEL}: the weights of MODEL lack model.norm.weight"),
     (
