@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rewardkit.api_answers import answer_texts, choice_index, output_text, texts_of
-from rewardkit.api_failures import error_said, why_broken, why_failed
 from rewardkit.errors import InputError, NoResponseError
+from rewardkit.model_api.answers import answer_texts, choice_index, output_text, texts_of
+from rewardkit.model_api.failures import error_said, why_broken, why_failed
 from rewardkit.offline import kinds_of_chats as chats
 from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.rows import RESPONSE, RowNames, find_names, has_value, value_at

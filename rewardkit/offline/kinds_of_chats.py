@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rewardkit.api_answers import is_said, role_of, said_in
-from rewardkit.api_failures import why_broken
+from rewardkit.model_api.answers import is_said, role_of, said_in
+from rewardkit.model_api.failures import why_broken
 from rewardkit.offline.records import BadRowError, RawRow
 from rewardkit.rows import find_names, has_value, value_at
 

@@ -21,8 +21,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
-from rewardkit.api_answers import content_text
 from rewardkit.errors import OverloadedError
+from rewardkit.model_api.answers import content_text
 from rewardkit.server.dialects.background import Store, elsewhere
 from rewardkit.server.dialects.base import DialectContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.dialects.sessions import Session, Sessions

@@ -10,8 +10,8 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from rewardkit.api_answers import content_text
 from rewardkit.errors import InputError
+from rewardkit.model_api.answers import content_text
 from rewardkit.server.dialects.base import (
     DialectContext,
     SampleOrProblem,

@@ -14,8 +14,6 @@ import msgspec
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Call, Reply
-from rewardkit.api_answers import content_text
-from rewardkit.api_failures import broken_choice, why_failed
 from rewardkit.errors import ConfigError
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
@@ -26,6 +24,8 @@ from rewardkit.generation.types import (
     GenerationSettings,
 )
 from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.model_api.answers import content_text
+from rewardkit.model_api.failures import broken_choice, why_failed
 from rewardkit.types import Message
 
 _EXAMPLE = "http://127.0.0.1:8000/v1"
