@@ -1,1 +1,1 @@
-"""The APIs of models: what they answer (`answers`), and what they send in place of an answer (`failures`)."""
+"""The APIs of models: a client (`client`), what they answer (`answers`), and their failures (`failures`)."""
