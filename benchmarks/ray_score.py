@@ -18,7 +18,7 @@ from score import write_responses
 
 from rewardkit import Scorer
 from rewardkit.offline import score_file
-from rewardkit.offline.ray_workers import RaySettings, RayWorkers
+from rewardkit.offline.on_ray import RaySettings, RayWorkers
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ import pytest
 from rewardkit import Scorer
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError
-from rewardkit.offline import formats, ray_workers, score_file
-from rewardkit.offline.ray_workers import RaySettings, RayWorkers, connected
+from rewardkit.offline import formats, on_ray, score_file
+from rewardkit.offline.on_ray import RaySettings, RayWorkers, connected
 from rewardkit.offline.verl_evaluation import read_evaluation_config
 from tests.generation.endpoints import Server
 
@@ -173,7 +173,7 @@ def test_a_timeline_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "shutdown", lambda: None)
     monkeypatch.setattr(ray, "timeline", lambda filename: written.append(filename))
-    monkeypatch.setattr(ray_workers, "EVENTS_S", 0.0)
+    monkeypatch.setattr(on_ray, "EVENTS_S", 0.0)
     with connected(RaySettings(timeline="t.json")):
         pass
     assert written == ["t.json"]

@@ -15,7 +15,7 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.offline.ray_workers import RESTARTS, TRIES_AGAIN, RaySettings, connected
+from rewardkit.offline.on_ray import RESTARTS, TRIES_AGAIN, RaySettings, connected
 
 Slice = Sequence[GenerationRequest]
 IN_FLIGHT = 2
