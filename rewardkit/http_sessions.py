@@ -26,7 +26,7 @@ class Connections(Protocol):
     async def close(self) -> None: ...
 
 
-class _Kept:
+class _KeptConnections:
     """Connections, their loop, and the generator that the loop ends before it closes."""
 
     def __init__(self, connections: Connections, loop: asyncio.AbstractEventLoop) -> None:
@@ -37,8 +37,8 @@ class _Kept:
             self.closing.__anext__().send(None)
 
 
-_kept: list[_Kept] = []
-_of_parents: list[_Kept] = []
+_kept: list[_KeptConnections] = []
+_of_parents: list[_KeptConnections] = []
 """What a forked child inherited: the connections are its parent's."""
 
 
@@ -47,7 +47,7 @@ def end_with_loop(connections: Connections) -> None:
     for kept in [kept for kept in _kept if kept.connections.closed or kept.loop.is_closed()]:
         _kept.remove(kept)
         _close(kept)
-    _kept.append(_Kept(connections, asyncio.get_running_loop()))
+    _kept.append(_KeptConnections(connections, asyncio.get_running_loop()))
 
 
 async def _closing(connections: Connections) -> AsyncGenerator[None, None]:
@@ -57,11 +57,11 @@ async def _closing(connections: Connections) -> AsyncGenerator[None, None]:
         await connections.close()
 
 
-async def _end(kept: _Kept) -> None:
+async def _end(kept: _KeptConnections) -> None:
     await kept.closing.aclose()
 
 
-def _close(kept: _Kept) -> None:
+def _close(kept: _KeptConnections) -> None:
     """Close connections from outside of their loop; end their generator, of which a loop would hear else."""
     if kept.connections.closed or kept.loop.is_closed():  # by hand: there is no loop to wait in
         with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError: its loop is about to end it
