@@ -76,6 +76,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_sessions_end_with_their_loop_or_with_the_process(url: str, end: str) -> None:
     command = [sys.executable, "-c", SCRIPT.replace("END", ENDS[end]), url]
