@@ -11,7 +11,7 @@ import argparse
 import json
 from collections import Counter
 
-from rewardkit.rewards.code import CodeOptions, score
+from rewardkit.rewards.code.reward import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.problems import PROBLEMS, forms, function, mutants
 

@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from rewardkit.rewards.code import CodeOptions, score
+from rewardkit.rewards.code.reward import CodeOptions, score
 from rewardkit.types import Sample, Score
 from tests.rewards.code.problems import PROBLEMS, forms, function, mutants
 

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.calling import bound, options_parameter, parameters_of
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean
 from rewardkit.user_files import import_reward_file
 
@@ -69,8 +70,8 @@ class Reward:
     load: Callable[[Any], object] | None = None
     """Called with the options in a worker before its first sample: what takes long."""
     options_type: type | None = None
-    """A frozen dataclass with a default for every field. None: the annotation of the function's second
-    parameter, or no options if that is no dataclass."""
+    """A frozen dataclass with a default for every field. None: the annotation of the function's parameter for
+    the options, or no options if that is no dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options that differ from those defaults; the user's go on top."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
@@ -277,12 +278,12 @@ def reward(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward of `data_sources`.
 
-    The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`, or has verl's
-    signature `(data_source, solution_str, ground_truth, extra_info=None)`; it may be `async`. It returns a
-    Score, a float, a bool, or a dict with at least `score`; the name and version given here are put into
-    every Score. It runs in a killable worker unless you say `runs="inline"`, which promises that it is pure
-    and always fast. The other arguments are the fields of `Reward`; the summary is the first line of the
-    docstring.
+    The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`; or it names what it
+    wants of a sample, in any order: `data_source`, `response` (also `solution_str`, as verl calls it),
+    `ground_truth`, `prompt`, `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a
+    float, a bool, or a dict with at least `score`; the name and version given here are put into every Score.
+    It runs in a killable worker unless you say `runs="inline"`, which promises that it is pure and always
+    fast. The other arguments are the fields of `Reward`; the summary is the first line of the docstring.
 
     A function without parameters is a declaration: it is called when the reward is first needed and returns
     the function to use, so that what is heavy is imported there and `rewardkit list` stays quick.
@@ -297,6 +298,10 @@ def reward(
         ...     from my_package.essays import score  # takes seconds to import
         ...
         ...     return score
+
+    Raises:
+        InputError: a parameter of the function that nobody gives a value.
+        OptionsError: the name or a data source belongs to another reward.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -313,6 +318,7 @@ def reward(
             options_type=options,
             explain=explain,
         )
+        _check_signature(made)
         REGISTRY.register(made, replace_existing=replace_existing)
         function.__rewardkit_reward__ = made  # type: ignore[attr-defined]
         return function
@@ -365,6 +371,7 @@ def load_reward_file(spec: str) -> list[Reward]:
     if declared is not None and not equals:
         return [declared]
     made = declared or _reward_from(function, ("*",), function_name)
+    _check_signature(made)
     if not equals:
         return [REGISTRY.use_for_all(made)]
     return [REGISTRY.register(replace(made, data_sources=(source,), aliases=()), replace_existing=True)]
@@ -381,14 +388,24 @@ def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], na
     )
 
 
+def _check_signature(made: Reward) -> None:
+    """Refuse a function that could not be called; one without parameters is asked for it at first use.
+
+    Raises:
+        InputError: it has a parameter that nobody gives a value.
+    """
+    if parameters_of(made.target):
+        bound(made.target, batch=bool(made.batch))
+
+
 def _options_type_of(function: Callable[..., Any]) -> type[Any]:
-    """The dataclass that annotates the second parameter, or NoOptions."""
+    """The dataclass that annotates the parameter for the options, or NoOptions."""
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError):
         return NoOptions
-    parameters = list(inspect.signature(function).parameters)
-    hint = hints.get(parameters[1]) if len(parameters) > 1 else None
+    parameter = options_parameter(function)
+    hint = hints.get(parameter.name) if parameter is not None else None
     return hint if isinstance(hint, type) and is_dataclass(hint) else NoOptions
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardkit.errors import NoResponseError
 from rewardkit.model_api.answers import (
@@ -52,6 +52,19 @@ EXTRA_INFO = ("extra_info",)
 into a struct."""
 
 
+class Fields(NamedTuple):
+    """What one row says, as it stands there."""
+
+    response: Any
+    """One response or several: texts, or chat messages."""
+    ground_truth: Any = None
+    prompt: Any = None
+    data_source: Any = None
+    extra_info: Any = None
+    group: Any = None
+    """What the responses to one prompt have in common, where the log says; else None."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowNames:
     """The name of each field in one table. None: the table does not have it."""
@@ -61,6 +74,16 @@ class RowNames:
     ground_truth: str | None = None
     prompt: str | None = None
     extra_info: str | None = None
+
+    def read(self, row: Any) -> Fields:
+        """Return what stands under these names in a row."""
+        return Fields(
+            value_at(row, self.response),
+            value_at(row, self.ground_truth),
+            value_at(row, self.prompt),
+            value_at(row, self.data_source),
+            value_at(row, self.extra_info),
+        )
 
 
 def find_names(has: Callable[[str], bool]) -> RowNames:

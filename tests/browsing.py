@@ -12,6 +12,15 @@ import pytest
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PATIENCE_MS = 300_000
 
+_OVERPRINTED = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
+  const around = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const cut = texts.filter(([, box]) => box.left < around.left - 0.5 || box.right > around.right + 0.5 || box.bottom > around.bottom + 1);
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+  const touching = texts.flatMap(([said, a], i) => texts.slice(i + 1).filter(([, b]) => !apart(a, b)).map(([other]) => `${said} on ${other}`));
+  return [...touching, ...cut.map(([said]) => `${said} cut`)];
+})"""
+
 
 @contextmanager
 def open_tab() -> Iterator[Any]:
@@ -49,6 +58,12 @@ def too_wide(tab: Any) -> list[int]:
         if not tab.evaluate("document.documentElement.scrollWidth <= innerWidth"):
             found.append(width)
     tab.set_viewport_size(screen)
+    return found
+
+
+def overprinted(tab: Any) -> list[str]:
+    """Labels in pictures of which one touches another, or which are cut off."""
+    found: list[str] = tab.evaluate(_OVERPRINTED)
     return found
 
 

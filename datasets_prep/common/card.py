@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from rewardkit.datasets_prep.common.sources import sha256sums
-from rewardkit.files import published
+from rewardkit.files.publishing import published
 
 RAW_FILES = "raw_files.sha256"
 _TYPES = {"string": "sc:Text", "int64": "sc:Integer", "bool": "sc:Boolean", "double": "sc:Float"}

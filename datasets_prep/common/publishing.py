@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rewardkit.errors import InputError
-from rewardkit.files import sync
+from rewardkit.files.publishing import sync
 
 _NEW = "new"
 _JOURNAL = "journal.json"

@@ -26,7 +26,7 @@ from rewardkit.datasets_prep.custom.blocks import RowBlock, column_names, file_b
 from rewardkit.datasets_prep.custom.columns import Wording, batches
 from rewardkit.datasets_prep.custom.mapping import Columns, columns_of, read_mapping
 from rewardkit.errors import InputError
-from rewardkit.files import published
+from rewardkit.files.publishing import published
 
 LAYOUT = SplitLayout(
     {"train": "train", "test": "test", "validation": "validation", "valid": "validation", "dev": "validation"}

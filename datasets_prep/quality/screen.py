@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 import pyarrow as pa
 
-from rewardkit.files import published
+from rewardkit.files.publishing import published
 
 FILE_NAME = "dropped.jsonl"
 _SHOWN = 160

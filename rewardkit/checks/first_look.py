@@ -13,11 +13,11 @@ from rewardkit.checks.ground_truths import check_ground_truths
 from rewardkit.checks.items import Item, read_items
 from rewardkit.checks.shaping import check_shaping
 from rewardkit.errors import InputError
-from rewardkit.offline.formats import open_rows
-from rewardkit.offline.inputs import STDIN, Input, find_inputs
-from rewardkit.offline.layout import ReadOptions
-from rewardkit.offline.reader import opened
-from rewardkit.offline.samples import to_batch
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import STDIN, Input, find_inputs
+from rewardkit.logs.layout import ReadOptions
+from rewardkit.logs.reader import opened
+from rewardkit.logs.samples import to_batch
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer

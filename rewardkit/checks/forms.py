@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from rewardkit.checks.findings import Findings
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.offline.formats import RowFile
+from rewardkit.files.formats import RowFile
 from rewardkit.rows import PROMPT, RowNames, find_names, first_of, has_value
 from rewardkit.tables import is_list, is_text, type_of
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.offline.formats import RowFile
-from rewardkit.offline.records import BadRowError, RawRow, Records
-from rewardkit.offline.samples import parsed
+from rewardkit.files.formats import RowFile
+from rewardkit.files.records import BadRowError, RawRow, Records
+from rewardkit.logs.samples import parsed
 from rewardkit.rows import RowNames, ground_truth_text, plain_mapping, prompt_of, value_at
 from rewardkit.types import Message
 

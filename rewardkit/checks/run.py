@@ -23,8 +23,8 @@ from rewardkit.checks.repeats import (
 )
 from rewardkit.checks.shaping import check_shaping
 from rewardkit.checks.texts import Template
-from rewardkit.offline.formats import open_rows
-from rewardkit.offline.inputs import Input, find_inputs
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer

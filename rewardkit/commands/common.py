@@ -16,7 +16,7 @@ from rewardkit.checks.findings import CheckFinding
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
 from rewardkit.registry import load_reward_file
-from rewardkit.rewards.judge import register_judge
+from rewardkit.rewards.judge.reward import register_judge
 from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 

@@ -1,6 +1,6 @@
 """`rewardkit compare`: two scored files over the same prompts, side by side.
 
-Parses, calls `rewardkit.offline.comparison` and prints.
+Parses, calls `rewardkit.evaluation.comparison` and prints.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rich.text import Text
 
 from rewardkit.commands.common import interval, results_console, signed
 from rewardkit.commands.input_options import input_options
+from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
+from rewardkit.evaluation.intervals import Difference
+from rewardkit.evaluation.scored import dumps_in, read_groups
 from rewardkit.offline import ReadOptions
-from rewardkit.offline.comparison import Comparison, PromptFlip, compare
-from rewardkit.offline.intervals import Difference
-from rewardkit.offline.scored import dumps_in, read_groups
 from rewardkit.text import printable
 
 

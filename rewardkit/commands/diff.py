@@ -1,6 +1,6 @@
 """`rewardkit diff`: two scorers on the same responses; pinned responses whose verdicts must not move.
 
-Parses, calls `rewardkit.offline.rescoring` and prints.
+Parses, calls `rewardkit.evaluation.rescoring` and prints.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from rewardkit.commands.common import option_words_to_options, results_console
 from rewardkit.commands.input_options import input_options
 from rewardkit.commands.scoring import note
 from rewardkit.errors import OptionsError
-from rewardkit.offline import ReadOptions, read_samples
-from rewardkit.offline.rescoring import (
+from rewardkit.evaluation.rescoring import (
     GroupedSample,
     Rescoring,
     ScoreBatch,
@@ -32,6 +31,7 @@ from rewardkit.offline.rescoring import (
     verdict,
     write_pins,
 )
+from rewardkit.offline import ReadOptions, read_samples
 from rewardkit.registry import load_reward_file
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import printable

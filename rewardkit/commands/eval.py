@@ -28,11 +28,11 @@ from rewardkit.commands.generation_options import generation_options
 from rewardkit.commands.input_options import input_options
 from rewardkit.commands.scoring import RunOptions, default_output, on_ray, run_options, score_files
 from rewardkit.errors import InputError
+from rewardkit.evaluation.evaluation import Figures, evaluate
+from rewardkit.evaluation.html.report import write_report
+from rewardkit.evaluation.intervals import Estimate
+from rewardkit.evaluation.scored import dumps_in, is_scored, read_groups, read_rows
 from rewardkit.offline import ReadOptions
-from rewardkit.offline.evaluation import Figures, evaluate
-from rewardkit.offline.html import write_report
-from rewardkit.offline.intervals import Estimate
-from rewardkit.offline.scored import dumps_in, is_scored, read_groups, read_rows
 from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_config
 
 

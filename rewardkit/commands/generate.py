@@ -34,9 +34,9 @@ from rewardkit.generation.run import GenerationReport, check_columns, generate, 
 from rewardkit.generation.scoring import ScoringAlong, samples_to_answer
 from rewardkit.generation.types import Completion, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
+from rewardkit.logs.reader import PLAIN
 from rewardkit.offline import ReadOptions, Report
 from rewardkit.offline.on_ray import RaySettings
-from rewardkit.offline.reader import PLAIN
 from rewardkit.scoring.scorer import Scorer
 
 

@@ -1,6 +1,6 @@
 """`rewardkit gradient`: where the learning signal of a file of rollouts comes from.
 
-Parses, calls `rewardkit.offline.gradient` and prints.
+Parses, calls `rewardkit.evaluation.gradient` and prints.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from rich.table import Table
 from rewardkit.commands.common import results_console
 from rewardkit.commands.input_options import input_options
 from rewardkit.errors import InputError
+from rewardkit.evaluation.gradient import SourceSignal, signal
+from rewardkit.evaluation.scored import dumps_in, read_groups
 from rewardkit.offline import ReadOptions
-from rewardkit.offline.gradient import SourceSignal, signal
-from rewardkit.offline.scored import dumps_in, read_groups
 
 
 @click.command(epilog="Example: rewardkit gradient rollouts/40.jsonl")

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from rewardkit.commands.common import err, read_reward_options, results_console, reward_options
 from rewardkit.errors import InputError
-from rewardkit.files import published
+from rewardkit.files.publishing import published
 from rewardkit.labels.rows import Labelled, add_responses, read_labelled
 from rewardkit.labels.run import Suspicion, find_suspicions
 from rewardkit.offline import ReadOptions, read_join

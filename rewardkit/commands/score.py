@@ -18,8 +18,8 @@ from rewardkit.commands.scoring import (
     run_options,
     score_files,
 )
+from rewardkit.files.inputs import STDIN
 from rewardkit.offline import ReadOptions, Report
-from rewardkit.offline.inputs import STDIN
 
 
 @click.command(

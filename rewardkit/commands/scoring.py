@@ -17,9 +17,9 @@ from rich.table import Table
 from rewardkit.checks.first_look import look_at_responses
 from rewardkit.commands.common import err, figure, print_findings
 from rewardkit.errors import OptionsError
+from rewardkit.files.inputs import STDIN
 from rewardkit.offline import ReadOptions, Report, score_file
 from rewardkit.offline.chunk import BadRowPolicy
-from rewardkit.offline.inputs import STDIN
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.offline.writing import output_name
 from rewardkit.scoring.scorer import Scorer

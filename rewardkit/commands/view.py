@@ -21,12 +21,12 @@ from rich.text import Text
 
 from rewardkit.commands.input_options import looking_options
 from rewardkit.errors import InputError
+from rewardkit.evaluation.chat import chat_lines, is_chat
+from rewardkit.evaluation.html.report import write_report
+from rewardkit.evaluation.html.run_page import METRICS, write_run_page
+from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_order
+from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_rows, status_of
 from rewardkit.offline import ReadOptions
-from rewardkit.offline.chat import chat_lines, is_chat
-from rewardkit.offline.html import write_report
-from rewardkit.offline.html.run import METRICS, write_run_page
-from rewardkit.offline.listing import ORDERS, PromptSummary, by_prompt, in_order
-from rewardkit.offline.scored import ScoredRow, dumps_in, read_rows, status_of
 from rewardkit.text import printable
 from rewardkit.types import STATUSES
 

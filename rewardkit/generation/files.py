@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError
-from rewardkit.files import published
-from rewardkit.offline.formats import open_rows
-from rewardkit.offline.inputs import find_inputs
-from rewardkit.offline.records import BadRowError, Records
-from rewardkit.offline.samples import parsed
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import find_inputs
+from rewardkit.files.publishing import published
+from rewardkit.files.records import BadRowError, Records
+from rewardkit.logs.samples import parsed
 from rewardkit.offline.writing import schema_of, table_of
 
 FORMS = (".parquet", ".jsonl")

@@ -1,6 +1,6 @@
 """Scores each response as soon as it ends, while others are still generated.
 
-Generation is in `run.py`, the reading of rows in `rewardkit.offline.samples`.
+Generation is in `run.py`, the reading of rows in `rewardkit.logs.samples`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import InputError
+from rewardkit.files.records import Records
 from rewardkit.generation.types import Completion, EpisodeRecord
+from rewardkit.logs.layout import ReadOptions, RowLayout
+from rewardkit.logs.samples import SampleBatch, to_batch
 from rewardkit.offline.columns import score_columns
-from rewardkit.offline.layout import ReadOptions, RowLayout
-from rewardkit.offline.records import Records
 from rewardkit.offline.report import Report
-from rewardkit.offline.samples import SampleBatch, to_batch
 from rewardkit.rows import RowNames
 from rewardkit.scoring.pending import Pending
 from rewardkit.scoring.scorer import Scorer

@@ -13,10 +13,10 @@ from rewardkit.checks.overlap import EvalIndex
 from rewardkit.checks.repeats import file_template, question_tokens
 from rewardkit.checks.texts import Template
 from rewardkit.errors import InputError
-from rewardkit.offline.formats import open_rows
-from rewardkit.offline.inputs import find_inputs
-from rewardkit.offline.layout import ReadOptions
-from rewardkit.offline.reader import read_samples
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import find_inputs
+from rewardkit.logs.layout import ReadOptions
+from rewardkit.logs.reader import read_samples
 from rewardkit.rows import RowNames
 from rewardkit.types import Sample
 

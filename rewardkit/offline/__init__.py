@@ -14,12 +14,12 @@ To read files of responses of any known kind, for scoring, viewing or comparing,
 
 from __future__ import annotations
 
+from rewardkit.evaluation.metrics import best_at_k, group_metrics, maj_at_k, pass_at_k
+from rewardkit.logs.layout import Joined, ReadOptions, RowLayout
+from rewardkit.logs.reader import opened, read_join, read_samples
+from rewardkit.logs.samples import SampleBatch
 from rewardkit.offline.frame import score_frame
-from rewardkit.offline.layout import Joined, ReadOptions, RowLayout
-from rewardkit.offline.metrics import best_at_k, group_metrics, maj_at_k, pass_at_k
-from rewardkit.offline.reader import opened, read_join, read_samples
 from rewardkit.offline.report import Report, SourceReport
-from rewardkit.offline.samples import SampleBatch
 from rewardkit.offline.score import score_file
 
 __all__ = [

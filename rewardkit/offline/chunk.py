@@ -11,11 +11,11 @@ from typing import Literal
 import msgspec
 import pyarrow as pa
 
+from rewardkit.files.records import BadRowError, Records, parse
+from rewardkit.logs.layout import RowLayout
+from rewardkit.logs.samples import SampleBatch
 from rewardkit.offline.columns import score_columns, score_json, score_names
-from rewardkit.offline.layout import RowLayout
-from rewardkit.offline.records import BadRowError, Records, parse
 from rewardkit.offline.report import Report, SourceReport
-from rewardkit.offline.samples import SampleBatch
 from rewardkit.types import Sample, Score, failure
 
 BadRowPolicy = Literal["fail", "mark", "drop"]
@@ -57,16 +57,11 @@ class ChunkResult(msgspec.Struct):
             return stream.read_next_batch()
 
 
-def usable(batch: SampleBatch) -> list[Sample]:
-    """Return the samples that can be scored."""
-    return [s for i, s in enumerate(batch.samples) if i not in batch.bad] if batch.bad else batch.samples
-
-
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
     """Return the output and the counts of a chunk.
 
     Args:
-        scores: of the `usable` samples, in order.
+        scores: of the usable samples, in order.
     """
     merged = _with_bad(batch, scores)
     kept, lengths, merged_kept, samples_kept = _kept(batch, merged, output)

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError
-from rewardkit.offline.records import without_lone_surrogates
+from rewardkit.files.records import without_lone_surrogates
 from rewardkit.types import Score
 
 TYPES = {

@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import InputError
-from rewardkit.offline.chunk import usable
+from rewardkit.files.inputs import Input
+from rewardkit.files.records import RawRow, Records
+from rewardkit.logs.layout import ReadOptions, layout_of
+from rewardkit.logs.reader import PLAIN
+from rewardkit.logs.samples import to_batch
 from rewardkit.offline.columns import conform, parts_of, score_columns, score_fields, score_names
-from rewardkit.offline.inputs import Input
-from rewardkit.offline.layout import ReadOptions, layout_of
-from rewardkit.offline.reader import PLAIN
-from rewardkit.offline.records import RawRow, Records
-from rewardkit.offline.samples import to_batch
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import failure
 
@@ -73,9 +72,9 @@ def score_frame(
     if batch.bad and not mark_bad:
         at, why = next(iter(batch.bad.items()))
         raise InputError(f"row {batch.rows[at]}: {why}; fix it, or pass mark_bad=True to score the rest")
-    sources = {sample.data_source for sample in usable(batch)}
+    sources = {sample.data_source for sample in batch.usable}
     scorer.check(sources)
-    good = iter(scorer.score_batch(usable(batch)))
+    good = iter(scorer.score_batch(batch.usable))
     scores = [
         failure("invalid", batch.bad[i]) if i in batch.bad else next(good) for i in range(len(batch.samples))
     ]

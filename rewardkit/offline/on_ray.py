@@ -24,10 +24,10 @@ import cloudpickle
 import msgspec
 
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.offline.chunk import ChunkResult, finish, usable
+from rewardkit.files.records import Records
+from rewardkit.logs.samples import columns_needed, to_batch
+from rewardkit.offline.chunk import ChunkResult, finish
 from rewardkit.offline.file_workers import FileSetup
-from rewardkit.offline.records import Records
-from rewardkit.offline.samples import columns_needed, to_batch
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 
@@ -141,7 +141,7 @@ def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records
     files, arguments = made_of
     import_as_read(files)
     batch = to_batch(records, layout, reads)
-    scores = _scorer(arguments).score_batch(usable(batch))
+    scores = _scorer(arguments).score_batch(batch.usable)
     return msgspec.msgpack.encode(finish(batch, scores, layout, output))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError
-from rewardkit.files import published
+from rewardkit.files.publishing import published
 from rewardkit.offline.chunk import ChunkResult
 
 _results = msgspec.msgpack.Decoder(ChunkResult)

@@ -20,18 +20,18 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError, UnknownDataSourceError
-from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish, usable
+from rewardkit.files.formats import RowFile, columns_of
+from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
+from rewardkit.files.records import Records
+from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
+from rewardkit.logs.layout import ReadOptions, RowLayout
+from rewardkit.logs.reader import PLAIN, opened
+from rewardkit.logs.samples import ALL, SampleBatch, to_batch
+from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
-from rewardkit.offline.formats import RowFile, columns_of
-from rewardkit.offline.inputs import STDIN, Input, find_inputs, format_of
-from rewardkit.offline.known import bytes_of, data_sources_of, identity_of
-from rewardkit.offline.layout import ReadOptions, RowLayout
 from rewardkit.offline.progress import Progress
-from rewardkit.offline.reader import PLAIN, opened
-from rewardkit.offline.records import Records
 from rewardkit.offline.report import Report, SourceReport
-from rewardkit.offline.samples import ALL, SampleBatch, to_batch
 from rewardkit.offline.writing import (
     RUN_KEY,
     CsvWriter,
@@ -96,7 +96,7 @@ def score_file(
         restart: throw away what an interrupted run has left.
         force: replace an output that exists.
         on_note: called with one line on each log of a known kind, saying what was recognised.
-        workers: what scores chunks elsewhere; None: processes of this machine.
+        workers: what scores chunks elsewhere; None: the scorer's workers.
 
     Raises:
         InputError: no such file, one that cannot be read or does not hold what is needed, an output that
@@ -107,17 +107,16 @@ def score_file(
     inputs = find_inputs(words)
     settings = _Settings(scorer, options, prefix, bad_rows, resume, restart, force, on_progress, on_note)
     target = str(out)
-    with contextlib.ExitStack() as stack:
-        workers = workers or stack.enter_context(FileWorkers(scorer.workers))
-        if target == STDIN or format_of(target):
-            return _score_to(inputs, target, settings, workers, with_keys=True)
-        _check_folder(target, words)
-        report = Report()
-        for source in inputs:
-            one = Path(target) / output_name(source.name)
-            _make_folder(one.parent)
-            _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
-        return report
+    workers = workers or FileWorkers(scorer)
+    if target == STDIN or format_of(target):
+        return _score_to(inputs, target, settings, workers, with_keys=True)
+    _check_folder(target, words)
+    report = Report()
+    for source in inputs:
+        one = Path(target) / output_name(source.name)
+        _make_folder(one.parent)
+        _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
+    return report
 
 
 def _check_folder(target: str, words: Sequence[str | Path]) -> None:
@@ -376,7 +375,7 @@ class _FileRun:
             chunk.future = self.workers.submit(self.setups[chunk.file], chunk.records)
         else:
             chunk.batch = to_batch(chunk.records, layout, self.reads)
-            chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
+            chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
 
     def _finish(self, chunk: _ScoringChunk, progress: Progress | None) -> tuple[_ScoringChunk, ChunkResult]:
         if chunk.done is not None:
@@ -388,7 +387,7 @@ class _FileRun:
                 chunk.batch is None or chunk.pending is None
             ):  # its worker died, or met a source it does not know
                 chunk.batch = to_batch(chunk.records, layout, self.reads)
-                chunk.pending = self.settings.scorer.submit(usable(chunk.batch))
+                chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
             result = finish(chunk.batch, chunk.pending.wait(), layout, self.output)
         if result.bad and self.settings.bad_rows == "fail":
             row, why = result.bad[0]

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError
-from rewardkit.files import published
+from rewardkit.files.inputs import COMPRESSIONS, STDIN, format_of
+from rewardkit.files.publishing import published
+from rewardkit.files.records import BadRowError, Records
+from rewardkit.logs.samples import parsed
 from rewardkit.offline.chunk import RENAMED, ChunkResult
 from rewardkit.offline.columns import conform, score_names
-from rewardkit.offline.inputs import COMPRESSIONS, STDIN, format_of
-from rewardkit.offline.records import BadRowError, Records
-from rewardkit.offline.samples import parsed
 from rewardkit.tables import is_list
 
 RUN_KEY = b"rewardkit.run"

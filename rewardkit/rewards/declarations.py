@@ -104,18 +104,18 @@ def math_dapo() -> Function:
         "humaneval",
         "mbpp",
     ),
-    version=8,
+    version=9,
     runs="sandbox",
     # Far above what the reward itself allows, which is CPU time, with a safety net of elapsed time: what it
     # scores is not to depend on how busy the machine is.
     timeout_s=1800.0,
     parts=("tests", "passed", "timed_out", "over_limit"),
     reads=(),
-    explain="rewardkit.rewards.code:explain",
+    explain="rewardkit.rewards.code.reward:explain",
 )
 def code() -> Function:
     """The program in the response, run on its tests in the sandbox: 1.0 when all pass"""
-    from rewardkit.rewards.code import score
+    from rewardkit.rewards.code.reward import score
 
     return score
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import cloudpickle
 import msgspec
 
 from rewardkit.registry import Reward
-from rewardkit.scoring.runner import is_async
-from rewardkit.scoring.worker import Load, frame
+from rewardkit.scoring.runner import RewardRunner, is_async
+from rewardkit.scoring.worker import Load, Runner, WorkResult, frame
 from rewardkit.types import Sample, Score
-from rewardkit.user_files import user_reward_file
+from rewardkit.user_files import UserFile, user_reward_file
 
 LOAD_TIMEOUT_S = 120.0
 """How long a worker may take to import a reward before the load counts as failed."""
@@ -44,34 +45,52 @@ _GRACE_S = 1.0
 _encoder = msgspec.msgpack.Encoder()
 
 
-class ScoringJob:
-    """One reward with its options, as the workers are told of it once."""
+class WorkerJob:
+    """Work of one kind, as the workers are told of it once: here pieces of something larger, as bytes.
 
-    def __init__(self, reward_id: int, reward: Reward, options: Any) -> None:
-        self.reward_id = reward_id
-        self.reward = reward
-        self.concurrent = is_async(reward) and not reward.batch
-        """The samples of a chunk run all at once, each timed by the worker."""
-        self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
-        """The worker answers sample by sample, so the deadline is each sample's own."""
-        self.costly = reward.runs == "model"
-        """A new worker would load the model again: no chunk is taken apart, and none killed for being
-        cancelled, which it would be in a moment anyway."""
-        self.whole = self.costly or reward.by_group
-        """Its chunks are never taken apart: samples of one group are nothing without the others."""
-        self.own_workers = reward.processes or int(self.costly)
-        """The size of the pool that this job has to itself; 0: it shares one."""
-        self.chunk_limit = reward.chunk or (MODEL_CHUNK if self.costly else 0)
-        """How many samples waiting chunks may have together to become one; 0: they stay apart."""
-        self.load_timeout_s = MODEL_LOAD_TIMEOUT_S if self.costly else LOAD_TIMEOUT_S
+    Args:
+        job_id: of no other job in the same pool.
+        name: of what does it, for messages.
+        timeout_s: how long a worker may take for one piece.
+        make_runner: is called in the worker.
+        files: what has to be imported there before, as it was read here.
+    """
+
+    concurrent = False
+    """The samples of a chunk run all at once, each timed by the worker."""
+    stream = False
+    """The worker answers sample by sample, so the deadline is each sample's own."""
+    costly = False
+    """A new worker would load a model again: no chunk is taken apart, and none killed for being cancelled,
+    which it would be in a moment anyway."""
+    whole = True
+    """Its chunks are never taken apart."""
+    sandboxed = False
+    """It runs programs in the sandbox."""
+    own_workers = 0
+    """The size of the pool that this job has to itself; 0: it shares one."""
+    chunk_limit = 0
+    """How many samples waiting chunks may have together to become one; 0: they stay apart."""
+    load_timeout_s = LOAD_TIMEOUT_S
+    max_load_deaths = 4
+
+    def __init__(
+        self,
+        job_id: int,
+        name: str,
+        timeout_s: float,
+        make_runner: Callable[[], Runner],
+        files: Sequence[UserFile] = (),
+    ) -> None:
+        self.job_id = job_id
+        self.name = name
+        self.timeout_s = timeout_s
         self.load_deaths = 0
-        """Workers that died in a row before the reward was ready."""
-        self.max_load_deaths = 2 if self.costly else 4
+        """Workers that died in a row before it was ready."""
         self.expected_s = UNKNOWN_S
         """Worker time of one sample: the mean of those that were, the latest weighing most."""
         self._seen = False
-        files = [file] if (file := user_reward_file(reward.target)) else []
-        self.load_frame = frame(Load(reward_id, cloudpickle.dumps((reward, options)), files))
+        self.load_frame = frame(Load(job_id, cloudpickle.dumps(make_runner), list(files)))
 
     def learn(self, seconds: float) -> None:
         """Record the seconds that one sample kept a worker busy."""
@@ -82,7 +101,27 @@ class ScoringJob:
     @property
     def patience_s(self) -> float:
         """Return the seconds that a worker may take without an answer."""
-        return self.reward.timeout_s + (_GRACE_S if self.concurrent else 0.0)
+        return self.timeout_s + (_GRACE_S if self.concurrent else 0.0)
+
+
+class ScoringJob(WorkerJob):
+    """One reward with its options; its answers are Scores."""
+
+    def __init__(self, job_id: int, reward: Reward, options: Any) -> None:
+        self.reward = reward
+        self.concurrent = is_async(reward) and not reward.batch
+        self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
+        self.costly = reward.runs == "model"
+        self.whole = self.costly or reward.by_group  # samples of one group are nothing without the others
+        self.sandboxed = reward.runs == "sandbox"
+        self.own_workers = reward.processes or int(self.costly)
+        self.chunk_limit = reward.chunk or (MODEL_CHUNK if self.costly else 0)
+        if self.costly:
+            self.load_timeout_s = MODEL_LOAD_TIMEOUT_S
+            self.max_load_deaths = 2
+        files = [file] if (file := user_reward_file(reward.target)) else []
+        make_runner = partial(RewardRunner, reward, options)
+        super().__init__(job_id, reward.scorer, reward.timeout_s, make_runner, files)
 
 
 Attribute = str | int | float
@@ -109,8 +148,8 @@ class Chunk:
 
     def __init__(
         self,
-        job: ScoringJob,
-        samples: list[msgspec.Raw],
+        job: WorkerJob,
+        samples: list[msgspec.Raw | bytes],
         slots: list[tuple[IncomingScores, int]],
         turn: ScoringTurn,
     ) -> None:
@@ -127,10 +166,10 @@ class Chunk:
         self.done = 0
         self.deaths = 0
 
-    def put(self, score: Score) -> None:
-        """Deliver the score of the next sample to the batch that waits for it."""
+    def put(self, answer: WorkResult) -> None:
+        """Deliver what came of the next sample to the batch that waits for it."""
         batch, position = self.slots[self.done]
-        batch.put(position, score)
+        batch.put(position, answer)
         self.done += 1
 
     def begin(self) -> float:
@@ -145,7 +184,7 @@ class Chunk:
         for watch in self.watching:
             about: dict[str, Attribute] = {
                 "samples": len(self.samples),
-                "scorer": self.job.reward.scorer,
+                "scorer": self.job.name,
                 "status": status,
             }
             watch("score", self.begun, time.monotonic(), about)
@@ -179,7 +218,10 @@ class Chunk:
 
 
 class Scores(Future[list[Score]]):
-    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it."""
+    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it.
+
+    Of pieces, it has what the workers made of them, and a Score for each that failed.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -194,9 +236,9 @@ class IncomingScores:
         self.future = Scores(size)
         self._missing = size
 
-    def put(self, position: int, score: Score) -> None:
+    def put(self, position: int, answer: WorkResult) -> None:
         """Note a score; with the last one the future is done."""
-        self.future.so_far[position] = score
+        self.future.so_far[position] = cast("Score", answer)  # whoever sent pieces expects bytes
         self._missing -= 1
         if self._missing == 0:
             # The caller may have cancelled it in this instant.

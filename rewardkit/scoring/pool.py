@@ -29,11 +29,11 @@ import msgspec
 
 from rewardkit import processes
 from rewardkit.errors import ScoringError
-from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringJob, ScoringTurn
+from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.turns import Waiting
-from rewardkit.scoring.worker import Loaded, Scored, WorkerRun, frame
+from rewardkit.scoring.worker import Loaded, Scored, Work, WorkerRun, frame
 from rewardkit.shared import SharedOwner
-from rewardkit.types import Sample, Score, Status, failure
+from rewardkit.types import Score, Status, failure
 
 _DEAR_S = 0.5
 _CHEAP_S = 0.1
@@ -65,12 +65,12 @@ class _Worker:
         self.chunk = chunk
         job = chunk.job
         # The samples are encoded already; the worker decodes them as Samples.
-        run = frame(WorkerRun(job.reward_id, cast("list[Sample]", chunk.samples), job.stream))
-        if job.reward_id in self.loaded:
+        run = frame(WorkerRun(job.job_id, cast("list[Work]", chunk.samples), job.stream))
+        if job.job_id in self.loaded:
             self.outgoing = memoryview(run)
             self.deadline = time.monotonic() + job.patience_s
         else:
-            self.loading = job.reward_id
+            self.loading = job.job_id
             self.outgoing = memoryview(job.load_frame + run)
             self.deadline = time.monotonic() + job.load_timeout_s
 
@@ -137,12 +137,13 @@ class WorkerPool:
 
     def submit(
         self,
-        job: ScoringJob,
-        samples: Sequence[msgspec.Raw | Score],
+        job: WorkerJob,
+        samples: Sequence[msgspec.Raw | bytes | Score],
         chunk_size: int,
         turn: ScoringTurn = NOBODY,
     ) -> Scores:
-        """Score encoded samples in the workers; the future has one Score for each, in order.
+        """Score encoded samples in the workers; the future has one Score for each, in order. Or hand them
+        pieces of work, of which the future has the results.
 
         A Score among them, of a sample that could not be encoded, stands for itself.
 
@@ -158,7 +159,7 @@ class WorkerPool:
         if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's
             self._start_thread()
         batch = IncomingScores(len(samples))
-        encoded: list[msgspec.Raw] = []
+        encoded: list[msgspec.Raw | bytes] = []
         slots: list[tuple[IncomingScores, int]] = []
         for position, sample in enumerate(samples):
             if isinstance(sample, Score):
@@ -341,17 +342,21 @@ class _Loop:
     def _scored(self, worker: _Worker, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
             chunk.end("ok")  # before the last score, with which whoever asked goes on
-        for score in message.scores:
-            if chunk.watching and chunk.job.reward.runs == "sandbox":
-                chunk.saw(score)
-            chunk.put(score)
-            if chunk.job.stream:
-                chunk.job.learn(score.seconds)
+        for answer in message.scores:
+            if isinstance(answer, Score):
+                self._learn(chunk, answer)
+            chunk.put(answer)
         if chunk.done == len(chunk.samples):
             worker.chunk = None
             worker.deadline = float("inf")
         else:
             worker.deadline = time.monotonic() + chunk.job.patience_s
+
+    def _learn(self, chunk: Chunk, score: Score) -> None:
+        if chunk.watching and chunk.job.sandboxed:
+            chunk.saw(score)
+        if chunk.job.stream:
+            chunk.job.learn(score.seconds)
 
     def _overran(self, worker: _Worker) -> None:
         chunk = worker.chunk
@@ -364,16 +369,16 @@ class _Loop:
             self._put_rest(chunk, f"the reward took over {chunk.job.load_timeout_s:g} s to load in a worker")
             return
         if chunk.job.whole:
-            detail = f"killed with {len(chunk.samples)} samples after {chunk.job.reward.timeout_s:g} s"
+            detail = f"killed with {len(chunk.samples)} samples after {chunk.job.timeout_s:g} s"
             self._put_rest(chunk, detail, "timeout")
             return
         rest = chunk.rest_one_by_one()
         # Streaming, it is known which sample overran: the first without a score.
         if chunk.job.stream or len(rest) == 1:
             job = chunk.job
-            detail = f"killed after {job.reward.timeout_s:g} s"
-            chunk.put(failure("timeout", detail, scorer=job.reward.scorer, seconds=job.reward.timeout_s))
-            job.learn(job.reward.timeout_s)
+            detail = f"killed after {job.timeout_s:g} s"
+            chunk.put(failure("timeout", detail, scorer=job.name, seconds=job.timeout_s))
+            job.learn(job.timeout_s)
             rest = rest[1:]
         for one in rest:
             self.waiting.add(one)
@@ -418,7 +423,7 @@ class _Loop:
 
     def _put_rest(self, chunk: Chunk, detail: str, status: Status = "error") -> None:
         for _ in range(chunk.done, len(chunk.samples)):
-            chunk.put(failure(status, detail, scorer=chunk.job.reward.scorer))
+            chunk.put(failure(status, detail, scorer=chunk.job.name))
 
     def _discard(self, worker: _Worker) -> None:
         self.workers.remove(worker)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from rewardkit.calling import bound
 from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
 from rewardkit.registry import Reward
@@ -35,8 +36,6 @@ TRACEBACKS = "REWARDKIT_TRACEBACKS"
 """Environment variable: where it is set, a failing reward's traceback is logged. Servers set it, for whoever
 runs them; elsewhere the one line in `Score.detail` is what is shown."""
 
-VERL_PARAMETERS = ["data_source", "solution_str", "ground_truth"]
-
 
 class RewardRunner:
     """One reward bound to its options, ready to call."""
@@ -44,8 +43,10 @@ class RewardRunner:
     def __init__(self, reward: Reward, options: Any) -> None:
         self.reward = reward
         self.options = options
+        self.scorer = reward.scorer
+        self.by_group = reward.by_group
         self.is_async = is_async(reward)
-        self._call = _caller(reward.function)
+        self._call = bound(reward.function, batch=bool(reward.batch))
         self._loop: asyncio.Runner | None = None
 
     def load(self) -> None:
@@ -81,7 +82,6 @@ class RewardRunner:
         """
         call = self._call
         options = self.options
-        scorer = self.reward.scorer
         scores: list[Score] = []
         before = perf_counter()
         for sample in samples:
@@ -93,7 +93,7 @@ class RewardRunner:
             else:
                 now = perf_counter()
                 if type(result) is Score and isfinite(result.score):
-                    scores.append(replace(result, scorer=scorer, seconds=now - before))
+                    scores.append(replace(result, scorer=self.scorer, seconds=now - before))
                 else:
                     scores.append(self._finish(result, now - before))
             before = now
@@ -115,7 +115,7 @@ class RewardRunner:
         except TimeoutError:
             detail = f"not done after {self.reward.timeout_s:g} s"
             seconds = perf_counter() - start
-            return failure("timeout", detail, scorer=self.reward.scorer, seconds=seconds)
+            return failure("timeout", detail, scorer=self.scorer, seconds=seconds)
         except Exception as error:
             return self._failed(error, perf_counter() - start)
         return self._finish(result, perf_counter() - start)
@@ -147,7 +147,7 @@ class RewardRunner:
         if not isinstance(error, RewardkitError):  # our own errors say all there is to say
             _log_traceback(self.reward, error)
         detail = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-        return failure("error", detail, scorer=self.reward.scorer, seconds=seconds)
+        return failure("error", detail, scorer=self.scorer, seconds=seconds)
 
     def _finish(self, result: Any, seconds: float) -> Score:
         try:
@@ -156,7 +156,7 @@ class RewardRunner:
             return self._failed(error, seconds)
         if not isfinite(score.score):
             return self._failed(ValueError(f"returned the score {score.score}"), seconds)
-        return replace(score, scorer=self.reward.scorer, seconds=seconds)
+        return replace(score, scorer=self.scorer, seconds=seconds)
 
 
 def _log_traceback(reward: Reward, error: BaseException) -> None:
@@ -182,20 +182,6 @@ def _log_traceback(reward: Reward, error: BaseException) -> None:
 def is_async(reward: Reward) -> bool:
     """True when the reward is an `async` function."""
     return inspect.iscoroutinefunction(reward.function)
-
-
-def _caller(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """Adapt the accepted signatures to one: the sample (or the list of samples) and the options."""
-    names = list(inspect.signature(function).parameters)
-    if names[:3] == VERL_PARAMETERS:
-        takes_extra_info = "extra_info" in names
-
-        def call_like_verl(sample: Sample, options: Any) -> Any:
-            extra = {"extra_info": sample.extra_info} if takes_extra_info else {}
-            return function(sample.data_source, sample.response, sample.ground_truth, **extra)
-
-        return call_like_verl
-    return function if len(names) > 1 else lambda sample, options: function(sample)
 
 
 def _to_score(result: Any) -> Score:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from types import TracebackType
 from typing import Any
 
@@ -24,10 +24,11 @@ import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
-from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn
+from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
 from rewardkit.scoring.pending import Pending, ScoringPlan, is_inline
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import RewardRunner, is_async
+from rewardkit.scoring.worker import Runner
 from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import UserFile, user_reward_file
 
@@ -87,6 +88,7 @@ class Scorer:
         self._registry = registry
         self._plans: dict[str, ScoringPlan | Score] = {}
         self._jobs: dict[tuple[str, str], ScoringJob] = {}
+        self._job_ids = count()
         self._pools: dict[int | None, WorkerPool] = {}
         """The shared one under None, and those of rewards with workers of their own under their job's id."""
         self._closed = False
@@ -140,7 +142,7 @@ class Scorer:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
         be in one batch."""
         plan = self._plan(data_source)
-        return isinstance(plan, ScoringPlan) and plan.reward.by_group
+        return isinstance(plan, ScoringPlan) and plan.runner.by_group
 
     def _without_group(self, sample: Sample) -> Score | None:
         """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
@@ -276,6 +278,27 @@ class Scorer:
             }
         return described
 
+    def job_of_pieces(
+        self, name: str, timeout_s: float, make_runner: Callable[[], Runner], files: Sequence[UserFile]
+    ) -> WorkerJob:
+        """Return a job for `submit_piece`: other work than samples, done by this scorer's workers.
+
+        Args:
+            name: of what does it, for messages.
+            timeout_s: how long a worker may take for one piece.
+            make_runner: is called in each worker.
+            files: what has to be imported there before, as it was read here.
+        """
+        return WorkerJob(next(self._job_ids), name, timeout_s, make_runner, files)
+
+    def submit_piece(self, job: WorkerJob, piece: bytes) -> Scores:
+        """Hand a worker a piece of work; the future has one result, or the Score of a failure.
+
+        Raises:
+            ScoringError: the scorer is closed.
+        """
+        return self._pool(job).submit(job, [piece], 1)
+
     def for_another_process(self) -> tuple[list[UserFile], dict[str, Any]]:
         """Return the reward files as they were imported here, and arguments that make the like of this
         scorer."""
@@ -341,7 +364,7 @@ class Scorer:
             return ScoringPlan(reward, RewardRunner(reward, options), None)
         key = (reward.name, repr(options))
         if key not in self._jobs:
-            self._jobs[key] = ScoringJob(len(self._jobs), reward, options)
+            self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)
         return ScoringPlan(reward, RewardRunner(reward, options), self._jobs[key])
 
     def _send(
@@ -349,7 +372,10 @@ class Scorer:
     ) -> Scores:
         job = plan.job
         assert job is not None
-        key = job.reward_id if job.own_workers else None
+        return self._pool(job).submit(job, samples, self._chunk_size(job, len(samples)), turn)
+
+    def _pool(self, job: WorkerJob) -> WorkerPool:
+        key = job.job_id if job.own_workers else None
         with self._making:
             if self._closed:
                 raise ScoringError("this scorer is closed; make a new one")
@@ -357,7 +383,7 @@ class Scorer:
                 self._pools[key] = WorkerPool(
                     job.own_workers or self.workers, express=self._express and not job.own_workers
                 )
-        return self._pools[key].submit(job, samples, self._chunk_size(job, len(samples)), turn)
+        return self._pools[key]
 
     def _chunk_size(self, job: ScoringJob, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""

@@ -1,4 +1,5 @@
-"""The other end of `rewardkit.scoring.pool`: a child process that runs rewards on chunks of samples.
+"""The other end of `rewardkit.scoring.pool`: a child process that runs rewards on chunks of samples, or
+whatever else a job's runner does with pieces of work.
 
 It reads frames from the parent and answers with frames. It dies with its parent, whatever it is doing.
 """
@@ -8,21 +9,38 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import msgspec
 
 from rewardkit import processes
 from rewardkit.errors import RewardkitError
-from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, import_as_read
 
+Work = Sample | bytes
+"""What is done at a time: a sample, or a piece of something larger."""
+
+WorkResult = Score | bytes
+"""What comes of it: of a sample a Score, of a piece bytes."""
+
+
+class Runner(Protocol):
+    """What a job does in the worker."""
+
+    def load(self) -> None:
+        """Make it ready."""
+
+    def run(self, work: Sequence[Any], /) -> Sequence[WorkResult]:
+        """Do it; one answer for each."""
+        ...
+
 
 class Load(msgspec.Struct, tag="load"):
-    """Make a reward ready. `pickled` is `(Reward, options)`; it comes from our own parent."""
+    """Make a job ready. `pickled` makes its runner when it is called; it comes from our own parent."""
 
-    reward_id: int
+    job_id: int
     pickled: bytes
     files: list[UserFile]
 
@@ -30,21 +48,21 @@ class Load(msgspec.Struct, tag="load"):
 class WorkerRun(msgspec.Struct, tag="run"):
     """Score a chunk. `stream`: answer after every sample rather than once at the end."""
 
-    reward_id: int
-    samples: list[Sample]
+    job_id: int
+    samples: list[Work]
     stream: bool
 
 
 class Loaded(msgspec.Struct, tag="loaded"):
-    """The reward is ready, or could not be made ready and why."""
+    """The job is ready, or could not be made ready and why."""
 
     error: str | None
 
 
 class Scored(msgspec.Struct, tag="scored"):
-    """Scores of the next samples of the chunk."""
+    """Scores of the next samples of the chunk, or what came of its next pieces."""
 
-    scores: list[Score]
+    scores: list[WorkResult]
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -66,12 +84,12 @@ def main(parent: int) -> None:
             sig, lambda number, frame: None
         )  # rather than SIG_IGN, which what we start would inherit
     requests, answers = processes.take_standard_streams()
-    runners: dict[int, RewardRunner] = {}
+    runners: dict[int, Runner] = {}
     while (message := _read(requests)) is not None:
         if isinstance(message, Load):
             _send(answers, _load(message, runners))
         else:
-            _run(runners[message.reward_id], message, answers)
+            _run(runners[message.job_id], message, answers)
 
 
 def _read(requests: Any) -> Load | WorkerRun | None:
@@ -87,14 +105,13 @@ def _send(answers: Any, message: Loaded | Scored) -> None:
     answers.flush()
 
 
-def _load(message: Load, runners: dict[int, RewardRunner]) -> Loaded:
+def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
     try:
         with processes.large_imports():
             import_as_read(message.files)
-            reward, options = pickle.loads(message.pickled)
-            runner = RewardRunner(reward, options)
+            runner: Runner = pickle.loads(message.pickled)()
         runner.load()
-        runners[message.reward_id] = runner
+        runners[message.job_id] = runner
     except Exception as error:
         # Our own errors say all there is to say.
         name = "" if isinstance(error, RewardkitError) else f"{type(error).__name__}: "
@@ -102,9 +119,9 @@ def _load(message: Load, runners: dict[int, RewardRunner]) -> Loaded:
     return Loaded(None)
 
 
-def _run(runner: RewardRunner, message: WorkerRun, answers: Any) -> None:
+def _run(runner: Runner, message: WorkerRun, answers: Any) -> None:
     if message.stream:
         for sample in message.samples:
-            _send(answers, Scored([runner.run_one(sample)]))
+            _send(answers, Scored(list(runner.run([sample]))))
     else:
-        _send(answers, Scored(runner.run(message.samples)))
+        _send(answers, Scored(list(runner.run(message.samples))))

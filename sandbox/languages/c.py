@@ -1,5 +1,5 @@
 """C and C++ by GCC or clang. The compiler's driver is asked which programs it would run, once; the jail runs
-these one by one, so that nothing in it has to start processes.
+these one by one, so that nothing in it has to start processes. What it links holds `_THREADS` besides.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ import functools
 import os
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from rewardkit.sandbox.languages.base import (
     Language,
@@ -16,10 +18,33 @@ from rewardkit.sandbox.languages.base import (
     Toolchain,
     ask,
     program,
+    temporary_folder,
 )
 from rewardkit.sandbox.outcome import Limits
 
 _FLAGS = ("-O2", "-pthread")
+_THREADS_FILE = "threads.o"
+_THREADS = """
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+__attribute__((constructor)) static void threads_within_the_limits(void) {
+    struct rlimit memory;
+    pthread_attr_t attributes;
+    size_t size = 8 << 20;
+    if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur / 32 < size)
+        size = memory.rlim_cur / 32 < (256 << 10) ? 256 << 10 : memory.rlim_cur / 32 & ~0xffffUL;
+    if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, size) == 0)
+        pthread_setattr_default_np(&attributes);
+    mallopt(M_ARENA_MAX, 1);
+}
+"""
+"""A thread gets a stack of 8 MiB, or of a 32nd of a small memory, and none reserves an arena of 64 MiB. The C
+library would take as a thread's stack what the main thread's may be, here all of the memory, which is limited
+as address space: no program could have two."""
+
 _READABLE = ("/usr/include", "/usr/local/include", "/usr/bin", "/bin", "/usr/libexec", "/etc/alternatives")
 
 
@@ -28,7 +53,10 @@ def _discover(compilers: tuple[str, ...], source: str, standards: tuple[str, ...
     for name in compilers:
         try:
             compiler = program(name, remedy)
-            attempts = tuple(_steps(compiler, source, standard) for standard in standards)
+            threads = _compiled_threads(compiler)
+            attempts = tuple(
+                _with_threads(_steps(compiler, source, standard), threads) for standard in standards
+            )
             version = ask(compiler, "--version").splitlines()[0]
         except LanguageUnavailable as error:
             problems.append(str(error))
@@ -41,6 +69,22 @@ def _always(
     attempts: Sequence[Sequence[LanguageCommand]], source: str
 ) -> Sequence[Sequence[LanguageCommand]]:
     return attempts  # whatever the source is
+
+
+def _compiled_threads(compiler: str) -> bytes:
+    with temporary_folder() as folder:
+        source = Path(folder, "threads.c")
+        source.write_text(_THREADS)
+        ask(compiler, "-O2", "-x", "c", "-c", source.name, "-o", _THREADS_FILE, folder=folder)
+        return Path(folder, _THREADS_FILE).read_bytes()
+
+
+def _with_threads(steps: Sequence[LanguageCommand], threads: bytes) -> Sequence[LanguageCommand]:
+    """The steps, of which the last links what makes threads fit into the limits."""
+    *before, link = steps
+    place = link.argv.index(link.file) + 1
+    argv = (*link.argv[:place], _THREADS_FILE, *link.argv[place:])
+    return [*before, replace(link, argv=argv, files=((_THREADS_FILE, threads),))]
 
 
 def _steps(compiler: str, source: str, standard: str) -> Sequence[LanguageCommand]:

@@ -76,12 +76,12 @@ function sparkline(values) {
     draw("path", { d: `M0,${height}${points.join("")}L${width},${height}Z` }));
 }
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
 // Bars over an axis of scores, beside one of counts.
 function histogram(scores) {
   if (!scores.length) return "–";
-  const [width, height, left, right, top, bottom] = [220, 66, 34, 6, 8, 16];
+  const [width, height, left, right, top, bottom] = [220, 66, 40, 6, 8, 16];
   const [low, high] = [Math.min(0, scores[0][0]), Math.max(1, scores.at(-1)[0])];
   const most = Math.max(...scores.map(([, count]) => count));
   const x = (value) => left + 3 + ((value - low) / (high - low)) * (width - left - right - 6);
@@ -91,7 +91,7 @@ function histogram(scores) {
     x: x(value) - 3, width: 6, y: Math.min(y(count), height - bottom - 1.5), height: Math.max(1.5, height - bottom - y(count)),
   }, draw("title", {}, `${number(value)}: ${count.toLocaleString("en")}`)));
   const ticks = [low, (low + high) / 2, high].map((value, i) =>
-    text(x(value), height - 4, ["start", "middle", "end"][i], number(value)));
+    text(x(value), height - 4, ["start", "middle", "end"][i], compact.format(value)));
   return draw("svg", { width, height, role: "img", class: "histogram", "aria-label":
     scores.map(([value, count]) => `${number(value)}: ${count}`).join(", ") },
     draw("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),

@@ -13,8 +13,8 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError
-from rewardkit.offline.listing import by_prompt
-from rewardkit.offline.scored import read_rows
+from rewardkit.evaluation.listing import by_prompt
+from rewardkit.evaluation.scored import read_rows
 from rewardkit.offline.verl_evaluation import read_evaluation_config
 from tests.generation.endpoints import Server
 

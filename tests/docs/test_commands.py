@@ -25,7 +25,7 @@ import rewardkit
 from rewardkit.cli import COMMANDS, cli, run
 from rewardkit.user_files import user_module_name
 from tests.generation.endpoints import Server
-from tests.offline import logs
+from tests.logs import written as logs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

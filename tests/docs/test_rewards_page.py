@@ -8,7 +8,7 @@ from pathlib import Path
 import rewardkit.rewards  # noqa: F401  (registers the rewards)
 from rewardkit.composition import load_compositions
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.judge import register_judge
+from rewardkit.rewards.judge.reward import register_judge
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 

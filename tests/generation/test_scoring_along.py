@@ -17,7 +17,7 @@ from rewardkit.cli import run
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.generation.scoring import ScoringAlong, samples_to_answer
 from rewardkit.generation.types import Completion
-from rewardkit.offline.layout import ReadOptions
+from rewardkit.logs.layout import ReadOptions
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring.pending import Pending
 from tests.generation.endpoints import Server

@@ -15,9 +15,9 @@ import pytest
 
 from rewardkit.cli import run
 from tests.generation.endpoints import Server
-from tests.offline import logs
-from tests.offline.logs import RIGHT, WRONG
-from tests.offline.test_reader import write
+from tests.logs import written as logs
+from tests.logs.test_reader import write
+from tests.logs.written import RIGHT, WRONG
 
 Rows = list[dict[str, Any]]
 Capture = pytest.CaptureFixture[str]

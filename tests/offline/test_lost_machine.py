@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit import Scorer
+from rewardkit.files import formats
 from rewardkit.generation.engines.ray import run_on_ray
 from rewardkit.generation.types import Completion, EngineSettings, GenerationRequest, GenerationSettings
-from rewardkit.offline import formats, score_file
+from rewardkit.offline import score_file
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.registry import Registry, load_reward_file
 from tests.generation.endpoints import Server

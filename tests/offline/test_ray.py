@@ -15,7 +15,8 @@ import pytest
 from rewardkit import Scorer
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError
-from rewardkit.offline import formats, on_ray, score_file
+from rewardkit.files import formats
+from rewardkit.offline import on_ray, score_file
 from rewardkit.offline.on_ray import RaySettings, RayWorkers, connected
 from rewardkit.offline.verl_evaluation import read_evaluation_config
 from rewardkit.registry import Registry, load_reward_file

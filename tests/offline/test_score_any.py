@@ -18,14 +18,29 @@ import pytest
 
 from rewardkit import Scorer
 from rewardkit.cli import run
-from rewardkit.offline import ReadOptions, file_workers, score, score_file
-from tests.living import alive, until
-from tests.offline import logs
+from rewardkit.offline import ReadOptions, score, score_file
+from rewardkit.registry import load_reward_file
+from tests.living import until
+from tests.logs import written as logs
+from tests.logs.test_reader import write
+from tests.logs.written import RIGHT, WRONG
 from tests.offline.holding import write_reward
-from tests.offline.logs import RIGHT, WRONG
-from tests.offline.test_reader import write
 
 Rows = list[dict[str, Any]]
+
+DEADLY = """
+import os
+from contextlib import suppress
+from rewardkit import reward
+
+@reward("deadly")
+def deadly(sample):
+    with suppress(FileExistsError):
+        open({died!r}, "x").close()
+        os._exit(1)
+    return 1.0 if "7" in sample.response else 0.1
+"""
+"""A reward that ends the first process in which it is called."""
 
 
 def _lines(path: Path) -> Rows:
@@ -420,23 +435,15 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_worker_that_dies_loses_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score, "SMALL_BYTES", 0)
-    started: list[int] = []
-    begin = file_workers._Child.__init__
-
-    def begin_and_die(child: Any, setup: Any) -> None:
-        begin(child, setup)
-        started.append(child.process.pid)
-        if len(started) == 1:
-            os.kill(child.process.pid, signal.SIGKILL)
-
-    monkeypatch.setattr(file_workers._Child, "__init__", begin_and_die)
-    path = write(tmp_path / "in.parquet", _plain(40_000))
+    reward = tmp_path / "deadly.py"
+    reward.write_text(DEADLY.format(died=str(tmp_path / "died")))
+    load_reward_file(str(reward))
+    path = write(tmp_path / "in.parquet", [{**row, "data_source": "deadly"} for row in _plain(40_000)])
     with Scorer(workers=2) as scorer:
         report = score_file(path, tmp_path / "out.parquet", scorer=scorer)
-    assert report.sources["gsm8k"].scored == 40_000
+        assert scorer.worker_counts.died == 1
+    assert report.sources["deadly"].scored == 40_000
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [0.1, 1.0] * 20_000
-    assert len(started) > 1
-    until(lambda: not any(alive(pid) for pid in started))
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ import pytest
 
 from rewardkit.composition import compose, load_compositions
 from rewardkit.errors import InputError, OptionsError
+from rewardkit.files import formats
 from rewardkit.groups import group_places
-from rewardkit.offline import formats, score_file
+from rewardkit.offline import score_file
 from rewardkit.registry import Registry, Reward
 from rewardkit.rewards.group.ranking import shares_beaten
 from rewardkit.scoring.scorer import Scorer

@@ -20,7 +20,7 @@ from rewardkit import Sample, Score, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
-from rewardkit.rewards.judge import JudgeOptions, register_judge
+from rewardkit.rewards.judge.reward import JudgeOptions, register_judge
 from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict
 
 SOURCE = "test/judged"
@@ -289,12 +289,41 @@ def test_any_text_is_asked_about_unchanged(prompt: str, response: str) -> None:
     assert text == f"{prompt}|{response}"
 
 
-def test_the_last_verdict_behind_the_marker_counts() -> None:
-    found = read_verdict("VERDICT-a: 9, I mean\nVERDICT-a: 3 no, 4", "VERDICT-a:", options())
-    assert (found.text, found.score) == ("4", 0.4)
+def test_what_stands_straight_behind_the_last_marker_counts() -> None:
+    found = read_verdict("VERDICT-a: 9, I mean\nVERDICT-a: 3 of 10, no 4", "VERDICT-a:", options())
+    assert (found.text, found.score) == ("3", 0.3)
     with pytest.raises(NoVerdictError, match="no verdict"):
         read_verdict("10", "VERDICT-a:", options())
     assert read_verdict("<think>9 or 10?</think>Score 2", "", options()).value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("3/10", 3.0),
+        ("**3 / 10**", 3.0),
+        ("10/10", 10.0),
+        ("(7.5/10.0)", 7.5),
+        ("7. It is good, 9 of 10 would say.", 7.0),
+        ("`8`\nOf 10 points, 2 are lost.", 8.0),
+    ],
+)
+def test_a_number_may_say_what_it_is_out_of(said: str, value: float) -> None:
+    assert read_verdict(f"It lacks 2 of 4 facts.\nV: {said}", "V:", options()).value == value
+
+
+def test_without_a_marker_the_last_number_counts() -> None:
+    assert read_verdict("It lacks 2 of 4 facts: 6/10", "", options()).value == 6.0
+    with pytest.raises(NoVerdictError, match="not out of 10"):
+        read_verdict("It has 2/4 facts", "", options())
+
+
+@pytest.mark.parametrize(
+    "said", ["3/5", "3/100", "3/10/10", "of 10: 3", "good, 9", "3rd", "9e9", "1.2.3", ""]
+)
+def test_a_number_out_of_something_else_or_elsewhere_is_no_verdict(said: str) -> None:
+    with pytest.raises(NoVerdictError):
+        read_verdict(f"It lacks 2 of 4 facts.\nV: {said}", "V:", options())
 
 
 @pytest.mark.parametrize("verdict", ["11", "-1", "good", "", "nan"])

@@ -99,6 +99,44 @@ def test_every_end_has_its_status(running: Sandbox, language: str, what: str, st
     assert outcome.status == status, outcome
 
 
+_THREADS_C = """
+#include <pthread.h>
+#include <stdio.h>
+static int deep(int n) { volatile char frame[1000]; frame[0] = n; return n ? deep(n - 1) + frame[0] * 0 : 1; }
+static void *shallow(void *of) { return deep(1500) ? of : 0; }
+int main(void) {
+    pthread_t threads[8];
+    int all = 0;
+    for (int i = 0; i < 8; i++) if (pthread_create(threads + i, 0, shallow, &all)) return 3;
+    for (int i = 0; i < 8; i++) { void *got; pthread_join(threads[i], &got); all += got == &all; }
+    printf("%d %d\\n", all, deep(40000));
+}
+"""
+_THREADS_CPP = """
+#include <future>
+#include <iostream>
+#include <thread>
+#include <vector>
+int main() {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++) threads.emplace_back([] { std::vector<int> held(100000, 1); });
+    for (auto &thread : threads) thread.join();
+    auto one = std::async(std::launch::async, [] { return 7; });
+    auto other = std::async(std::launch::async, [] { return 1; });
+    std::cout << one.get() + other.get() << " 1\\n";
+}
+"""
+
+
+@pytest.mark.parametrize("memory_mb", [64, 256, 1024])
+@pytest.mark.parametrize(("language", "source"), [("c", _THREADS_C), ("cpp", _THREADS_CPP)])
+def test_threads_run_beside_a_stack_as_large_as_the_memory(
+    running: Sandbox, language: str, source: str, memory_mb: int
+) -> None:
+    outcome = run(running, language, source, limits=replace(LIMITS, memory_mb=memory_mb))
+    assert (outcome.status, outcome.stdout) == ("ok", b"8 1\n"), outcome
+
+
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_a_status_that_is_not_zero_is_a_runtime_error(warm: Sandbox, language: str) -> None:
     outcome = run(warm, language, PROGRAMS[language]["exits"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browsing import expect, heard, open_tab, too_wide
+from tests.browsing import expect, heard, open_tab, overprinted, too_wide
 from tests.server.serving import serve
 
 pytestmark = pytest.mark.slow
@@ -238,6 +238,21 @@ def test_data_sources_stand_under_their_reward_and_distributions_have_axes(page:
     assert row.locator(".histogram line").count() == 2
     lowest = page.locator("#rates tbody tr", has_text="repetition").locator(".histogram text").nth(2)
     assert float(lowest.text_content()) < 0
+
+
+def test_no_label_of_a_distribution_touches_another(page: Any, url: str) -> None:
+    counted = {"per_second": [0, 1], "total": 9, "mean": -1.5, "correct": None, "failed": 0}
+    rewards = {
+        f"reward{i}": {**counted, "scores": [[low, 123_456], [high, 1]]}
+        for i, (low, high) in enumerate([(-12_345.6789, 0.3333), (-0.0001234, 0.5), (-1e9, 123_456_789.125)])
+    }
+    sources = {name: {**one, "reward": name} for name, one in rewards.items()}
+    page.route("**/traffic", lambda route: route.fulfill(json={"rewards": rewards, "sources": sources}))
+    page.goto(f"{url}/#traffic")
+    page.click("#tab-traffic")
+    expect(page.locator(".histogram")).to_have_count(3)
+    assert not overprinted(page)
+    page.unroute("**/traffic")
 
 
 @pytest.mark.parametrize("path", ["/", "/#traffic", "/docs"])

@@ -15,7 +15,7 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
 from rewardkit.errors import InputError
-from rewardkit.files import sync
+from rewardkit.files.publishing import sync
 from rewardkit.trainer.checkpoint.find import FACTS, latest, read_facts
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import ConfigError, reason_of
-from rewardkit.files import published, sync
-from rewardkit.offline.html.run import SAMPLES
+from rewardkit.evaluation.html.run_page import SAMPLES
+from rewardkit.files.publishing import published, sync
 from rewardkit.trainer.config.root import Config, TrainerConfig
 
 TRACKER = "latest_checkpointed_iteration.txt"

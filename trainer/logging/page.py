@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.offline.html.run import SAMPLES, write_run_page
+from rewardkit.evaluation.html.run_page import SAMPLES, write_run_page
 
 REFRESH_S = 5.0
 """Seconds between two pages, at least."""

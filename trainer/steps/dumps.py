@@ -11,8 +11,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.files import published
-from rewardkit.offline.html.run import few, has_samples
+from rewardkit.evaluation.html.run_page import few, has_samples
+from rewardkit.files.publishing import published
 from rewardkit.trainer.batch import ScoredRollout
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.training_run import TrainingRun

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from rewardkit.offline.gradient import IN_GROUPS, OVER_ALL, signal
-from rewardkit.offline.scored import ScoredResponse, grouped
+from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL, signal
+from rewardkit.evaluation.scored import ScoredResponse, grouped
 from rewardkit.trainer.batch import Batch, ScoredRollout, policy_lengths
 from rewardkit.trainer.config.root import AlgorithmConfig
 from rewardkit.trainer.training_run import TrainingRun

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from rewardkit.agents.runner import EpisodeSetup
-from rewardkit.offline.metrics import group_metrics
+from rewardkit.evaluation.metrics import group_metrics
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
@@ -80,7 +80,7 @@ def respond(
 
 
 def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, float]:
-    """Average over all processes, per data source; see `rewardkit.offline.metrics.group_metrics`.
+    """Average over all processes, per data source; see `rewardkit.evaluation.metrics.group_metrics`.
 
     Args:
         scored: this process's responses, the n to one prompt next to each other.

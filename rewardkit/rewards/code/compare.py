@@ -25,6 +25,8 @@ _NEAR_INTEGER = 1e-3
 # Possessive, so that no text makes them try again: what is read here is hostile.
 _NUMBER = re.compile(r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+", re.ASCII)
 _INTEGER = re.compile(r"[+-]?+[0-9]++", re.ASCII)
+_DIGITS_AS_TEXT = re.compile(r"[+-]?+0[0-9]++", re.ASCII)
+"""Zeros in front are written on purpose: a code, a time, a binary number."""
 _BLANK = " \t\r\v\f"
 _SPACES = re.compile(r"[ \t\r\v\f]+")
 
@@ -33,7 +35,8 @@ def tokens(got: str, expected: str) -> bool:
     """Same lines (but for blank ones at the end), same tokens on each; floats within 1e-6, integers exact.
 
     Lines end with a newline; tokens are separated by ASCII white space. A number written otherwise
-    (`3.0` or `+3` for `3`, `1e3` for `1000`) is the same number.
+    (`3.0` or `+3` for `3`, `1e3` for `1000`, `07` for `7`) is the same number; where the expected one has
+    zeros in front, it is these digits and no others.
     """
     if got == expected:
         return True
@@ -62,16 +65,24 @@ def same_number(got: str, expected: str) -> bool:
     if not _NUMBER.fullmatch(got) or not _NUMBER.fullmatch(expected):
         return False
     if not _INTEGER.fullmatch(expected):
+        if math.isinf(float(expected)):
+            return _same_decimal(got, expected)
         return math.isclose(float(got), float(expected), rel_tol=REL_TOL, abs_tol=ABS_TOL)
+    if _DIGITS_AS_TEXT.fullmatch(expected):
+        return False
     if _INTEGER.fullmatch(got):
         return _plain(got) == _plain(expected)
     if len(expected) > 15:  # beyond what a float holds
-        try:
-            return Decimal(got) == Decimal(expected)
-        except InvalidOperation:  # an exponent beyond what even a Decimal holds
-            return False
+        return _same_decimal(got, expected)
     allowed = min(max(ABS_TOL, REL_TOL * abs(float(expected))), _NEAR_INTEGER)
     return abs(float(got) - float(expected)) <= allowed
+
+
+def _same_decimal(got: str, expected: str) -> bool:
+    try:
+        return Decimal(got) == Decimal(expected)
+    except InvalidOperation:  # an exponent beyond what even a Decimal holds
+        return False
 
 
 def _plain(integer: str) -> str:

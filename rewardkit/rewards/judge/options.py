@@ -38,8 +38,9 @@ class JudgeOptions:
     system: str = ""
     prompt: str = PROMPT
     """With `{response}` in it, and perhaps `{prompt}`, `{ground_truth}`, `{fence}` and `{marker}`."""
-    score_pattern: str = r"(?P<score>-?\d+(\.\d+)?)"
-    """A regular expression with the group `score`; its last match counts."""
+    score_pattern: str = ""
+    """A regular expression with the group `score`; its first match behind the marker counts, or without
+    one its last. Empty: a number, `7` or `7/10`, that stands straight behind the marker."""
     score_field: str = ""
     """Instead: this field, `a.b` within an object, of the last JSON object."""
     verdicts: dict[str, float] = field(default_factory=dict)
@@ -67,7 +68,7 @@ class JudgeOptions:
             groups = re.compile(self.score_pattern).groupindex
         except re.error as error:
             raise ValueError(f"score_pattern is no regular expression: {error}") from None
-        if not self.score_field and "score" not in groups:
+        if not self.score_field and self.score_pattern and "score" not in groups:
             raise ValueError("score_pattern needs the group (?P<score>...)")
         if self.score_range[0] >= self.score_range[1]:
             raise ValueError(f"score_range must rise, found {self.score_range}")

@@ -16,6 +16,10 @@ from rewardkit.types import Message, Sample
 _READ_CHARS = 20_000
 """The end of an answer in which a verdict is looked for."""
 
+_NUMBER = r"(?P<score>-?\d+(?:\.\d+)?)(?:\s*/\s*(?P<high>\d+(?:\.\d+)?))?(?![\w/]|\.\d)"
+_BEFORE_NUMBER = r"[\s*_`\"'(\[]*+"
+"""What may stand between the marker and a number."""
+
 _PLACEHOLDER = re.compile(r"\{(prompt|response|ground_truth|fence|marker)\}")
 
 
@@ -67,7 +71,7 @@ def ask(sample: Sample, options: JudgeOptions) -> JudgeQuestion:
 
 
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
-    """Read the verdict: the last one, and only behind the last marker if the template asks for one.
+    """Read the verdict: the one behind the last marker or, if the template asks for none, the last.
 
     Raises:
         NoVerdictError: there is none, or it is not among the `verdicts` or within `score_range`.
@@ -75,19 +79,40 @@ def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdic
     before, found, after = answer.rpartition(marker or "</think>")
     if marker and not found:
         raise NoVerdictError(f"the judge wrote no verdict: {_one_line(answer) or 'nothing'!r}")
-    text, start = _last_score(after[-_READ_CHARS:], options)
+    if marker:
+        text, start = _score_in(after[:_READ_CHARS], options, behind_marker=True)
+    else:
+        text, start = _score_in(after[-_READ_CHARS:], options, behind_marker=False)
     value = _value(text, options)
     return JudgeVerdict(text, value, _scaled(value, options), _one_line(before if marker else after[:start]))
 
 
-def _last_score(text: str, options: JudgeOptions) -> tuple[str, int]:
+def _score_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
     """The verdict's text and where it starts."""
     if options.score_field:
         return _field_of_last_object(text, options.score_field)
+    if not options.score_pattern:
+        return _number_in(text, options, behind_marker=behind_marker)
     matches = list(re.finditer(options.score_pattern, text))
-    if not matches or matches[-1]["score"] is None:
+    found = matches[0 if behind_marker else -1] if matches else None
+    if found is None or found["score"] is None:
         raise NoVerdictError(f"the judge's answer does not match score_pattern: {_one_line(text)!r}")
-    return matches[-1]["score"].strip(), matches[-1].start()
+    return found["score"].strip(), found.start()
+
+
+def _number_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
+    """A number, straight behind the marker or the last of all; of `7/10` the 7, if 10 is the range's end."""
+    if behind_marker:
+        found = re.match(_BEFORE_NUMBER + _NUMBER, text)
+    else:
+        found = next(iter([*re.finditer(rf"(?<![\w./]){_NUMBER}", text)][-1:]), None)
+    if found is None:
+        where = "no number stands behind the judge's marker" if behind_marker else "the judge wrote no number"
+        raise NoVerdictError(f"{where}: {_one_line(text) or 'nothing'!r}")
+    high = options.score_range[1]
+    if found["high"] is not None and float(found["high"]) != high:
+        raise NoVerdictError(f"the verdict {found[0].strip()!r} is not out of {high:g}")
+    return found["score"], found.start()
 
 
 def _field_of_last_object(text: str, field: str) -> tuple[str, int]:

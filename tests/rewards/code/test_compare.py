@@ -74,6 +74,13 @@ def test_exact_forgives_only_newlines_at_the_end() -> None:
         ("1_0", "10"),
         ("0x10", "16"),
         ("nan", "1"),
+        ("10", "0010"),
+        ("10.0", "0010"),
+        ("0", "000"),
+        ("+5", "-05"),
+        ("1e400", "1e401"),
+        ("1e400", "-1e400"),
+        ("1e309", "1.5e309"),
     ],
 )
 def test_odd_numbers_are_not_equal_and_not_slow(got: str, expected: str) -> None:

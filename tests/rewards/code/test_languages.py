@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.code import CodeOptions, _rules, explain, score
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take
+from rewardkit.rewards.code.reward import CodeOptions, _rules, explain, score
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain, find, toolchain

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.code import CodeOptions, running, score
+from rewardkit.rewards.code import running
+from rewardkit.rewards.code.reward import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.conftest import ScoredBy
 

@@ -1,0 +1,138 @@
+"""How a reward's function is called: what it gets is decided once, by the names of its parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from inspect import Parameter
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.types import Sample
+
+RewardCall = Callable[[Any, Any], Any]
+"""(Sample, options), or (list of samples, options): what the function returns."""
+
+Given = Mapping[str, Callable[[Any, Any], Any]]
+"""What a parameter of a name gets, of the sample or samples and the options."""
+
+OF_A_SAMPLE: Given = {
+    "sample": lambda sample, options: sample,
+    "options": lambda sample, options: options,
+    "data_source": lambda sample, options: sample.data_source,
+    "response": lambda sample, options: sample.response,
+    "solution_str": lambda sample, options: sample.response,
+    "ground_truth": lambda sample, options: sample.ground_truth,
+    "prompt": lambda sample, options: sample.prompt,
+    "extra_info": lambda sample, options: sample.extra_info,
+}
+
+
+def _of_each(name: str) -> Callable[[Sequence[Sample], Any], list[Any]]:
+    of_one = OF_A_SAMPLE[name]
+    return lambda samples, options: [of_one(sample, options) for sample in samples]
+
+
+OF_A_BATCH: Given = {
+    "samples": lambda samples, options: samples,
+    "options": lambda samples, options: options,
+    "data_sources": _of_each("data_source"),
+    "responses": _of_each("response"),
+    "solution_strs": _of_each("solution_str"),
+    "ground_truths": _of_each("ground_truth"),
+    "prompts": _of_each("prompt"),
+    "extra_infos": _of_each("extra_info"),
+}
+
+_OF_VERL = ("data_source", "solution_str", "ground_truth", "extra_info")
+"""What verl passes, by these names; in the plural to a function that takes a batch."""
+
+_BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
+    """Return the call of a reward's function: `(sample)`, `(sample, options)`, or any of the names in
+    `OF_A_SAMPLE`, verl's among them; of a batch those in `OF_A_BATCH`.
+
+    Raises:
+        InputError: a parameter that nobody gives a value.
+    """
+    given = OF_A_BATCH if batch else OF_A_SAMPLE
+    parameters = parameters_of(function)
+    places = [one for one in parameters if one.kind in _BY_PLACE]
+    whole = ("samples" if batch else "sample", "options")
+    by_name = any(one.name in given and one.name not in whole for one in parameters)
+    if by_name or not places:
+        return _by_name(function, parameters, given, batch=batch)
+    return _by_place(function, parameters, places, batch=batch)
+
+
+def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of a function.
+
+    Raises:
+        InputError: it does not say.
+    """
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise InputError(f"nothing says how a reward is to be called: {error}") from None
+
+
+def options_parameter(function: Callable[..., Any]) -> Parameter | None:
+    """Return the parameter that gets the options: of that name, else the second."""
+    parameters = parameters_of(function)
+    named = [one for one in parameters if one.name == "options"]
+    return next(iter(named or parameters[1:2]), None)
+
+
+def _by_name(
+    function: Callable[..., Any], parameters: Sequence[Parameter], given: Given, *, batch: bool
+) -> RewardCall:
+    names = [one.name for one in parameters if one.name in given]
+    takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters)
+    strange = [one.name for one in parameters if _is_needed(one) and one.name not in given]
+    by_place_alone = [one.name for one in parameters if one.kind is Parameter.POSITIONAL_ONLY]
+    if strange or by_place_alone or not (names or takes_any):
+        raise _refused(function, strange or by_place_alone, batch=batch)
+    if takes_any:
+        names += [name for one in _OF_VERL if (name := one + "s" * batch) not in names]
+    values = {name: given[name] for name in names}
+
+    def call(sample: Any, options: Any) -> Any:
+        return function(**{name: value(sample, options) for name, value in values.items()})
+
+    return call
+
+
+def _by_place(
+    function: Callable[..., Any], parameters: Sequence[Parameter], places: Sequence[Parameter], *, batch: bool
+) -> RewardCall:
+    needed = [one.name for one in parameters if _is_needed(one)]
+    if len(needed) > 2 or any(name not in [one.name for one in places[:2]] for name in needed):
+        raise _refused(function, needed[1:], batch=batch)
+    if len(places) > 1 and (_is_needed(places[1]) or _is_options(function, places[1])):
+        return function
+    return lambda sample, options: function(sample)
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    named = parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return named and parameter.default is Parameter.empty
+
+
+def _is_options(function: Callable[..., Any], parameter: Parameter) -> bool:
+    """Whether an optional second parameter is meant for the options: it is called so, or holds some."""
+    return parameter.name == "options" or is_dataclass(parameter.default)
+
+
+def _refused(function: Callable[..., Any], strange: Sequence[str], *, batch: bool) -> InputError:
+    name = getattr(function, "__name__", type(function).__name__)
+    what = f"asks for {', '.join(map(repr, strange))}, which nobody gives it" if strange else "names nothing"
+    whole = "samples" if batch else "sample"
+    others = [one for one in (OF_A_BATCH if batch else OF_A_SAMPLE) if one not in (whole, "options")]
+    return InputError(
+        f"the reward {name}{inspect.signature(function)} {what}; "
+        f"its parameters are ({whole}), ({whole}, options), or any of {', '.join(others)}"
+    )

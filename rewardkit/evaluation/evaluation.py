@@ -1,0 +1,126 @@
+"""The figures of a scored file: per data source and overall, with intervals clustered by prompt.
+
+pass@k and its relatives are in `metrics.py`, intervals in `intervals.py`; printing is the commands'.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rewardkit.evaluation.intervals import Estimate, estimate, within_unit
+from rewardkit.evaluation.metrics import (
+    AnswerVote,
+    at_k_sizes,
+    best_at_k,
+    maj_at_k,
+    names_answers,
+    pass_at_k,
+    pass_hat_k,
+)
+from rewardkit.evaluation.scored import Groups, ScoredResponse
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, slots=True)
+class AtK:
+    """A figure over k responses to a prompt."""
+
+    k: int
+    estimate: Estimate
+    left_out: int
+    """Prompts that have fewer than k responses with what the figure needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of one data source. None: its reward does not report what the figure needs."""
+
+    prompts: int
+    responses: int
+    scored: int
+    """Responses with the status `ok`; the means are over these."""
+    failures: dict[str, int]
+    """Responses without the status `ok`, by status; `unscored` for those that have not been scored."""
+    score: Estimate | None
+    accuracy: Estimate | None
+    format_rate: Estimate | None
+    mean_length: float | None
+    truncated: float | None
+    """Share of the responses that were cut off at the length limit."""
+    solved: int
+    """Prompts with a correct response."""
+    at_k: dict[str, list[AtK]]
+    """`pass@k`, `pass^k`, `maj@k` and `best@k`."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return asdict(self)
+
+
+def evaluate(groups: Groups) -> dict[str, Figures]:
+    """Return the figures of each data source, and of all together where there are several."""
+    found = {source: figures(list(prompts.values())) for source, prompts in sorted(groups.items())}
+    if len(groups) > 1:
+        found[OVERALL] = figures([group for prompts in groups.values() for group in prompts.values()])
+    return found
+
+
+def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
+    """Return the figures of the responses to some prompts."""
+    everyone = [one for group in groups for one in group]
+    scored = [[one for one in group if one.ok] for group in groups]
+    decided = [[float(one.correct) for one in group if one.correct is not None] for group in scored]
+    in_format = [[one.parts["format"] for one in group if "format" in one.parts] for group in scored]
+    cut = [one.truncated for one in everyone if one.truncated is not None]
+    failures = Counter(one.status for one in everyone if not one.ok)
+    scores = [[one.score or 0.0 for one in group] for group in scored]
+    return Figures(
+        prompts=len(groups),
+        responses=len(everyone),
+        scored=sum(map(len, scored)),
+        failures=dict(sorted(failures.items())),
+        score=estimate(scores, share=within_unit(scores)),
+        accuracy=estimate(decided, share=True),
+        format_rate=estimate(in_format, share=True),
+        mean_length=sum(one.length for one in everyone) / len(everyone) if everyone else None,
+        truncated=sum(cut) / len(cut) if cut else None,
+        solved=sum(1 for group in decided if any(group)),
+        at_k=_at_k(scored),
+    )
+
+
+def _at_k(scored: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
+    scores = [[one.score or 0.0 for one in group] for group in scored]
+    votes = [_votes(group) for group in scored]
+    nameless = {one.data_source for group in scored for one in group if not names_answers(_votes([one]))}
+    voting = [_votes(group) for group in scored if not nameless & {one.data_source for one in group}]
+    found: dict[str, list[AtK]] = {}
+    for k in at_k_sizes(max(map(len, scored), default=0)):
+        full = [(len(group), sum(right for _, right in group)) for group in votes if len(group) >= k]
+        per_prompt = {
+            "pass@k": [pass_at_k(n, right, k) for n, right in full],
+            "pass^k": [pass_hat_k(n, right, k) for n, right in full],
+            "maj@k": [maj_at_k(group, k) for group in voting if len(group) >= k],
+        }
+        for name, values in per_prompt.items():
+            _add(found, name, k, values, len(scored) - len(values), share=True)
+        best = [best_at_k(group, k) for group in scores if len(group) >= k]
+        _add(found, "best@k", k, best, len(scored) - len(best), share=within_unit(scores))
+    return found
+
+
+def _votes(group: Sequence[ScoredResponse]) -> list[AnswerVote]:
+    """Return the answers of the scored responses whose reward says what is correct."""
+    return [(one.extracted, one.correct) for one in group if one.correct is not None]
+
+
+def _add(
+    found: dict[str, list[AtK]], name: str, k: int, values: list[float], left_out: int, *, share: bool
+) -> None:
+    of_prompts = estimate([[value] for value in values], share=share)
+    if of_prompts is not None:
+        found.setdefault(name, []).append(AtK(k, of_prompts, left_out))

@@ -1,0 +1,259 @@
+"""Where the learning signal comes from: the share of |advantage| that each component of a score accounts for.
+
+Responses to one prompt are a group, as in training. The advantages are those of `trainer/algorithms`,
+computed without torch; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from rewardkit.evaluation.scored import Groups, ScoredResponse
+
+CORRECT = "correct"
+REST = "rest"
+"""The component for what no named part explains."""
+MOST = 0.5
+"""There is a warning if groups in which no response is correct have more than this share of |advantage|."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Shares of the summed |advantage| of all scored responses, under one estimator."""
+
+    total: float
+    """Summed |advantage|; where it is 0, nothing is learned and all shares are 0."""
+    nobody_right: float
+    """From groups in which no response is correct."""
+    mixed: float
+    everybody_right: float
+    parts: dict[str, float]
+    """By component of the score: `correct`, the reward's parts, and the `rest`; they sum to 1."""
+    long_quarter: float
+    """From the longest quarter of the responses, each weighted by its length as in a mean over tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSignal:
+    """One data source."""
+
+    groups: int
+    lone: int
+    """Groups with one scored response. Estimators that compare the responses of a group learn nothing from
+    them."""
+    flat: int
+    """Groups in which all scores are equal: no advantage at all."""
+    not_scored: dict[str, int]
+    """Responses left out, by status."""
+    weights: dict[str, float]
+    """What each component adds to a score, fitted by least squares."""
+    estimators: dict[str, Signal]
+    warnings: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+Advantages = Callable[[Sequence[float]], list[float]]
+
+
+def grpo(scores: Sequence[float]) -> list[float]:
+    """GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group, std unbiased."""
+    scale = stdev(scores) + 1e-6
+    return [one / scale for one in dr_grpo(scores)]
+
+
+def dr_grpo(scores: Sequence[float]) -> list[float]:
+    """Dr.GRPO (arXiv:2503.20783): score - mean in the group."""
+    mean = fmean(scores)
+    return [score - mean for score in scores]
+
+
+def rloo(scores: Sequence[float]) -> list[float]:
+    """RLOO (arXiv:2402.14740): score less the mean of the others in the group."""
+    n = len(scores)
+    return [one * n / (n - 1) for one in dr_grpo(scores)]
+
+
+IN_GROUPS: dict[str, Advantages] = {"grpo": grpo, "dr_grpo": dr_grpo, "rloo": rloo}
+OVER_ALL = "reinforce_plus_plus"
+"""REINFORCE++ (arXiv:2501.03262): whitened over all responses; groups do not matter."""
+
+
+def signal(groups: Groups) -> dict[str, SourceSignal]:
+    """Return where the learning signal of each data source comes from."""
+    return {source: source_signal(list(prompts.values())) for source, prompts in sorted(groups.items())}
+
+
+def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
+    """Return where the learning signal of one data source's groups comes from."""
+    scored = [[one for one in group if one.ok] for group in groups]
+    usable = [group for group in scored if len(group) > 1]
+    not_scored: dict[str, int] = {}
+    for one in (one for group in groups for one in group if not one.ok):
+        not_scored[one.status] = not_scored.get(one.status, 0) + 1
+    weights = fit_weights([one for group in usable for one in group])
+    estimators = {name: _in_groups(usable, weights, rule) for name, rule in IN_GROUPS.items()}
+    estimators[OVER_ALL] = _over_all(usable, weights)
+    return SourceSignal(
+        groups=len(groups),
+        lone=len(scored) - len(usable),
+        flat=sum(1 for group in usable if len({one.score for one in group}) == 1),
+        not_scored=dict(sorted(not_scored.items())),
+        weights=weights,
+        estimators=estimators,
+        warnings=_warnings(estimators["grpo"]),
+    )
+
+
+def components(one: ScoredResponse) -> dict[str, float]:
+    """Return what a score may be made of: whether it is correct, and its parts."""
+    correct = {} if one.correct is None else {CORRECT: float(one.correct)}
+    return {**one.parts, **correct}
+
+
+def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
+    """Return how much each component adds to a score, by least squares over all responses.
+
+    `correct` comes first, then the parts by name; one that those before it determine gets no weight.
+    """
+    rows = [components(one) for one in responses]
+    names = sorted({name for row in rows for name in row}, key=lambda name: (name != CORRECT, name))
+    target = _centred([one.score or 0.0 for one in responses])
+    basis: list[tuple[str, list[float], dict[str, float]]] = []
+    for name in names:
+        column = _centred([row.get(name, 0.0) for row in rows])
+        size = _dot(column, column)
+        made_of = {name: 1.0}
+        for _, direction, of in basis:  # Gram-Schmidt; `made_of` says the remainder in the components
+            factor = _dot(column, direction) / _dot(direction, direction)
+            column = [x - factor * d for x, d in zip(column, direction, strict=True)]
+            for other, share in of.items():
+                made_of[other] = made_of.get(other, 0.0) - factor * share
+        if _dot(column, column) > 1e-9 * max(size, 1e-9):
+            basis.append((name, column, made_of))
+    weights = dict.fromkeys(names, 0.0)
+    for _, direction, made_of in basis:
+        factor = _dot(target, direction) / _dot(direction, direction)
+        for name, share in made_of.items():
+            weights[name] += factor * share
+    return weights
+
+
+def _in_groups(
+    groups: Sequence[Sequence[ScoredResponse]], weights: dict[str, float], rule: Advantages
+) -> Signal:
+    tally = _AdvantageTally(weights)
+    for group in groups:
+        scores = [one.score or 0.0 for one in group]
+        advantages = rule(scores)
+        mean = fmean(scores)
+        gaps = [abs(score - mean) for score in scores]
+        # Every rule here scales what is left of a score after the group's mean.
+        largest = max(range(len(gaps)), key=gaps.__getitem__)
+        scale = abs(advantages[largest]) / gaps[largest] if gaps[largest] > 0 else 0.0
+        tally.add(group, advantages, scale)
+    return tally.signal()
+
+
+def _over_all(groups: Sequence[Sequence[ScoredResponse]], weights: dict[str, float]) -> Signal:
+    everyone = [one for group in groups for one in group]
+    scores = [one.score or 0.0 for one in everyone]
+    if len(scores) < 2:
+        return _AdvantageTally(weights).signal()
+    mean = fmean(scores)
+    scale = 1.0 / (stdev(scores) + 1e-8)
+    centre = {name: fmean([components(one).get(name, 0.0) for one in everyone]) for name in weights}
+    tally = _AdvantageTally(weights)
+    for group in groups:
+        tally.add(group, [((one.score or 0.0) - mean) * scale for one in group], scale, centre)
+    return tally.signal()
+
+
+class _AdvantageTally:
+    """Sums of |advantage| by where it comes from."""
+
+    def __init__(self, weights: dict[str, float]) -> None:
+        self._weights = weights
+        self._by_group = {"nobody": 0.0, "mixed": 0.0, "everybody": 0.0}
+        self._by_part = dict.fromkeys([*weights, REST], 0.0)
+        self._by_length: list[tuple[int, float]] = []
+
+    def add(
+        self,
+        group: Sequence[ScoredResponse],
+        advantages: Sequence[float],
+        scale: float,
+        centre: dict[str, float] | None = None,
+    ) -> None:
+        """Count a group; `scale` is what its scores, less their centre, are multiplied with."""
+        right = sum(1 for one in group if one.correct)
+        kind = "nobody" if right == 0 else "everybody" if right == len(group) else "mixed"
+        self._by_group[kind] += sum(map(abs, advantages))
+        rows = [components(one) for one in group]
+        if centre is None:
+            centre = {name: fmean([row.get(name, 0.0) for row in rows]) for name in self._weights}
+        for one, row, advantage in zip(group, rows, advantages, strict=True):
+            explained = 0.0
+            for name, weight in self._weights.items():
+                piece = weight * (row.get(name, 0.0) - centre[name]) * scale
+                self._by_part[name] += abs(piece)
+                explained += piece
+            rest = abs(advantage - explained)
+            self._by_part[REST] += rest if rest > 1e-6 else 0.0
+            self._by_length.append((one.length, abs(advantage)))
+
+    def signal(self) -> Signal:
+        """Return the shares."""
+        total = sum(self._by_group.values())
+        shares = _shares(self._by_group)
+        self._by_length.sort()
+        weighted = [length * advantage for length, advantage in self._by_length]
+        longest = math.fsum(weighted[len(weighted) * 3 // 4 :])
+        whole = math.fsum(weighted)
+        return Signal(
+            total,
+            shares["nobody"],
+            shares["mixed"],
+            shares["everybody"],
+            _shares(self._by_part),
+            longest / whole if whole else 0.0,
+        )
+
+
+def _shares(sums: dict[str, float]) -> dict[str, float]:
+    total = sum(sums.values())
+    return {name: value / total if total else 0.0 for name, value in sums.items()}
+
+
+def _warnings(found: Signal) -> list[str]:
+    """What is worth a line, under GRPO."""
+    lines = []
+    if found.nobody_right > MOST:
+        lines.append(
+            f"{found.nobody_right:.0%} of |advantage| comes from groups in which nobody is right: "
+            "what is learned there is the shaping, not the task"
+        )
+    correct = found.parts.get(CORRECT)
+    shaping = {name: share for name, share in found.parts.items() if name not in (CORRECT, REST)}
+    if correct is not None and shaping and sum(shaping.values()) > correct:
+        largest = max(shaping, key=shaping.__getitem__)
+        lines.append(
+            f"parts other than correctness earn {sum(shaping.values()):.0%} of |advantage|, correctness "
+            f"{correct:.0%}; the largest is '{largest}'"
+        )
+    return lines
+
+
+def _centred(values: Sequence[float]) -> list[float]:
+    mean = fmean(values) if values else 0.0
+    return [value - mean for value in values]
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))

@@ -1,0 +1,118 @@
+"""The data of the report: packed in blocks, so that a browser inflates no more than it shows.
+
+Numbers of all rows are one block; texts are blocks of a thousand rows; each prompt is there once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rewardkit import types
+from rewardkit.evaluation.chat import heading, is_chat
+from rewardkit.evaluation.html.page import pack
+from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
+
+BLOCK = 1_000
+"""Rows, or prompts, in one block of texts."""
+LONGEST = 20_000
+"""Characters of a response that are kept; of a longer one both ends."""
+BUDGET = 28_000_000
+"""Bytes of packed texts; the responses after that are shortened more, and the page says so."""
+SHORT = 400
+"""Characters that are kept of a response once the budget is spent."""
+STATUSES = (*types.STATUSES, "unscored")
+
+
+class Payload:
+    """What goes into the page of some rows; what it holds in memory is packed, but for the numbers."""
+
+    def __init__(self, rows: Iterable[ScoredRow]) -> None:
+        self.responses: list[ScoredResponse] = []
+        """The rows without their texts, for the figures."""
+        self.sources: dict[str, int] = {}
+        """The number of each data source."""
+        self.shortened = 0
+        """Responses of which a part was left out."""
+        self._columns: defaultdict[str, list[Any]] = defaultdict(list)
+        self._prompts: dict[tuple[str, str, str], int] = {}
+        self._texts = _Blocks("t")
+        self._prompt_texts = _Blocks("p")
+        for row in rows:
+            self._add(row)
+
+    def packed(self) -> dict[str, str]:
+        """Return the blocks by the ids that the script knows.
+
+        `numbers`: lists by column, one value a row. `t0`, `t1`, ...: of each row the response, extracted,
+        detail, parts and turns. `p0`, ...: each prompt and its ground truth.
+        """
+        return {"numbers": pack(self._columns), **self._texts.finished(), **self._prompt_texts.finished()}
+
+    def _add(self, row: ScoredRow) -> None:
+        one = scored_response(row)
+        self.responses.append(one)
+        source = self.sources.setdefault(one.data_source, len(self.sources))
+        key = (one.data_source, one.prompt, one.ground_truth)
+        prompt = self._prompts.get(key)
+        if prompt is None:
+            prompt = self._prompts[key] = len(self._prompts)
+            self._prompt_texts.add([row.get("prompt"), row.get("ground_truth")])
+        values = {
+            "source": source,
+            "prompt": prompt,
+            "score": None if one.score is None else round(one.score, 6),
+            "status": STATUSES.index(one.status) if one.status in STATUSES else 2,
+            "correct": -1 if one.correct is None else int(one.correct),
+            "length": one.length,
+        }
+        for name, value in values.items():
+            self._columns[name].append(value)
+        response = self._fitting(row.get("response") or "")
+        self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
+
+    def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
+        """An episode's turns: a heading, the text, and whether it is the model's; None where it has one."""
+        turns = row.get("turns")
+        if not is_chat(turns) or len(turns) < 2:
+            return None
+        return [
+            (heading(turn), self._fitting(str(turn["text"])), turn["role"] == "assistant") for turn in turns
+        ]
+
+    def _fitting(self, response: str) -> str:
+        longest = LONGEST if self._texts.size < BUDGET else SHORT
+        if len(response) <= longest:
+            return response
+        self.shortened += 1
+        half = longest // 2
+        left_out = len(response) - 2 * half
+        return f"{response[:half]}\n[... {left_out:,} characters left out ...]\n{response[-half:]}"
+
+
+class _Blocks:
+    """Packs what is added, a block at a time."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._packed: dict[str, str] = {}
+        self._open: list[Sequence[Any]] = []
+        self.size = 0
+        """Bytes packed so far."""
+
+    def add(self, texts: Sequence[Any]) -> None:
+        self._open.append(texts)
+        if len(self._open) == BLOCK:
+            self._pack()
+
+    def finished(self) -> dict[str, str]:
+        if self._open:
+            self._pack()
+        return self._packed
+
+    def _pack(self) -> None:
+        packed = pack(self._open)
+        self._packed[f"{self._name}{len(self._packed)}"] = packed
+        self.size += len(packed)
+        self._open = []

@@ -1,0 +1,154 @@
+"""A scored file as one HTML page: figures, charts, and every response to look at."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+from rewardkit.errors import InputError
+from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, evaluate
+from rewardkit.evaluation.html.charts import Chart, axis, draw, draw_rows
+from rewardkit.evaluation.html.page import cards, write_page
+from rewardkit.evaluation.html.payload import STATUSES, Payload
+from rewardkit.evaluation.intervals import Estimate
+from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
+
+
+def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
+    """Write the page of these scored rows to `out`, whole or not at all; return the figures that it shows.
+
+    Raises:
+        InputError: there are no rows, or the folder cannot be written.
+    """
+    payload = Payload(rows)
+    if not payload.responses:
+        raise InputError("no row fits: there is nothing to show")
+    figures = evaluate(grouped(payload.responses))
+    about = {"sources": list(payload.sources), "statuses": STATUSES, "rows": len(payload.responses)}
+    write_page(out, "report", title, _parts(payload, figures), about, payload.packed())
+    return figures
+
+
+def _parts(payload: Payload, figures: dict[str, Figures]) -> dict[str, str]:
+    whole = figures.get(OVERALL) or next(iter(figures.values()))
+    drawn = (_scores(payload.responses), _over_k(whole), _accuracy_by_length(payload.responses))
+    return {
+        "headline": _headline(whole, payload),
+        "table": _table(figures),
+        "charts": "".join(map(draw, drawn)) + _by_source(figures),
+    }
+
+
+def _headline(whole: Figures, payload: Payload) -> str:
+    known = [("accuracy", whole.accuracy), ("mean score", whole.score), ("in format", whole.format_rate)]
+    facts = [(name, f"{one.mean:,.4f}", _interval(one)) for name, one in known if one is not None]
+    counted = f"to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.scored:,} scored"
+    facts.append(("responses", f"{whole.responses:,}", counted))
+    note = f"<p>{payload.shortened:,} long responses are shortened here.</p>" if payload.shortened else ""
+    return cards(facts) + note
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "one prompt: no interval"
+    return f"95 %: {estimate.low:,.4f} to {estimate.high:,.4f}"
+
+
+def _table(figures: dict[str, Figures]) -> str:
+    rows = [_cells(name, one) for name, one in figures.items()]
+    head = "".join(f"<th>{name}</th>" for name in rows[0])
+    body = ("".join(f"<td>{cell}</td>" for cell in row.values()) for row in rows)
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
+
+
+def _cells(name: str, one: Figures) -> dict[str, str]:
+    failures = ", ".join(f"{n:,} {escape(status)}" for status, n in one.failures.items())
+    return {
+        "data source": escape(name),
+        "prompts": f"{one.prompts:,}",
+        "responses": f"{one.responses:,}",
+        "scored": f"{one.scored:,}",
+        "accuracy": _with_interval(one.accuracy),
+        "mean score": _with_interval(one.score),
+        "format": _with_interval(one.format_rate),
+        "length": f"{one.mean_length or 0:,.0f}",
+        "failures": failures or "0",
+    }
+
+
+def _with_interval(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:,.4f}"
+    return f"{estimate.mean:,.4f} <small>{estimate.low:,.3f} to {estimate.high:,.3f}</small>"
+
+
+# --- charts ------------------------------------------------------------------------------------------------
+
+
+def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
+    """How many responses have which score."""
+    scores = [one.score for one in responses if one.score is not None]
+    ticks = axis(min(scores, default=0.0), max(scores, default=0.0))
+    low = min(ticks)
+    width = (max(ticks) - low) / bins
+    counts = Counter(min(bins - 1, int((score - low) / width)) for score in scores)
+    middles = [low + (i + 0.5) * width for i in range(bins)] if scores else []
+    return Chart(
+        "Scores",
+        {"responses": [(x, counts[i]) for i, x in enumerate(middles)]},
+        "responses",
+        "bars",
+        limits=(0, max(2, *counts.values(), 0)),
+        ticks=ticks,
+        names={x: f"{x - width / 2:,.10g} to {x + width / 2:,.10g}" for x in middles},
+    )
+
+
+def _over_k(figures: Figures) -> Chart:
+    """pass@k, maj@k and pass^k against k, with their intervals."""
+    known = {name: figures.at_k[name] for name in ("pass@k", "maj@k", "pass^k") if name in figures.at_k}
+    if figures.accuracy is not None:
+        known = {name: [AtK(1, figures.accuracy, 0), *found] for name, found in known.items()}
+    ks = {one.k for found in known.values() for one in found}
+    return Chart(
+        "Over k responses",
+        {name: [(math.log2(one.k), one.estimate.mean) for one in found] for name, found in known.items()},
+        "share of prompts",
+        whiskers={name: _intervals(found) for name, found in known.items()},
+        limits=(0, 1),
+        ticks={math.log2(k): str(k) for k in ks},
+        names={math.log2(k): f"k = {k}" for k in ks},
+    )
+
+
+def _intervals(found: Sequence[AtK]) -> list[tuple[float, float, float]]:
+    ends = ((one.k, one.estimate.low, one.estimate.high) for one in found)
+    return [(math.log2(k), low, high) for k, low, high in ends if low is not None and high is not None]
+
+
+def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> Chart:
+    """The share of correct responses in tenths by length."""
+    known = sorted((one.length, one.correct) for one in responses if one.correct is not None)
+    bars: list[tuple[float, float]] = []
+    names: dict[float, str] = {}
+    ticks: dict[float, str] = {}
+    for i in range(bins if len(known) >= 2 * bins else 0):
+        tenth = known[i * len(known) // bins : (i + 1) * len(known) // bins]
+        shortest, longest = tenth[0][0], tenth[-1][0]
+        bars.append((i + 0.5, sum(1 for _, correct in tenth if correct) / len(tenth)))
+        names[i + 0.5] = f"{shortest:,} to {longest:,} long, {len(tenth):,} responses"
+        ticks |= {i: f"{shortest:,}", i + 1: f"{longest:,}"}
+    lines = {"correct": bars}
+    return Chart("Accuracy by length", lines, "correct", "bars", limits=(0, 1), ticks=ticks, names=names)
+
+
+def _by_source(figures: dict[str, Figures]) -> str:
+    """The accuracy of each data source, or its mean score where the reward does not say."""
+    known = {name: one.accuracy or one.score for name, one in figures.items()}
+    rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
+    return draw_rows("By data source", rows, "accuracy, or mean score")

@@ -1,0 +1,379 @@
+"""Files of rows, of every format, as chunks of `Records`: bounded memory, cut in places that depend on the
+file alone, damaged parts told apart from the rest.
+
+What is read as Python objects (csv, JSON, inspect logs) is in `objects`; what the rows mean is decided in
+`kinds` and `samples`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from rewardkit.errors import InputError, reason_of
+from rewardkit.files.inputs import COMPRESSIONS, STDIN, Input, open_binary
+from rewardkit.files.objects import csv_rows, inspect_rows, json_rows
+from rewardkit.files.records import BOM, BadRowError, RawRow, Records, parse
+
+CHUNK_BYTES = 24 << 20
+"""Uncompressed bytes of a chunk, about; several chunks are held at once."""
+CHUNK_ROWS = 8_192
+
+_ARROW_FILE = b"ARROW1"
+"""What an Arrow file begins with, and a stream does not."""
+
+
+class RowFile(Protocol):
+    """An open file of rows."""
+
+    source: Input
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """The columns and their types, where the format has them."""
+        ...
+
+    @property
+    def total(self) -> int | None:
+        """Number of rows, where it is known without reading them."""
+        ...
+
+    def first_row(self) -> RawRow:
+        """Return a row to recognise the kind by; empty if there is none that can be read."""
+        ...
+
+    def chunks(self) -> Iterator[Records]:
+        """Read the file from its beginning."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+def open_rows(source: Input) -> RowFile:
+    """Open a file of rows.
+
+    Raises:
+        InputError: it cannot be read, is not of the format that its name says, or has no rows.
+        MissingDependencyError: its format or place needs an extra.
+    """
+    if source.format == "parquet":
+        return ParquetRows(source)
+    if source.format == "jsonl":
+        return LineRows(source)
+    if source.format == "arrow":
+        return ArrowRows(source)
+    readers = {"csv": csv_rows, "json": json_rows, "inspect": inspect_rows}
+    return ObjectRows(source, readers[source.format])
+
+
+def columns_of(file: RowFile) -> list[str]:
+    """Return the names of a file's columns; of a file of objects those of its first row."""
+    return list(file.schema.names if file.schema is not None else file.first_row())
+
+
+class ParquetRows:
+    """A parquet file. Row groups are read one after the other, so a damaged one loses only its own rows."""
+
+    def __init__(self, source: Input) -> None:
+        self.source = source
+        far = "://" in source.path
+        binary = open_binary(source)
+        if not far:  # Arrow reads local files without the interpreter's lock
+            binary.close()
+        try:
+            # No pre-buffering of local files: it would hold whole row groups, however large they are.
+            self._file = pq.ParquetFile(
+                binary if far else source.path, pre_buffer=far, page_checksum_verification=True
+            )
+            schema = self._file.schema_arrow
+            names = schema.names
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{source.path} is not a parquet file that can be read: {reason_of(error)}"
+            ) from None
+        self.schema: pa.Schema = schema
+        self.total: int = self._file.metadata.num_rows
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
+        if self.total == 0:
+            raise InputError(f"{source.path} has no rows")
+
+    @property
+    def file(self) -> pq.ParquetFile:
+        """The file as Arrow has it."""
+        return self._file
+
+    def first_row(self) -> RawRow:
+        try:
+            batch = next(self._file.iter_batches(batch_size=1))
+            row: RawRow = batch.to_pylist()[0]
+        except (pa.ArrowException, OSError, UnicodeDecodeError, StopIteration):
+            return dict.fromkeys(self.schema.names)
+        return row
+
+    def chunks(self) -> Iterator[Records]:
+        first = 0
+        for groups in self._runs():
+            size = sum(self._rows(group) for group in groups)
+            done = 0
+            try:
+                for batch in self._file.iter_batches(self.chunk_rows(), row_groups=groups):
+                    yield Records(first + done, len(batch), pa.Table.from_batches([batch], self.schema))
+                    done += len(batch)
+            except (pa.ArrowException, OSError) as error:
+                yield from self._rest_one_by_one(groups, first, done, error)
+            first += size
+
+    def _rest_one_by_one(
+        self, groups: Sequence[int], first: int, done: int, error: Exception
+    ) -> Iterator[Records]:
+        """The row groups of a run in which one is damaged, but for the rows that were read already."""
+        for group in groups:
+            size = self._rows(group)
+            try:
+                table = self._file.read_row_group(group)
+            except (pa.ArrowException, OSError) as reason:
+                why = f"row group {group} is damaged: {reason_of(reason)}"
+                if size > done:
+                    yield Records(first + done, size - done, damaged=why)
+            else:
+                if size > done:
+                    yield Records(first + done, size - done, table.slice(done))
+            first += size
+            done = max(0, done - size)
+
+    def _runs(self) -> Iterator[list[int]]:
+        """Neighbouring row groups, as many as make a chunk: a file of tiny ones is read in larger pieces."""
+        run: list[int] = []
+        rows = 0
+        for group in range(self._file.num_row_groups):
+            run.append(group)
+            rows += self._rows(group)
+            if rows >= self.chunk_rows():
+                yield run
+                run = []
+                rows = 0
+        if run:
+            yield run
+
+    def _rows(self, group: int) -> int:
+        count: int = self._file.metadata.row_group(group).num_rows
+        return count
+
+    def chunk_rows(self) -> int:
+        """Rows a chunk: fewer where rows are large."""
+        groups = [self._file.metadata.row_group(i) for i in range(self._file.num_row_groups)]
+        bytes_a_row = max(1, sum(group.total_byte_size for group in groups) // self.total)
+        return max(1, min(CHUNK_ROWS, CHUNK_BYTES // int(bytes_a_row)))
+
+    def close(self) -> None:
+        self._file.close(force=True)
+
+
+class ArrowRows:
+    """A file of Arrow's own formats: its file format, which Feather is, or a stream, as `datasets` keeps."""
+
+    def __init__(self, source: Input) -> None:
+        self.source = source
+        self.total: int | None = None
+        try:
+            with self._opened() as reader:
+                self.schema: pa.Schema = reader.schema
+                if isinstance(reader, pa.RecordBatchFileReader):
+                    self.total = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{source.path} is not an Arrow file that can be read: {reason_of(error)}"
+            ) from None
+
+    def first_row(self) -> RawRow:
+        for records in self.chunks():
+            if records.table is not None and records.count:
+                row: RawRow = records.table.slice(0, 1).to_pylist()[0]
+                return row
+        raise InputError(f"{self.source.path} has no rows")
+
+    def chunks(self) -> Iterator[Records]:
+        first = 0
+        try:
+            with self._opened() as reader:
+                for batch in _batches(reader):
+                    for start in range(0, len(batch), CHUNK_ROWS):
+                        part = batch.slice(start, CHUNK_ROWS)
+                        yield Records(first, len(part), pa.Table.from_batches([part], self.schema))
+                        first += len(part)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{self.source.path}, after row {first}: {reason_of(error)}") from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
+        with open_binary(self.source) as binary:
+            far = "://" in self.source.path
+            with pa.PythonFile(binary, "r") if far else pa.memory_map(self.source.path) as file:
+                magic = file.read(len(_ARROW_FILE))
+                file.seek(0)
+                open_reader = pa.ipc.open_file if magic == _ARROW_FILE else pa.ipc.open_stream
+                with open_reader(file) as reader:
+                    yield reader
+
+    def close(self) -> None:
+        pass
+
+
+def _batches(reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.RecordBatchFileReader):
+        return map(reader.get_batch, range(reader.num_record_batches))
+    return iter(reader)
+
+
+class LineRows:
+    """A file of JSON objects, one a line."""
+
+    schema = None
+
+    def __init__(self, source: Input) -> None:
+        self.source = source
+        self.total: int | None = None
+        if (
+            not source.path.lower().endswith(COMPRESSIONS)
+            and "://" not in source.path
+            and source.path != STDIN
+        ):
+            self.total = _count_lines(source)
+
+    def first_row(self) -> RawRow:
+        why = ""
+        for records in self.chunks():
+            for number, line in enumerate(records.lines, records.first_row + 1):
+                try:
+                    if line:
+                        return parse(line)
+                except BadRowError as error:
+                    why = why or f"; line {number} is {error}"
+        raise InputError(
+            f"{self.source.path} has no rows of JSON objects, one a line and in UTF-8{why}; an array, or "
+            "objects over several lines, are read from a .json"
+        )
+
+    def chunks(self) -> Iterator[Records]:
+        first = 0
+        try:
+            with open_binary(self.source) as file:
+                for lines in _line_chunks(file):
+                    stripped = tuple([line.strip() for line in lines])
+                    yield Records(first, len(lines), lines=stripped)
+                    first += len(lines)
+        except (OSError, EOFError, pa.ArrowException) as error:
+            raise InputError(f"{self.source.path}, after line {first}: {reason_of(error)}") from None
+
+    def close(self) -> None:
+        pass
+
+
+class ObjectRows:
+    """A file whose rows are read as Python objects (csv, JSON, inspect logs): lines of JSON from here on."""
+
+    schema = None
+    total = None
+
+    def __init__(self, source: Input, read: Callable[[Input], Iterator[Any]]) -> None:
+        self.source = source
+        self._read = read
+
+    def first_row(self) -> RawRow:
+        for row in self._read(self.source):
+            if isinstance(row, dict):
+                return row
+        raise InputError(f"{self.source.path} has no rows")
+
+    def chunks(self) -> Iterator[Records]:
+        first = 0
+        for rows in _batched(self._read(self.source), 1_024):
+            lines = tuple([_toreason_of(row) for row in rows])
+            yield Records(first, len(lines), lines=lines)
+            first += len(lines)
+
+    def close(self) -> None:
+        pass
+
+
+class KeyedRows:
+    """A file whose rows also have what the names of its folders say of them (hive partitions)."""
+
+    def __init__(self, file: RowFile, keys: Mapping[str, str]) -> None:
+        self.source = file.source
+        self.total = file.total
+        self.schema = file.schema
+        self._file = file
+        self._keys = keys
+        self._fields = msgspec.json.encode(keys)[1:]
+        if file.schema is not None:
+            self.schema = pa.schema(
+                [*file.schema, *((key, pa.string()) for key in keys)], file.schema.metadata
+            )
+
+    def first_row(self) -> RawRow:
+        return {**self._file.first_row(), **self._keys}
+
+    def chunks(self) -> Iterator[Records]:
+        for records in self._file.chunks():
+            table = records.table
+            if table is not None:
+                for key, value in self._keys.items():
+                    table = table.append_column(key, pa.repeat(pa.scalar(value), records.count))
+            yield replace(records, table=table, lines=tuple(map(self._with_keys, records.lines)))
+
+    def _with_keys(self, line: bytes) -> bytes:
+        if not (line.startswith(b"{") and line.endswith(b"}")):  # no row
+            return line
+        head = line[:-1].rstrip()
+        return head + (b"" if head == b"{" else b",") + self._fields
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _count_lines(source: Input) -> int:
+    count = 0
+    last = b"\n"
+    with open_binary(source) as file:
+        while block := file.read(1 << 20):
+            count += block.count(b"\n")
+            last = block[-1:]
+    return count + (last != b"\n")
+
+
+def _line_chunks(file: BinaryIO) -> Iterator[list[bytes]]:
+    lines = file.readlines(CHUNK_BYTES // 4)
+    if lines:
+        lines[0] = lines[0].removeprefix(BOM)
+    while lines:
+        for start in range(0, len(lines), CHUNK_ROWS):
+            yield lines[start : start + CHUNK_ROWS]
+        lines = file.readlines(CHUNK_BYTES // 4)
+
+
+def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    iterator = iter(rows)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def _toreason_of(row: Any) -> bytes:
+    """A row as a line of JSON; bytes that were no UTF-8 are what they were, for `parse` to tell of."""
+    try:
+        return msgspec.json.encode(row)
+    except UnicodeEncodeError:
+        return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -1,0 +1,163 @@
+"""What harnesses write of their evaluations: lm-eval, inspect, NeMo-Gym, verifiers, lighteval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.logs.kind import LogKind
+from rewardkit.model_api.answers import output_text
+from rewardkit.model_api.failures import error_said, why_failed
+from rewardkit.rows import Fields, find_names, has_value, value_at
+
+
+def _lm_eval(row: RawRow) -> Fields:
+    """`samples_<task>_<time>.jsonl` of `lm_eval --log_samples` (0.4); a row for each document and filter."""
+    requests = row["resps"]
+    if not isinstance(requests, list) or not requests or not isinstance(requests[0], list):
+        raise BadRowError("'resps' holds no responses")
+    return Fields(requests[0], row.get("target"), _lm_eval_prompt(row.get("arguments")), group=row["doc_id"])
+
+
+def _lm_eval_prompt(arguments: Any) -> Any:
+    """The first argument of the first request: in a mapping of mappings, or in lists in older versions."""
+    if isinstance(arguments, Mapping):
+        arguments = [list(one.values()) for one in arguments.values() if isinstance(one, Mapping)]
+    if not isinstance(arguments, list) or not arguments or not isinstance(arguments[0], list):
+        return None
+    prompt = arguments[0][0] if arguments[0] else None
+    if isinstance(prompt, str) and prompt.startswith('[{"role"'):
+        try:
+            return msgspec.json.decode(prompt)
+        except msgspec.DecodeError:
+            return prompt
+    return prompt
+
+
+def _lm_eval_score(row: RawRow) -> Mapping[str, Any]:
+    """The first metric; it is of the first repeat, so of several responses nothing is said."""
+    metrics = row.get("metrics")
+    if not isinstance(metrics, list) or not metrics or len(row["resps"][0]) != 1:
+        return {}
+    value = row.get(metrics[0])
+    return {"score": value, "correct": value if value in (0, 1) else None}
+
+
+def _refuse_log_likelihoods(first: RawRow) -> None:
+    responses = first.get("resps")
+    inner = responses[0] if isinstance(responses, list) and responses else None
+    if isinstance(inner, list) and inner and isinstance(inner[0], list):
+        raise InputError(
+            "these are log-likelihoods of a multiple-choice task, not responses; score a task of the "
+            "type generate_until"
+        )
+
+
+def _nemo_gym(row: RawRow) -> Fields:
+    """`rollouts.jsonl` of NeMo-Gym."""
+    asked = row["responses_create_params"]
+    prompt = asked.get("input") if isinstance(asked, Mapping) else None
+    names = find_names(lambda name: has_value(row, name))
+    agent = row.get("agent_ref")
+    return Fields(
+        _output_text(row["response"]),
+        value_at(row, names.ground_truth or "verifier_metadata.unit_tests"),
+        prompt,
+        row.get("data_source") or (agent.get("name") if isinstance(agent, Mapping) else None),
+        group=row.get("_ng_task_index", str(prompt)),
+    )
+
+
+def _output_text(answer: Any) -> str:
+    """The texts in the `output` of an answer in the form of OpenAI's responses."""
+    if not isinstance(answer, Mapping) or not isinstance(answer.get("output"), list):
+        raise BadRowError("'response' has no 'output'")
+    if (why := why_failed(answer)) is not None:
+        raise BadRowError(why)
+    return output_text(answer["output"])
+
+
+def _verifiers(row: RawRow) -> Fields:
+    """`results.jsonl` of verifiers' evaluations."""
+    if row.get("error"):
+        raise BadRowError(f"the rollout failed: {error_said(row['error'])}")
+    info = row.get("info") if isinstance(row.get("info"), Mapping) else {}
+    source = row.get("data_source") or (info or {}).get("data_source") or row.get("task")
+    return Fields(row["completion"], row.get("answer"), row["prompt"], source, info, row["example_id"])
+
+
+def _inspect(row: RawRow) -> Fields:
+    """A sample of an inspect log, as `reading` hands it over."""
+    if row.get("error"):
+        raise BadRowError(f"the sample failed: {row['error'].get('message', row['error'])}"[:200])
+    output = row["output"]
+    target = row["target"]
+    metadata = row.get("metadata") or {}
+    return Fields(
+        output.get("completion", "") if isinstance(output, Mapping) else output,
+        target[0] if isinstance(target, list) and len(target) == 1 else target,
+        row["input"],
+        metadata.get("data_source") or row["eval"],
+        metadata,
+        row["id"],
+    )
+
+
+def _inspect_facts(row: RawRow) -> Mapping[str, Any]:
+    """The first score, of which inspect writes right, partly right, wrong and no answer as letters."""
+    scores = row.get("scores") or {}
+    value = next((one["value"] for one in scores.values()), None)
+    number = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}.get(value, value) if isinstance(value, str) else value
+    reason = row["output"]["choices"][0]["stop_reason"] if row["output"]["choices"] else None
+    return {
+        "score": number,
+        "correct": None if value not in ("C", "I") else value == "C",
+        "finish_reason": "length" if reason == "max_tokens" else reason,
+    }
+
+
+def _lighteval(row: RawRow) -> Fields:
+    """A row of lighteval's details: the document, and what the model answered."""
+    doc = row["doc"]
+    answer = row["model_response"]
+    texts = answer.get("text") if isinstance(answer, Mapping) else None
+    if not isinstance(texts, list) or not texts or not isinstance(doc, Mapping):
+        raise BadRowError("'model_response' holds no text")
+    choices = doc.get("choices")
+    place = doc.get("gold_index")
+    if isinstance(place, list) and place:
+        place = place[0]
+    ground_truth = None
+    if isinstance(place, int) and isinstance(choices, list) and 0 <= place < len(choices):
+        ground_truth = choices[place]
+    response = texts if len(texts) > 1 else texts[0]
+    return Fields(response, ground_truth, doc.get("query"), row.get("data_source"))
+
+
+KINDS = (
+    LogKind(
+        "lm-eval samples",
+        frozenset({"doc_id", "doc", "resps", "filtered_resps"}),
+        _lm_eval,
+        lambda row: f"filter {row['filter']}" if row.get("filter") else "",
+        _lm_eval_score,
+        check=_refuse_log_likelihoods,
+    ),
+    LogKind(
+        "inspect log",
+        frozenset({"eval", "id", "epoch", "input", "target", "output"}),
+        _inspect,
+        facts=_inspect_facts,
+    ),
+    LogKind("NeMo-Gym rollouts", frozenset({"responses_create_params", "response", "reward"}), _nemo_gym),
+    LogKind(
+        "verifiers results",
+        frozenset({"example_id", "prompt", "completion", "reward", "is_completed"}),
+        _verifiers,
+    ),
+    LogKind("lighteval details", frozenset({"doc", "model_response"}), _lighteval),
+)

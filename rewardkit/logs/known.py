@@ -1,0 +1,61 @@
+"""What is known of files before their rows are scored: data sources, size, and what tells them apart."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rewardkit.files.formats import ParquetRows, RowFile
+from rewardkit.files.inputs import STDIN, Input
+from rewardkit.logs.layout import RowLayout
+from rewardkit.logs.samples import to_batch
+from rewardkit.tables import column_of, top_level
+
+UNKNOWN_BYTES = 4 << 20
+"""Files far away and standard input count as so large."""
+
+
+def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
+    """Return the data sources of a file: all where a column has them, else those of the first chunk."""
+    if layout.data_source is not None:
+        return [layout.data_source]
+    name = layout.names.data_source
+    if isinstance(file, ParquetRows) and layout.kind is None and layout.join is None and name is not None:
+        with contextlib.suppress(pa.ArrowException, OSError, UnicodeDecodeError):
+            return _distinct(file, name)
+    for records in file.chunks():
+        batch = to_batch(records, layout, ())
+        found = dict.fromkeys(map(attrgetter("data_source"), batch.usable))
+        if found:
+            return list(found)
+    return []
+
+
+def _distinct(file: ParquetRows, name: str) -> list[str]:
+    found: dict[str, None] = {}
+    for batch in file.file.iter_batches(columns=[top_level(name, file.schema)]):
+        found |= dict.fromkeys(pc.unique(column_of(batch, name)).to_pylist())
+    return [source for source in found if source is not None]
+
+
+def identity_of(source: Input) -> list[Any]:
+    """Return a file's path, size and time of change, where it has them."""
+    if source.path == STDIN or "://" in source.path:
+        return [source.path]
+    stat = os.stat(source.path)
+    return [str(Path(source.path).resolve()), stat.st_size, stat.st_mtime_ns]
+
+
+def bytes_of(files: list[tuple[RowFile, RowLayout]]) -> int:
+    """Return the bytes of all files together; those far away and standard input count as large."""
+    total = 0
+    for file, _ in files:
+        identity = identity_of(file.source)
+        total += identity[1] if len(identity) > 1 else UNKNOWN_BYTES
+    return total

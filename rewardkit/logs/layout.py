@@ -1,0 +1,293 @@
+"""What the rows of one file mean: the kind of log, the names of its fields, and what the user says of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from rewardkit.errors import InputError, NoResponseError, did_you_mean
+from rewardkit.files.formats import RowFile
+from rewardkit.files.records import BadRowError, RawRow, parse
+from rewardkit.logs.kind import SkippedRowError
+from rewardkit.logs.kinds import by_name, recognise
+from rewardkit.rows import Fields, RowNames, find_names, has_value, responses_of, value_at
+from rewardkit.tables import is_list, is_text, type_of
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Ground truths that stand in another file, by the text of a key."""
+
+    key: str
+    """The name of the key in the file of responses."""
+    rows: Mapping[str, Fields] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the user says of files of responses; everything may be left out."""
+
+    names: RowNames = field(default_factory=RowNames)
+    """Columns by name; None: the first that is there of the names in `rewardkit.rows`."""
+    data_source: str | None = None
+    """Of every row, whatever the file says."""
+    join: Joined | None = None
+    to_score: bool = True
+    """False: the rows are looked at, which needs no ground truth and no data source."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLayout:
+    """What the rows of one file mean."""
+
+    kind: str | None
+    """The name of the kind of log; None: the fields stand under `names`."""
+    names: RowNames
+    data_source: str | None
+    """Of every row; None: the rows say it."""
+    many: bool
+    """A row holds a list of responses."""
+    filter: str | None = None
+    """lm-eval: rows of other filters repeat the responses."""
+    join: Joined | None = None
+    note: str = ""
+    to_score: bool = True
+    """False: a ground truth or data source may be missing."""
+    batches: bool = False
+    """A row holds a whole batch: lists of prompts, responses, ground truths, ..., of one length."""
+
+    def describe(self, rows: int | None) -> str:
+        """One line: what was recognised."""
+        count = "" if rows is None else f": {rows:,} rows"
+        return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
+
+
+def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
+    """Return what the rows of a file mean.
+
+    Raises:
+        InputError: it holds no responses, no ground truths or nothing that says the data source, or a column
+            has a type that cannot be used; the message says which option names it.
+    """
+    chosen = options.names
+    first = _telling_row(file, chosen.response)
+    columns = list(file.schema.names if file.schema is not None else first)
+    kind = None if chosen.response else recognise(columns, first)
+    found = find_names(lambda name: _has(file, first, name))
+    names = RowNames(*(getattr(chosen, name) or getattr(found, name) for name in _FIELDS))
+    if kind is None and names.response is None and not options.to_score:
+        names = replace(names, response=_response_of_scored(first, names))
+    layout = RowLayout(
+        kind=kind.name if kind else None,
+        names=names,
+        data_source=options.data_source or file.source.keys.get("data_source"),
+        many=False,
+        filter=first.get("filter") if kind and "resps" in kind.columns else None,
+        join=options.join,
+        note=kind.note(first) if kind else "",
+        to_score=options.to_score,
+    )
+    for name in _FIELDS:
+        if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
+            raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
+    said = _first_fields(layout, file, first)
+    _check(layout, file, said, columns)
+    batches = kind is None and _is_batch(first, names)
+    return replace(layout, many=_has_many(layout, file, said), batches=batches)
+
+
+def _telling_row(file: RowFile, response: str | None) -> RawRow:
+    """The row that says what the others hold: the first, or of objects with names of their own the first that
+    holds a response. One of a request that failed may have other names."""
+    first = file.first_row()
+    if file.schema is not None:
+        return first
+    return next((row for row in _first_rows(file, first) if _holds_response(row, response)), first)
+
+
+def _holds_response(row: RawRow, name: str | None) -> bool:
+    name = name or find_names(lambda one: has_value(row, one)).response
+    if value_at(row, name) is not None:
+        return True
+    kind = recognise(row.keys(), row)
+    with contextlib.suppress(*_UNREADABLE):
+        return kind is not None and kind.read(row).response is not None
+    return False
+
+
+def score_prefix(columns: Collection[str]) -> str:
+    """Return what stands before the names of the columns that scoring added last, if anything does."""
+    names = list(columns)
+    found = [name.removesuffix("scorer") for name in names if name.endswith("scorer")]
+    return next((p for p in reversed(found) if f"{p}score" in names and f"{p}status" in names), "")
+
+
+def _response_of_scored(first: RawRow, names: RowNames) -> str | None:
+    """The column that was named as the response when a file was scored: the one text that is nothing else."""
+    prefix = score_prefix(first)  # the names are those of the columns, as scoring writes all of them
+    if f"{prefix}scorer" not in first:
+        return None
+    known = {name.partition(".")[0] for name in (getattr(names, field) for field in _FIELDS) if name}
+    known |= {prefix + name for name in SCORE_COLUMNS} | set(PROMPT_IDS)
+    texts = [name for name, value in first.items() if isinstance(value, str) and name not in known]
+    return texts[0] if len(texts) == 1 else None
+
+
+SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
+"""What scoring adds to a row."""
+PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
+"""Columns that tell prompts apart where the prompt itself is not there."""
+_UNREADABLE = (BadRowError, SkippedRowError, NoResponseError, KeyError, TypeError, AttributeError, IndexError)
+"""What taking a row apart raises where it is no row of its kind, or holds no response."""
+_LOOKED_AT = 200
+"""Rows of which the first with a response says what the others hold."""
+_FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
+_KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
+
+
+def _has(file: RowFile, first: RawRow, name: str) -> bool:
+    return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
+
+
+def _check(layout: RowLayout, file: RowFile, said: Fields | None, columns: Collection[str]) -> None:
+    names = layout.names
+    if layout.kind is None and names.response is None:
+        raise _no_column(file, "response", "--response-key", columns)
+    if file.schema is not None and layout.kind is None:
+        _check_types(file.schema, names)
+    if not layout.to_score or said is None:  # each row says by itself why it is none
+        return
+    joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
+    if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
+        raise InputError(
+            f"{file.source.path}: nothing says which data source this is; name it with --data-source, "
+            "for example --data-source gsm8k, or its column with --data-source-key"
+        )
+    if names.ground_truth is None and said.ground_truth is None and layout.join is None:
+        if layout.kind is None:
+            raise _no_column(file, "ground_truth", "--ground-truth-key", columns)
+        raise InputError(
+            f"{file.source.path} ({layout.kind}) holds no ground truths; "
+            "join them with --join FILE --on KEY, or name their column with --ground-truth-key"
+        )
+
+
+def _first_fields(layout: RowLayout, file: RowFile, first: RawRow) -> Fields | None:
+    """What the first row with a response says: a file may begin with a request that failed. None: no row says
+    anything."""
+    read = reader_of(layout)
+    found: Fields | None = None
+    for row in _first_rows(file, first):
+        try:
+            found = read(row)
+            if found.response is not None and responses_of(found.response) != []:
+                return found
+        except _UNREADABLE:
+            continue
+    return found and found._replace(response=None)
+
+
+def _first_rows(file: RowFile, first: RawRow) -> Iterator[RawRow]:
+    yield first
+    records = next(file.chunks(), None)
+    if records is None or records.damaged is not None:
+        return
+    some = records.first(_LOOKED_AT)
+    with contextlib.suppress(UnicodeDecodeError):
+        yield from some.table.to_pylist() if some.table is not None else ()
+    for line in filter(None, some.lines):
+        with contextlib.suppress(BadRowError):
+            yield parse(line)
+
+
+def _check_types(schema: pa.Schema, names: RowNames) -> None:
+    source = names.data_source and type_of(schema, names.data_source)
+    if source is not None and source and not is_text(source):
+        raise InputError(
+            f"column '{names.data_source}' holds {source}; expected a string (or name another with "
+            "--data-source-key)"
+        )
+    response = type_of(schema, names.response or "")
+    if response is not None and not _is_response(response):
+        within = (
+            [field.name for field in response if _is_response(field.type)] if _is_struct(response) else []
+        )
+        field = min(within, key=lambda name: name not in _SAID, default=None)
+        named = f"--response-key {names.response}.{field}" if field else "another with --response-key"
+        raise InputError(
+            f"column '{names.response}' holds {response}; expected a string, chat messages, or a list of "
+            f"either (or name {named})"
+        )
+
+
+_SAID = ("content", "text", "response", "output", "completion")
+"""Fields of a response that is an object, in which its text stands."""
+
+
+def _is_struct(found: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(found))
+
+
+def _is_response(found: pa.DataType) -> bool:
+    if is_list(found):
+        inner = found.value_type
+        return (
+            is_text(inner)
+            or pa.types.is_struct(inner)
+            or (is_list(inner) and pa.types.is_struct(inner.value_type))
+        )
+    return is_text(found)
+
+
+def _has_many(layout: RowLayout, file: RowFile, said: Fields | None) -> bool:
+    if file.schema is not None and layout.kind is None:
+        found = type_of(file.schema, layout.names.response or "")
+        return found is not None and is_list(found) and not pa.types.is_struct(found.value_type)
+    return said is not None and responses_of(said.response) is not None
+
+
+def _is_batch(row: RawRow, names: RowNames) -> bool:
+    """Whether a row holds a batch, a list in each column, as ms-swift and ROLL write them: a prompt for each
+    response. A list of messages is one prompt."""
+    prompts = value_at(row, names.prompt)
+    responses = value_at(row, names.response)
+    if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
+        return False
+    return bool(prompts) and not any(isinstance(one, Mapping) for one in (*prompts, *responses))
+
+
+def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
+    """Return the rows of a batch that stands in one, each with its element of every list of that length.
+
+    Raises:
+        BadRowError: it is no batch.
+    """
+    if not _is_batch(row, names):
+        raise BadRowError("not a batch, with a prompt for each response, as the first row is")
+    count = len(value_at(row, names.response))
+    return [_element(row, i, count) for i in range(count)]
+
+
+def _element(row: RawRow, i: int, count: int) -> RawRow:
+    return {
+        name: value[i]
+        if isinstance(value, list) and len(value) == count
+        else _element(value, i, count)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in row.items()
+    }
+
+
+def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) -> InputError:
+    near = did_you_mean(name, columns)
+    hint = f"{near} Name it with {option}" if near else f"; name it with {option}"
+    return InputError(f"{file.source.path}: no column '{name}'{hint}; it has: {', '.join(columns)}")
+
+
+def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:
+    """Return what takes a row of this layout apart."""
+    return by_name(layout.kind).read if layout.kind else layout.names.read

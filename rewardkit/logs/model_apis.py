@@ -1,0 +1,131 @@
+"""What APIs of models answered, as saved: batches of OpenAI and Anthropic, answers, vLLM's outputs, chats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rewardkit.errors import NoResponseError
+from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.logs.kind import LogKind, ground_truth_in
+from rewardkit.model_api.answers import answer_texts, choice_index, is_said, role_of, said_in, texts_of
+from rewardkit.model_api.failures import error_said, why_broken
+from rewardkit.rows import Fields, find_names, has_value, value_at
+
+_TURNS = ("messages", "conversations", "conversation")
+
+
+def _batch_output(row: RawRow) -> Fields:
+    """Output of OpenAI's batch API, or of `vllm run-batch`: chat completions, completions or responses."""
+    answer = row["response"]
+    body = answer.get("body") if isinstance(answer, Mapping) else None
+    if not isinstance(body, Mapping):
+        raise BadRowError(f"the request failed: {_failure_of(row)}")
+    if not isinstance(body.get("output"), list) and not body.get("choices"):
+        raise BadRowError(f"the request failed: {_failure_of(row)}")
+    texts = texts_of(body)
+    return Fields(texts if len(texts) > 1 else texts[0], group=row["custom_id"])
+
+
+def _batch_facts(row: RawRow) -> Mapping[str, Any]:
+    body = row["response"]["body"]
+    reasons = [choice.get("finish_reason") for choice in sorted(body["choices"], key=choice_index)]
+    if len(reasons) > 1:
+        return {"finish_reason": reasons}
+    return {
+        "finish_reason": reasons[0],
+        "response_tokens": (body.get("usage") or {}).get("completion_tokens"),
+    }
+
+
+def _failure_of(row: RawRow) -> str:
+    answer = row["response"]
+    answer = answer if isinstance(answer, Mapping) else {}
+    body = answer.get("body")
+    error = row.get("error") or (body.get("error") if isinstance(body, Mapping) else body)
+    said = (answer.get("status_code"), error and error_said(error))
+    return " ".join(str(part) for part in said if part is not None)[:200] or "it has no answer"
+
+
+def _api_answer(row: RawRow) -> Fields:
+    """What an API answered, a row each: OpenAI's chat completions or completions, Anthropic's messages."""
+    texts = answer_texts(row)
+    if texts is None:  # its JSON is no response: the ground truth may stand in it
+        raise BadRowError(f"the request failed: {error_said(row.get('error') or 'it has no answer')}")
+    names = find_names(lambda name: has_value(row, name))
+    return Fields(
+        texts if len(texts) > 1 else texts[0],
+        value_at(row, names.ground_truth),
+        value_at(row, names.prompt),
+        row.get("data_source"),
+    )
+
+
+def is_answer(row: RawRow) -> bool:
+    """Whether a row is what an API sent, an answer or an error."""
+    try:
+        return answer_texts(row) is not None
+    except NoResponseError:
+        return True
+
+
+def _anthropic_batch(row: RawRow) -> Fields:
+    """A result of Anthropic's message batches."""
+    result = row["result"]
+    message = result.get("message") if isinstance(result, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
+        kind = result.get("type") if isinstance(result, Mapping) else None
+        raise BadRowError(f"the request has no answer: {kind or 'no result'}")
+    return Fields(said_in(message), ground_truth_in(row), None, row.get("data_source"))
+
+
+def _request_output(row: RawRow) -> Fields:
+    """vLLM's RequestOutput, written as JSON."""
+    outputs = row["outputs"]
+    if not isinstance(outputs, list) or not outputs or not all(isinstance(one, Mapping) for one in outputs):
+        raise BadRowError("'outputs' holds no responses")
+    for one in outputs:
+        if (why := why_broken(one.get("finish_reason"))) is not None:
+            raise BadRowError(why)
+    texts = [one.get("text") or "" for one in outputs]
+    response = texts if len(texts) > 1 else texts[0]
+    return Fields(response, ground_truth_in(row), row.get("prompt"), row.get("data_source"))
+
+
+def _chat(row: RawRow) -> Fields:
+    """A chat whose last turn is the response: `messages` as OpenAI and ms-swift write them, or ShareGPT's
+    `conversations`."""
+    turns = next((row[name] for name in _TURNS if isinstance(row.get(name), list)), None) or []
+    said = [_message(turn) for turn in turns]
+    if not said or not is_said(said[-1]):
+        raise BadRowError("the last turn is not the assistant's, so there is no response")
+    ground_truth = ground_truth_in(row)
+    return Fields(
+        said_in({"content": said[-1]["content"], "tool_calls": turns[-1].get("tool_calls")}),
+        row.get("label", row.get("labels")) if ground_truth is None else ground_truth,
+        said[:-1],
+        row.get("data_source"),
+    )
+
+
+def _message(turn: Any) -> dict[str, Any]:
+    if not isinstance(turn, Mapping):
+        raise BadRowError("a turn of the chat is no message")
+    role = role_of(turn)
+    content = turn.get("content", turn.get("value"))
+    return {
+        "role": "user" if role in ("human", None) else role,
+        "content": "" if content is None else content,
+    }
+
+
+API_ANSWERS = LogKind("answers of an API", frozenset({"object", "output", "status"}), _api_answer)
+"""OpenAI's responses have a column of a response's name; the others are known by their first row."""
+
+KINDS = (
+    LogKind("batch output", frozenset({"custom_id", "response", "error"}), _batch_output, facts=_batch_facts),
+    LogKind("Anthropic batch results", frozenset({"custom_id", "result"}), _anthropic_batch),
+    API_ANSWERS,
+    LogKind("vLLM outputs", frozenset({"request_id", "outputs"}), _request_output),
+    *(LogKind("chats", frozenset({name}), _chat, unless_answered=True) for name in _TURNS[:2]),
+)

@@ -1,0 +1,110 @@
+"""Any file of responses, of any kind that is known, as batches of Samples: the reader that scoring, viewing
+and comparing share.
+
+    >>> for batch in read_samples(["rollouts/*.jsonl"], ReadOptions(data_source="gsm8k")):  # doctest: +SKIP
+    ...     for sample, row in zip(batch.samples, batch.rows):
+    ...         print(row, sample.response)
+
+`batch.bad` says which samples cannot be used and why, `batch.groups` which belong to one prompt where the log
+says, and `batch.records` has the rows as they were read, with all their other columns (`samples.parsed` gives
+them as mappings).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from rewardkit.errors import InputError
+from rewardkit.files.formats import KeyedRows, RowFile, columns_of, open_rows
+from rewardkit.files.inputs import Input, find_inputs
+from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.logs.layout import Joined, ReadOptions, RowLayout, layout_of
+from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
+from rewardkit.rows import Fields, find_names, ground_truth_text, has_value, value_at
+
+PLAIN = ReadOptions()
+"""The files say everything themselves."""
+
+
+@contextlib.contextmanager
+def opened(
+    source: Input, options: ReadOptions, *, with_keys: bool = True
+) -> Iterator[tuple[RowFile, RowLayout]]:
+    """Open a file of responses and recognise what its rows mean; close it on leaving.
+
+    Args:
+        with_keys: hive partitions that the rows do not have as columns are added to them.
+
+    Raises:
+        InputError: it cannot be read, or does not hold what is needed.
+    """
+    file = open_rows(source)
+    try:
+        layout = layout_of(file, options)
+        columns = columns_of(file)
+        keys = {key: value for key, value in source.keys.items() if with_keys and key not in columns}
+        yield KeyedRows(file, keys) if keys else file, layout
+    finally:
+        file.close()
+
+
+def read_samples(
+    paths: Iterable[str | Path], options: ReadOptions = PLAIN, reads: Collection[str] = ALL
+) -> Iterator[SampleBatch]:
+    """Yield the samples of files, folders, globs and URLs, some thousand rows at a time, in order.
+
+    Args:
+        options: what the files do not say themselves, or under other names.
+        reads: which of `prompt` and `extra_info` to read; the rest stays empty.
+
+    Raises:
+        InputError: no such file, or one that cannot be read or does not hold what is needed.
+    """
+    for source in find_inputs(paths):
+        with opened(source, options) as (file, layout):
+            for records in file.chunks():
+                yield to_batch(records, layout, reads)
+
+
+def read_join(paths: Iterable[str | Path], on: str) -> Joined:
+    """Return the ground truths (and data sources, prompts and `extra_info`) of a file by a key.
+
+    Args:
+        on: the name of the key, in both files; `NAME=OTHER` if it is OTHER in this one.
+
+    Raises:
+        InputError: the file cannot be read, has no such key or no ground truths, or two rows with the same
+            key disagree.
+    """
+    key, _, key_there = on.partition("=")
+    key_there = key_there or key
+    rows: dict[str, Fields] = {}
+    for source in find_inputs(paths):
+        file = open_rows(source)
+        try:
+            for records in file.chunks():
+                for row in parsed(records):
+                    if row is not None and not isinstance(row, BadRowError):
+                        _add(rows, row, key_there, source.path)
+        finally:
+            file.close()
+    return Joined(key, rows)
+
+
+def _add(rows: dict[str, Fields], row: RawRow, key: str, path: str) -> None:
+    names = find_names(lambda name: has_value(row, name))
+    if not has_value(row, key) or names.ground_truth is None:
+        lacking = f"'{key}'" if names.ground_truth is not None else "ground truths"
+        raise InputError(f"{path} has no column of {lacking} to join by; it has: {', '.join(row)}")
+    fields = Fields(
+        None,
+        value_at(row, names.ground_truth),
+        value_at(row, names.prompt),
+        value_at(row, names.data_source),
+        value_at(row, names.extra_info),
+    )
+    known = rows.setdefault(str(value_at(row, key)), fields)
+    if ground_truth_text(known.ground_truth) != ground_truth_text(fields.ground_truth):
+        raise InputError(f"{path}: two rows have {key} {value_at(row, key)!r:.60} and other ground truths")

@@ -1,5 +1,0 @@
-"""A scored file as one HTML page that needs no network: figures, charts, and every response to look at."""
-
-from __future__ import annotations
-
-from rewardkit.offline.html.report import write_report as write_report

@@ -1,0 +1,355 @@
+"""Code scored by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval, MBPP.
+
+A response's program is taken from its last block of code, run on the tests of the ground truth in the
+sandbox, and scored 1.0 when all pass; with `continuous`, by the share (by weight) of all tests that pass.
+Runs as `sandbox`, that is in a killable worker process, which keeps a sandbox of its own.
+
+What holds: expected outputs never enter the jail; a failure of the sandbox is an `error`, never a wrong
+answer; a problem without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and
+compare as those do (verl: the first 10 tests when not all pass, no partial credit for function calls).
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rewardkit.errors import InputError
+from rewardkit.rewards.code.assertions import with_body
+from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
+from rewardkit.rewards.code.compare import TEXT, Comparator
+from rewardkit.rewards.code.extract import (
+    Fence,
+    Parses,
+    extract_like_livecodebench,
+    extract_like_verl,
+)
+from rewardkit.rewards.code.ground_truth import read
+from rewardkit.rewards.code.languages import Program, take, wanted, why_none
+from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError, StdinTest
+from rewardkit.rewards.code.running import (
+    NOT_RUN,
+    CodeVerdict,
+    ProgramRunner,
+    Rules,
+    TookTooLong,
+    limits_of,
+    run_tests,
+)
+from rewardkit.sandbox import Sandbox, SandboxUnavailable
+from rewardkit.sandbox.fusion_client import FusionClient, service_url
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
+from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
+from rewardkit.types import Sample, Score, failure
+
+
+@dataclass(frozen=True)
+class CodeOptions:
+    """Options of the code reward."""
+
+    continuous: bool = False
+    """Score the share of tests that pass rather than all or nothing."""
+    first_k: int | None = None
+    """Score by the first so many tests only. None: by all."""
+    stop_at_first_failure: bool = False
+    """With `continuous`: the tests after a failure count as failed and are not run."""
+    language: str | None = None
+    """What programs are written in, by any usual name (docs/sandbox.md). None: the ground truth's `language`;
+    where that has none either, what the fence of the block says, and Python where it says nothing."""
+    fence: Fence = "last"
+    """Which block of the response is the program: last, first, longest, all joined, or whole (no block
+    needed)."""
+    comparator: Comparator | None = None
+    """tokens, exact, verl, livecodebench or apps. None: the ground truth's own, or tokens."""
+    checker: str | None = None
+    """`path.py:function` that is called with (input, output, expected) and returns True; jailed too."""
+    compat: Literal["verl", "livecodebench"] | None = None
+    cpu_s: float = 5.0
+    """CPU time of one test, where the problem sets none."""
+    time_factor: float = 5.0
+    """Times the `time_limit` of a problem that has one, for Python: contests set it for faster languages.
+    Other languages have factors of their own."""
+    memory_mb: int = 1024
+    total_s: float | None = None
+    """CPU time for all tests of one solution; those that do not fit have failed. None: `cpu_s` for each."""
+    prelude: Literal["auto", "always", "never"] = "auto"
+    """Give programs names such as List, math or deque without an import. auto: not if they read stdin."""
+    level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
+    """The sandbox's isolation; auto: the strongest that holds on this host."""
+    allow_unsafe: bool = False
+    """Accept level none, which isolates nothing."""
+    sandbox_url: str | None = None
+    """Also written `sandbox.url`: run programs on a service that answers SandboxFusion's `/run_code`, such as
+    `rewardkit serve --run-code`, for hosts on which no isolation holds. Only tests of whole programs can be
+    run there; what they ought to print stays here."""
+
+    def __post_init__(self) -> None:
+        """Refuse options with which no program can pass, or none can be run."""
+        for name, least in (("first_k", self.first_k), ("memory_mb", self.memory_mb)):
+            if least is not None and least < 1:
+                raise ValueError(f"{name} is {least}; expected 1 or more")
+        for name, seconds in (
+            ("cpu_s", self.cpu_s),
+            ("total_s", self.total_s),
+            ("time_factor", self.time_factor),
+        ):
+            if seconds is not None and seconds <= 0:
+                raise ValueError(f"{name} is {seconds:g}; expected more than 0")
+        if self.language is not None and find(self.language) is None:
+            raise ValueError(
+                f"language is {self.language!r}; expected one of {', '.join([PYTHON, *LANGUAGES])}"
+            )
+        if self.checker is not None:
+            FunctionChecker(self.checker).source()
+        if self.sandbox_url is not None:
+            service_url(self.sandbox_url)
+
+
+def score(sample: Sample, options: CodeOptions) -> Score:
+    """Run the program in a response on the tests in its ground truth."""
+    try:
+        problem = _problem(sample.ground_truth)
+        return _score(sample.response, problem, options)
+    except GroundTruthError as error:
+        return failure("invalid", str(error))
+    except SandboxUnavailable as error:
+        return failure("error", str(error))
+    except SandboxFailed as error:
+        return failure("error", f"the sandbox failed: {error}")
+    except TookTooLong as error:
+        return failure("timeout", str(error))
+
+
+@functools.lru_cache(maxsize=64)
+def _problem(ground_truth: str) -> CodeProblem:
+    return read(ground_truth)  # a group of samples shares one ground truth, which may be megabytes
+
+
+def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
+    sandbox = _runner(options)
+    program = _program(response, options, problem, sandbox)
+    if program is None:
+        return _result(0.0, (), problem, None, why_none(response))
+    first = options.first_k
+    asked = problem if first is None else _first(problem, first)
+    rules = _rules(asked, options, program.language)
+    verdicts = run_tests(sandbox, _complete(program, problem), asked, rules)
+    value = _value(verdicts, asked, options)
+    detail = _detail(verdicts, options)
+    return _result(value, verdicts, asked, program, f"{detail}; {_where(sandbox, program)}")
+
+
+def _where(sandbox: ProgramRunner, program: Program) -> str:
+    language = "" if program.language == PYTHON else f"{program.language}, "
+    return f"{language}level {sandbox.level}"
+
+
+@dataclass(frozen=True)
+class CodeExplanation:
+    """Why a score is what it is: the program and the verdict on each test."""
+
+    program: str | None
+    """None: there is no code block in the response."""
+    tests: tuple[CodeVerdict, ...]
+
+    def __str__(self) -> str:
+        if self.program is None:
+            return "no code block in the response"
+        rows = (
+            f"{i:>5}  {v.status:<14} {v.cpu_s:6.2f} s  {v.reason}" for i, v in enumerate(self.tests, start=1)
+        )
+        return "\n".join((" test  status            CPU", *rows))
+
+
+def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> CodeExplanation:
+    """Return the verdict on every test: as it counted, and of those that did not need to run how they end.
+
+    Raises:
+        InputError: the ground truth holds no usable tests, or the sandbox failed.
+    """
+    options = options or CodeOptions()
+    try:
+        problem = _problem(ground_truth)
+        sandbox = _runner(options)
+        program = _program(response, options, problem, sandbox)
+        if program is None:
+            return CodeExplanation(None, ())
+        return CodeExplanation(program.source, _explained(sandbox, program, problem, options))
+    except (GroundTruthError, SandboxUnavailable, SandboxFailed, TookTooLong) as error:
+        raise InputError(str(error)) from None
+
+
+def _explained(
+    sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
+) -> tuple[CodeVerdict, ...]:
+    """The verdicts that make the score, and a word on the tests that were not run for it."""
+    asked = problem if options.first_k is None else _first(problem, options.first_k)
+    source = _complete(program, problem)
+    counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
+    counted += [NOT_RUN] * (len(problem.tests) - len(counted))
+    if all(v.status != "not_run" for v in counted):
+        return tuple(counted)
+    rules = replace(_rules(problem, options, program.language), stop=False)
+    alone = run_tests(sandbox, source, problem, rules)
+    return tuple(_with_note(*pair) for pair in zip(counted, alone, strict=True))
+
+
+def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
+    """A verdict that counts; of a test that was not run, with a word on how it ends."""
+    if counted.status != "not_run" or alone.status == "not_run":
+        return counted
+    said = f"{alone.status}: {alone.reason}" if alone.reason else alone.status
+    return replace(
+        alone, passed=False, status="not_run", reason=f"not needed for the score; run alone: {said}"
+    )
+
+
+def _program(
+    response: str, options: CodeOptions, problem: CodeProblem, sandbox: ProgramRunner
+) -> Program | None:
+    """The program in a response; None if there is none or it is blank."""
+    if options.compat == "verl":
+        found: Program | None = Program(extract_like_verl(response))
+    elif options.compat == "livecodebench":
+        found = Program(extract_like_livecodebench(response) or "")
+    else:
+        language = wanted(options.language, problem)
+        parses = functools.partial(_parses, sandbox)
+        found = take(response, options.fence, language, parses, problem.called)
+        found = found or _body_alone(response, problem, parses)
+    return found if found and found.source.strip() else None
+
+
+def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program | None:
+    """The body of HumanEval's function without a fence, as a base model goes on after the prompt."""
+    if not problem.prefix or response.lstrip("\n")[:1] not in (" ", "\t"):
+        return None
+    return Program(response) if parses(f"{problem.prefix}\n{response}") else None
+
+
+def _parses(sandbox: ProgramRunner, code: str) -> bool:
+    """Whether a text is a program. Asked in the sandbox: a parser can be made to take forever."""
+    return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
+
+
+def _complete(program: Program, problem: CodeProblem) -> str:
+    """Put HumanEval's prompt in front: the program may be only the function's body, or lack its imports."""
+    source = program.source
+    if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
+        return source
+    is_body = source.lstrip("\n")[:1] in (" ", "\t")
+    return f"{problem.prefix if is_body else with_body(problem.prefix)}\n{source}"
+
+
+def _first(problem: CodeProblem, count: int) -> CodeProblem:
+    return replace(problem, tests=problem.tests[:count], weights=problem.weights[:count])
+
+
+def _cpu_s(problem: CodeProblem, options: CodeOptions, language: str) -> float:
+    """CPU time of one test, of a program in that language."""
+    own = problem.limits.get("time_limit")
+    if language == PYTHON:
+        return problem.limits.get("cpu_s", options.cpu_s if own is None else own * options.time_factor)
+    spoken = LANGUAGES[language]
+    if own is None or "cpu_s" in problem.limits:
+        return problem.limits.get("cpu_s", options.cpu_s) + spoken.startup_s
+    return spoken.scaled(own)
+
+
+def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
+    comparator = options.comparator or options.compat or problem.comparator or "tokens"
+    if comparator not in TEXT:
+        raise GroundTruthError(f"no comparator '{comparator}'; there are {', '.join(TEXT)}")
+    reads_stdin = isinstance(problem.tests[0], StdinTest)
+    cpu_s = _cpu_s(problem, options, language)
+    # Partial credit needs the verdict on every test; anything else is settled by the first failure.
+    needs_all = options.continuous or options.compat == "verl"
+    return Rules(
+        comparator=comparator,
+        checker=_checker(problem, options),
+        limits=limits_of(problem, cpu_s, int(problem.limits.get("memory_mb", options.memory_mb))),
+        total_s=problem.limits.get("total_s", options.total_s or cpu_s * len(problem.tests)),
+        stop=options.stop_at_first_failure or not needs_all,
+        prelude=options.prelude == "always"
+        or bool(options.compat)
+        or (options.prelude == "auto" and not reads_stdin),
+        compat=options.compat,
+        language=language,
+    )
+
+
+def _checker(problem: CodeProblem, options: CodeOptions) -> OutputChecker | None:
+    if function := options.checker or problem.checker:
+        return FunctionChecker(function)
+    return ProgramChecker(problem.checker_program) if problem.checker_program else None
+
+
+def _value(verdicts: list[CodeVerdict], problem: CodeProblem, options: CodeOptions) -> float:
+    if all(v.passed for v in verdicts):
+        return 1.0
+    if options.compat == "livecodebench" or (not options.continuous and options.compat != "verl"):
+        return 0.0
+    if options.compat == "verl":
+        if not isinstance(problem.tests[0], StdinTest):
+            return 0.0
+        return sum(v.passed for v in verdicts[:10]) / len(verdicts[:10])
+    weights = problem.weights or (1.0,) * len(verdicts)
+    return sum(w for w, v in zip(weights, verdicts, strict=True) if v.passed) / sum(weights)
+
+
+def _detail(verdicts: list[CodeVerdict], options: CodeOptions) -> str:
+    passed = sum(v.passed for v in verdicts)
+    total = len(verdicts)
+    mode = f"; compat={options.compat}" if options.compat else ""
+    if passed == total:
+        return f"{total}/{total} tests passed{mode}"
+    position, first = next((i, v) for i, v in enumerate(verdicts) if not v.passed)
+    skipped = sum(v.status == "not_run" for v in verdicts)
+    note = f", {skipped} not run" if skipped else ""
+    return f"{passed}/{total} tests passed{note}; test {position + 1} {first.status}: {first.reason}{mode}"
+
+
+def _result(
+    value: float,
+    verdicts: list[CodeVerdict] | tuple[()],
+    problem: CodeProblem,
+    program: Program | None,
+    detail: str,
+) -> Score:
+    passed = sum(v.passed for v in verdicts)
+    parts = {
+        "tests": float(len(problem.tests)),
+        "passed": float(passed),
+        "timed_out": float(sum(v.status in TIMED_OUT for v in verdicts)),
+        "over_limit": float(sum(v.status in OVER_LIMIT for v in verdicts)),
+    }
+    correct = bool(verdicts) and passed == len(verdicts)
+    detail = detail.encode("utf-8", "replace").decode()  # a program's error may hold lone surrogates
+    source = None if program is None else program.source
+    return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
+
+
+def _runner(options: CodeOptions) -> ProgramRunner:
+    if options.sandbox_url is not None:
+        return _client(options.sandbox_url)
+    return _sandbox(options.level, options.allow_unsafe)
+
+
+@functools.lru_cache(maxsize=8)
+def _client(url: str) -> FusionClient:
+    return FusionClient(url)
+
+
+_sandboxes: dict[tuple[int, str], Sandbox] = {}
+
+
+def _sandbox(level: Literal["auto", "full", "warm", "guard", "none"], allow_unsafe: bool) -> Sandbox:
+    """This process's sandbox, kept warm; a fork of the process gets its own."""
+    key = (os.getpid(), level)
+    if key not in _sandboxes:
+        _sandboxes[key] = Sandbox(level, allow_unsafe=allow_unsafe)
+        atexit.register(_sandboxes[key].close)
+    return _sandboxes[key]

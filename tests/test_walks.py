@@ -1,0 +1,65 @@
+"""A response, a row, a request and a step pass few of our files, and each does work on them.
+
+The figures are bounds, so that the walks do not grow back. Where a bound forces a worse file, change the bound
+and say why.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rewardkit import Sample, Scorer, score_file
+from tests.walks import Walk, walked
+
+
+@pytest.mark.parametrize(
+    ("options", "response"),
+    [
+        ({}, "so 3+4=7\n#### 7"),
+        ({}, "It costs $7.\n#### $7.00 in all"),
+        ({}, "The answer is 7."),
+        ({"method": "flexible"}, "The answer is 7."),
+        ({"method": "flexible"}, "Seven, or 7, or 8?"),
+    ],
+)
+def test_a_response_passes_five_files(options: dict[str, str], response: str) -> None:
+    sample = Sample("openai/gsm8k", response, "7")
+    with Scorer(options={"gsm8k": options}) as scorer:
+        scorer.score(sample)
+        walk = walked(lambda: scorer.score(sample))
+    assert walk.files == [
+        "scoring/scorer.py",
+        "scoring/runner.py",
+        "rewards/gsm8k.py",
+        "rewards/answers/place.py",
+        "rewards/answers/number.py",
+    ]
+    assert len(walk.stays) <= 15
+
+
+def _scored(folder: Path, rows: int) -> Walk:
+    path = folder / f"{rows}.jsonl"
+    found = ({"data_source": "gsm8k", "response": f"#### {i}", "ground_truth": str(i)} for i in range(rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in found))
+    with Scorer(workers=1) as scorer:
+        return walked(lambda: score_file(path, folder / "out.jsonl", scorer=scorer, force=True))
+
+
+def test_eight_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
+    _scored(tmp_path, 3)
+    few, more = _scored(tmp_path, 200), _scored(tmp_path, 400)
+    each_row = {file for file, calls in more.calls.items() if calls - few.calls[file] >= 200}
+    assert each_row == {
+        "files/records.py",
+        "rows.py",
+        "logs/samples.py",
+        "rewards/gsm8k.py",
+        "rewards/answers/place.py",
+        "rewards/answers/number.py",
+        "offline/chunk.py",
+        "offline/columns.py",
+    }
+    assert len(more.files) <= 25
